@@ -1,0 +1,38 @@
+# Everything works on a machine that has Python 3.11, git and make.
+PYTHON ?= python3.11
+PORT ?= 8000
+BIND ?= 127.0.0.1
+SAMPLE ?= yes
+RUN = .venv/bin/python manage.py
+
+.PHONY: run test test-all bench lint chromium backup restore stop
+
+run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
+	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
+
+test: .venv/installed chromium ## everything but the tests marked slow
+	@exec .venv/bin/python -m pytest $(ARGS)
+
+test-all: .venv/installed chromium ## what CI runs: slow tests too
+	@exec .venv/bin/python -m pytest -m "not gpu and not live" --durations=12 $(ARGS)
+
+bench: .venv/installed ## benchmarks: a table, and var/bench.json
+	@exec $(RUN) bench $(ARGS)
+
+lint: .venv/installed
+	.venv/bin/ruff check . && .venv/bin/ruff format --check .
+
+chromium: .venv/installed ## finds a browser for the tests, or installs one
+	@.venv/bin/python -m webnav_site.chromium
+
+backup: .venv/installed ## a dump of the database below var/backups/
+	@$(RUN) backup
+
+restore: .venv/installed ## make restore FILE=... : replaces the database after its name was typed
+	@$(RUN) restore "$(FILE)"
+
+.venv/installed: requirements.txt
+	@command -v $(PYTHON) >/dev/null || { echo "webnav: $(PYTHON) is not installed (set PYTHON=... to a Python 3.11)"; exit 1; }
+	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	@touch $@

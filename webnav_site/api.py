@@ -1,0 +1,65 @@
+"""The REST API: one router naming every viewset, tokens, the schema and its page."""
+
+from collections.abc import Callable
+
+from django.http import HttpResponseBase
+from django.urls import path
+from django.views.generic import TemplateView
+from drf_spectacular.views import SpectacularJSONAPIView
+from rest_framework.permissions import IsAuthenticated
+from rest_framework.routers import DefaultRouter
+from rest_framework.viewsets import ViewSet
+
+from agents import api as agents
+from annotations import account_api
+from annotations import api as annotations
+from annotations import job_api as jobs
+from annotations.permissions import AnyAccept
+from evaluation import api as evaluation
+
+app_name = "api"
+
+router = DefaultRouter()
+router.include_format_suffixes = False
+router.register("projects", annotations.ProjectViewSet)
+router.register("memberships", annotations.MembershipViewSet)
+router.register("datasets", annotations.DatasetViewSet)
+router.register("websites", annotations.WebsiteViewSet)
+router.register("source-tasks", annotations.SourceTaskViewSet)
+router.register("conversations", annotations.ConversationViewSet)
+router.register("turns", annotations.TurnViewSet)
+router.register("steps", annotations.StepViewSet)
+router.register("snapshots", annotations.SnapshotViewSet)
+router.register("screenshots", annotations.ScreenshotViewSet)
+router.register("rationales", annotations.RationaleViewSet)
+router.register("jobs", jobs.JobViewSet)
+router.register("imports", jobs.ImportViewSet, basename="import")
+router.register("exports", jobs.ExportViewSet, basename="export")
+router.register("recipes", agents.RecipeViewSet, basename="recipe")
+router.register("memory-snippets", agents.MemorySnippetViewSet)
+router.register("exemplars", agents.ExemplarViewSet)
+router.register("workflows", agents.WorkflowViewSet)
+router.register("runs", evaluation.ScoredRunViewSet)
+router.register("trajectories", agents.TrajectoryViewSet)
+router.register("studies", evaluation.StudyViewSet)
+router.register("shards", evaluation.ShardViewSet)
+router.register("scores", evaluation.ScoreViewSet)
+
+
+def named_file(viewset: type[ViewSet], action: str) -> Callable[..., HttpResponseBase]:
+    """An action whose URL ends like a file's name, which the router cannot say."""
+    return viewset.as_view({"get": action}, detail=True, content_negotiation_class=AnyAccept)
+
+
+runs, studies = evaluation.ScoredRunViewSet, evaluation.StudyViewSet
+urlpatterns = [
+    path("auth/login/", account_api.LoginView.as_view(), name="login"),
+    path("auth/logout/", account_api.LogoutView.as_view(), name="logout"),
+    path("me/", account_api.MeView.as_view(), name="me"),
+    path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[IsAuthenticated]), name="schema"),
+    path("docs/", TemplateView.as_view(template_name="api/docs.html"), name="docs"),
+    path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),
+    path("runs/<int:pk>/trajectories.jsonl", named_file(runs, "trajectories_jsonl"), name="run-trajectories"),
+    path("studies/<int:pk>/metrics.csv", named_file(studies, "metrics_csv"), name="study-metrics-csv"),
+    *router.urls,
+]

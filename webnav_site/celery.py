@@ -1,0 +1,21 @@
+"""The Celery app; queues "default", "io" (imports, exports) and "gpu" (model stages, evaluation shards)."""
+
+import os
+import signal
+
+from celery import Celery
+from celery.signals import worker_process_init
+
+from webnav_site import heartbeats  # noqa: F401  connects the signals that tell who is alive
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
+
+app = Celery("webnav")
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks(["annotations", "agents", "evaluation"])
+
+
+@worker_process_init.connect
+def leave_stopping_to_the_parent(**kwargs) -> None:
+    """A stop signal reaches the whole process group; only the worker's main process may decide what it means."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)

@@ -1,0 +1,54 @@
+"""Find a Chromium for the browser tests, or install one: `python -m webnav_site.chromium` prints its path."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def find() -> str | None:
+    """$CHROMIUM, a browser on the PATH, or the one that Playwright has downloaded."""
+    configured = os.environ.get("CHROMIUM")
+    if configured:
+        return configured
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    return found or _downloaded()
+
+
+def _downloaded() -> str | None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = playwright.chromium.executable_path
+    return path if Path(path).exists() else None
+
+
+def install() -> None:
+    """As root on Debian the distribution's package, else Playwright's own download. Raises CalledProcessError."""
+    if os.geteuid() == 0 and shutil.which("apt-get"):
+        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
+            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+    else:
+        subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+
+
+def main() -> None:
+    path = find()
+    if path is None:
+        sys.stderr.write("webnav: installing a Chromium for the browser tests …\n")
+        try:
+            install()
+        except (OSError, subprocess.CalledProcessError) as error:
+            sys.exit(f"webnav: no Chromium could be installed ({error}); install one and set CHROMIUM to its path")
+        path = find()
+    if path is None:
+        sys.exit("webnav: no Chromium was found; install one and set CHROMIUM to its path")
+    sys.stdout.write(f"{path}\n")
+
+
+if __name__ == "__main__":
+    main()

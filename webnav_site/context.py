@@ -1,0 +1,43 @@
+"""What every page's frame needs. Asks neither database nor Redis, except where a page shows `worker_banner`."""
+
+from typing import Any, NamedTuple
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from webnav_site.health import worker_banner
+
+THEMES = ("auto", "light", "dark")
+
+
+class Section(NamedTuple):
+    """An entry of the top bar; `key` follows `g` on the keyboard."""
+
+    label: str
+    url: str
+    key: str
+    current: bool
+
+
+# Label, route, key, and the routes that belong to the section (by their first word).
+SECTIONS = (
+    ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import"}),
+    ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
+    ("Studies", "studies", "s", {"studies", "study"}),
+    ("Agents", "recipes", "a", {"recipes"}),
+    ("Jobs", "jobs", "j", {"jobs", "job"}),
+    ("People", "people", "p", {"people", "member"}),
+)
+
+
+def navigation(request: HttpRequest) -> dict[str, Any]:
+    """The sections of the top bar with the current one marked, and the theme that the reader chose."""
+    match = getattr(request, "resolver_match", None)
+    word = (match.url_name or "").split("-")[0] if match and not match.namespaces else ""
+    theme = request.COOKIES.get("theme", "auto")
+    return {
+        "sections": [Section(label, reverse(route), key, word in words) for label, route, key, words in SECTIONS],
+        "worker_banner": worker_banner,  # called by the templates that show it
+        "themes": THEMES,
+        "theme": theme if theme in THEMES else "auto",
+    }

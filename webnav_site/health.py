@@ -1,0 +1,137 @@
+"""Is everything alive: `/healthz`, and the line that pages show when work waits for nobody."""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import Error, connection
+from django.db.models import Min
+from django.db.models.functions import Greatest
+from django.http import HttpRequest, JsonResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from annotations.models import Job, Leased
+from evaluation.models import Shard
+from webnav_site import heartbeats
+
+# Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
+QUEUES: dict[str, Any] = {"default": None, "io": Job, "gpu": Shard}
+PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
+FREE_BYTES = 512 * 1024**2
+
+
+@require_safe
+@login_not_required
+def healthz(request: HttpRequest) -> JsonResponse:
+    """200 while all work can go on, else 503; the parts are told only to people with an account."""
+    components = check()
+    status = "ok" if all(_is_ok(components)) else "failing"
+    body: dict[str, Any] = {"status": status}
+    if components["database"]["ok"] and request.user.is_authenticated:
+        body["components"] = components
+    response = JsonResponse(body, status=200 if status == "ok" else 503)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def check() -> dict[str, Any]:
+    """database, redis, storage, workers (per queue), beat: each with `ok` and what was found."""
+    database = _database()
+    heard = _heard()
+    return {
+        "database": database,
+        "redis": {"ok": heard is not None},
+        "storage": _storage(),
+        "workers": {
+            queue: _queue(queue, heard or {}, oldest_queued_seconds(queue) if database["ok"] else None)
+            for queue in QUEUES
+        },
+        "beat": _beat(heard or {}),
+    }
+
+
+def _is_ok(components: dict[str, Any]) -> Iterable[bool]:
+    """Of the parts that make the answer 503. Beat only speeds recovery up, so its silence is told and no failure."""
+    parts = (components["database"], components["redis"], components["storage"], *components["workers"].values())
+    return (part["ok"] for part in parts)
+
+
+def _database() -> dict[str, Any]:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except Error:
+        return {"ok": False}
+    return {"ok": True}
+
+
+def _heard() -> dict[str, float | None] | None:
+    """Queue -> when a worker of it was last heard of; None when Redis does not answer."""
+    try:
+        with heartbeats.client() as server:
+            return {queue: heartbeats.last_heard(server, queue) for queue in (*QUEUES, heartbeats.BEAT)}
+    except redis.RedisError:
+        return None
+
+
+def _storage() -> dict[str, Any]:
+    root = settings.MEDIA_ROOT
+    root.mkdir(parents=True, exist_ok=True)
+    free = shutil.disk_usage(root).free
+    return {"ok": os.access(root, os.W_OK) and free >= FREE_BYTES, "free_bytes": free}
+
+
+def oldest_queued_seconds(queue: str) -> float | None:
+    """How long a piece of work has been waiting in a queue at most; None when nothing waits."""
+    model = QUEUES[queue]
+    if model is None:
+        return None
+    # Work that goes on in slices waits since its last heartbeat; GREATEST leaves out the missing one.
+    queued = model.objects.filter(state=Leased.State.QUEUED)
+    since = queued.aggregate(since=Min(Greatest("created_at", "heartbeat_at")))["since"]
+    return round((timezone.now() - since).total_seconds(), 1) if since else None
+
+
+def _queue(queue: str, heard: dict[str, float | None], waiting: float | None) -> dict[str, Any]:
+    last = heard.get(queue)
+    alive = last is not None and time.time() - last < heartbeats.ALIVE_SECONDS
+    return {
+        "ok": alive or waiting is None or waiting <= PATIENCE_SECONDS,
+        "alive": alive,
+        "last_heartbeat": _moment(last),
+        "oldest_queued_seconds": waiting,
+    }
+
+
+def _beat(heard: dict[str, float | None]) -> dict[str, Any]:
+    last = heard.get(heartbeats.BEAT)
+    alive = last is not None and time.time() - last < heartbeats.BEAT_ALIVE_SECONDS
+    return {"ok": alive, "last_heartbeat": _moment(last)}
+
+
+def _moment(seconds: float | None) -> str | None:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
+
+
+def worker_banner() -> str:
+    """What to tell people on a page when work waits and no worker takes it; "" when all is well."""
+    waiting = {queue: oldest_queued_seconds(queue) for queue in QUEUES if QUEUES[queue]}
+    late = {queue: seconds for queue, seconds in waiting.items() if seconds and seconds > PATIENCE_SECONDS}
+    if not late:
+        return ""
+    heard = _heard()
+    if heard is None:
+        return "Redis does not answer, so background work stands still; what is stored is safe."
+    dead = [queue for queue, seconds in late.items() if not _queue(queue, heard, seconds)["alive"]]
+    if not dead:
+        return ""
+    minutes = max(late[queue] or 0 for queue in dead) / 60
+    names = " and ".join(f"“{queue}”" for queue in dead)
+    return f"Work has been waiting for {minutes:.0f} min and no worker takes it: start one for the queue {names}."

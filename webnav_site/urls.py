@@ -1,0 +1,16 @@
+"""URLs of the app host; the snapshot host has its own (`snapshot_urls`)."""
+
+from django.contrib import admin
+from django.urls import include, path
+
+from webnav_site.health import healthz
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("api/", include("webnav_site.api")),
+    path("healthz", healthz, name="healthz"),
+    path("", include("annotations.snapshot_host")),
+    path("", include("annotations.urls")),
+    path("", include("agents.urls")),
+    path("", include("evaluation.urls")),
+]
