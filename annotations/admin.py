@@ -1,0 +1,209 @@
+"""Admin of datasets and what is in them; people and pages have modules of their own."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+from django.http import HttpRequest
+
+from annotations import page_admin, people_admin  # noqa: F401  their tables are registered too
+from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
+from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website
+from annotations.page_admin import ratio_text
+
+
+@admin.register(Dataset)
+class DatasetAdmin(LeanAdmin):
+    list_display = ["name", "project", "source_format", "conversations", "licence", "created_at"]
+    list_select_related = ["project"]
+    list_filter = ["project", "source_format"]
+    search_fields = ["name", "description", "project__name"]
+    autocomplete_fields = ["project"]
+    date_hierarchy = "created_at"
+    fields = [
+        *("project", "name", "source_format", "description", "licence", "created_at", "contents", "raw_bytes"),
+        *("stored_bytes", "ratio"),
+    ]
+    readonly_fields = ["created_at", "contents", "raw_bytes", "stored_bytes", "ratio"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
+        count = count_of(Conversation.objects.all(), "dataset")
+        return super().get_queryset(request).annotate(conversation_count=count)
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Dataset | None:
+        """For the change page, with its bytes: they are summed over all of its pages, so never for a list."""
+        dataset = super().get_object(request, object_id, from_field)
+        if dataset is not None:
+            dataset.bytes = dataset.page_bytes()
+        return dataset
+
+    @admin.display(ordering="conversation_count")
+    def conversations(self, dataset: Dataset) -> int:
+        return dataset.conversation_count
+
+    @admin.display()
+    def contents(self, dataset: Dataset) -> str:
+        if not dataset.pk:
+            return "–"
+        turns = Turn.objects.filter(conversation__dataset=dataset).count()
+        steps = Step.objects.filter(turn__conversation__dataset=dataset).count()
+        return f"conversations: {dataset.conversation_count:,}, turns: {turns:,}, steps: {steps:,}"
+
+    @admin.display(description="raw bytes")
+    def raw_bytes(self, dataset: Dataset) -> str:
+        return f"{dataset.bytes['raw']:,} in {dataset.bytes['pages']:,} pages" if dataset.pk else "–"
+
+    @admin.display(description="stored bytes")
+    def stored_bytes(self, dataset: Dataset) -> str:
+        if not dataset.pk:
+            return "–"
+        return "{stored:,} in {distinct_pages:,} distinct pages, dictionaries included".format(**dataset.bytes)
+
+    @admin.display(description="raw to stored")
+    def ratio(self, dataset: Dataset) -> str:
+        return ratio_text(dataset.bytes["raw"], dataset.bytes["stored"]) if dataset.pk else "–"
+
+
+@admin.register(Website)
+class WebsiteAdmin(LeanAdmin):
+    heavy = ("page_dictionary__data",)
+    list_display = ["name", "domain", "subdomain", "dataset", "page_dictionary"]
+    list_select_related = ["dataset", "page_dictionary"]
+    list_filter = ["dataset", "domain"]
+    search_fields = ["name", "domain", "subdomain"]
+    autocomplete_fields = ["dataset"]
+    raw_id_fields = ["page_dictionary"]
+
+
+@admin.register(SourceTask)
+class SourceTaskAdmin(LeanAdmin):
+    list_display = ["source_id", "dataset", "split", "website", "instruction"]
+    list_select_related = ["dataset", "website"]
+    list_filter = ["split", "dataset"]
+    search_fields = ["source_id", "instruction"]
+    raw_id_fields = ["dataset", "website"]
+
+
+class TurnInline(admin.TabularInline):
+    model = Turn
+    fields = ["index", "instruction", "source_id"]
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+    show_change_link = True
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(Conversation)
+class ConversationAdmin(LeanAdmin):
+    list_display = ["source_id", "dataset", "split", "website", "turns", "created_at"]
+    list_select_related = ["dataset", "website"]
+    list_filter = ["split", "dataset", "website__domain"]
+    search_fields = ["source_id", "turns__instruction"]
+    raw_id_fields = ["dataset", "website"]
+    readonly_fields = ["content_sha256", "created_at"]
+    date_hierarchy = "created_at"
+    inlines = [TurnInline]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
+        return super().get_queryset(request).annotate(turn_count=count_of(Turn.objects.all(), "conversation"))
+
+    @admin.display(ordering="turn_count")
+    def turns(self, conversation: Conversation) -> int:
+        return conversation.turn_count
+
+
+@admin.register(Turn)
+class TurnAdmin(LeanAdmin):
+    list_display = ["conversation", "index", "instruction", "dataset"]
+    list_select_related = ["conversation__dataset"]
+    list_filter = ["conversation__split", "conversation__dataset"]
+    search_fields = ["instruction", "conversation__source_id"]
+    raw_id_fields = ["conversation", "source_task"]
+    ordering = ["conversation_id", "index"]
+
+    @admin.display(ordering="conversation__dataset__name")
+    def dataset(self, turn: Turn) -> Dataset:
+        return turn.conversation.dataset
+
+
+class TargetInline(admin.TabularInline):
+    model = Target
+    extra = 0
+
+
+@admin.register(Step)
+class StepAdmin(LeanAdmin):
+    heavy = ("candidates",)
+    list_display = ["conversation", "turn_number", "index", "operation", "value", "action_repr", "candidate_count"]
+    list_select_related = ["turn__conversation"]
+    list_filter = ["operation", "turn__conversation__split", "turn__conversation__dataset"]
+    search_fields = ["action_repr", "value", "turn__conversation__source_id"]
+    raw_id_fields = ["turn", "snapshot", "raw_snapshot", "snapshot_after", "screenshot"]
+    readonly_fields = ["candidate_count"]
+    ordering = ["turn_id", "index"]
+    inlines = [TargetInline]
+
+    @admin.display(ordering="turn__conversation__source_id")
+    def conversation(self, step: Step) -> Conversation:
+        return step.turn.conversation
+
+    @admin.display(description="turn", ordering="turn__index")
+    def turn_number(self, step: Step) -> int:
+        return step.turn.index + 1
+
+
+@admin.register(Target)
+class TargetAdmin(LeanAdmin):
+    list_display = ["node_id", "step", "position", "node_order", "pruned", "is_original", "is_top_level"]
+    list_select_related = ["step"]
+    list_filter = ["pruned", "is_original", "is_top_level"]
+    search_fields = ["node_id", "step__action_repr"]
+    raw_id_fields = ["step"]
+    heavy = ("step__candidates",)
+
+
+@admin.register(Rationale)
+class RationaleAdmin(LeanAdmin):
+    list_display = ["text", "source", "author", "model_name", "created_at"]
+    list_select_related = ["author"]
+    list_filter = ["source", "model_name"]
+    search_fields = ["text", "author__username", "model_name"]
+    raw_id_fields = ["step", "author"]
+    date_hierarchy = "created_at"
+
+
+@admin.register(Job)
+class JobAdmin(MadeElsewhere):
+    heavy = ("report",)
+    list_display = ["__str__", "state", "project", "dataset", "created_by", "attempt", "created_at", "finished_at"]
+    list_select_related = ["project", "dataset", "created_by"]
+    list_filter = ["kind", "state", "project"]
+    search_fields = ["params__name", "created_by__username", "last_error"]
+    date_hierarchy = "created_at"
+    actions = ["cancel", "retry"]
+
+    def has_work_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("annotations.change_job")
+
+    @admin.action(description="Cancel", permissions=["work"])
+    def cancel(self, request: HttpRequest, rows: QuerySet[Job]) -> None:
+        from annotations import jobs
+
+        for job in rows:
+            jobs.cancel(job)
+        self.message_user(request, "Queued jobs are cancelled; running ones stop at their next batch.")
+
+    @admin.action(description="Retry", permissions=["work"])
+    def retry(self, request: HttpRequest, rows: QuerySet[Job]) -> None:
+        from annotations import jobs
+
+        for job in rows:
+            try:
+                jobs.retry(job)
+                self.message_user(request, f"{job} is queued again.", messages.SUCCESS)
+            except ValidationError as error:
+                self.message_user(request, f"{job}: {error.messages[0]}", messages.ERROR)

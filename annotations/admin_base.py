@@ -1,0 +1,47 @@
+"""What our admin pages share: rows that are made elsewhere, and tables that only superusers open."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+from django.http import HttpRequest
+
+
+def count_of(rows: QuerySet, parent: str) -> Coalesce:
+    """How many of `rows` belong to the outer row, counted for the rows of one page only."""
+    counts = rows.filter(**{parent: OuterRef("pk")}).order_by().values(parent).annotate(n=Count("pk")).values("n")
+    return Coalesce(Subquery(counts), 0)
+
+
+class LeanAdmin(admin.ModelAdmin):
+    """A table that may be large: no count of the whole table, and the `heavy` columns are never read for a list."""
+
+    show_full_result_count = False
+    list_per_page = 50
+    heavy: tuple[str, ...] = ()
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet:
+        return super().get_queryset(request).defer(*self.heavy)
+
+
+class MadeElsewhere(LeanAdmin):
+    """Rows that imports or workers make: people look them up and may delete them, but not add or edit them."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class SuperuserOnly(admin.ModelAdmin):
+    """Accounts and what opens them: whoever edits these could make themselves a superuser (security.md S14)."""
+
+    def _is_superuser(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.is_active and request.user.is_superuser
+
+    has_module_permission = has_view_permission = has_change_permission = has_delete_permission = _is_superuser
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return self._is_superuser(request)

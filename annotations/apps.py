@@ -1,0 +1,11 @@
+"""The annotations app."""
+
+from django.apps import AppConfig
+
+
+class AnnotationsConfig(AppConfig):
+    name = "annotations"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from annotations import checks  # noqa: F401  registers the system checks

@@ -1,0 +1,1 @@
+"""Pages as lxml trees keyed by backend node id: parse, prune, render, describe. Core: no Django."""

@@ -1,0 +1,79 @@
+"""Parse a page and look nodes up by backend node id (planner specification, sections 1.4 and 2).
+
+A page is well-formed XML. Every element carries `backend_node_id`, the browser's id of the DOM node; visible
+text sits in `<text>` pseudo elements.
+"""
+
+import re
+
+from lxml import etree
+
+Element = etree._Element
+
+NODE_ID = "backend_node_id"
+TEXT = "text"  # tag of the pseudo element that holds visible text
+
+# The largest published pages are a few megabytes. Beyond this a page is refused, so that `huge_tree`
+# (which lifts libxml2's depth limit from 256 to 2,048) never meets unbounded input.
+MAX_PAGE_CHARS = 64 * 1024 * 1024
+
+_XML_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+
+
+class PageError(ValueError):
+    """A page that cannot be read: not well-formed XML, too large, or using entity declarations."""
+
+
+def parse(html: str | bytes) -> Element:
+    """Root element of a page given as well-formed XML (`bytes` must be UTF-8); raises PageError.
+
+    Strict like the published `lxml.etree.fromstring`, whitespace kept; entities are never expanded and
+    nothing is fetched. Entity declarations are refused outright, because libxml2 expands them inside
+    attribute values whatever the parser is told.
+    """
+    if isinstance(html, bytes):
+        try:
+            html = html.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise PageError(f"the page is not UTF-8: {error}") from error
+    if len(html) > MAX_PAGE_CHARS:
+        raise PageError(f"the page has {len(html):,} characters, at most {MAX_PAGE_CHARS:,} are read")
+    if "<!ENTITY" in html:
+        raise PageError("the page declares XML entities, which are not read")
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
+    try:
+        # lxml refuses a declaration that names an encoding in front of text that is decoded already.
+        return etree.fromstring(_XML_DECLARATION.sub("", html, count=1) if "<?xml" in html[:256] else html, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise PageError(f"the page is not well-formed XML: {error}") from error
+
+
+def find(root: Element, node_id: str) -> Element:
+    """First element of the page with this backend node id; IndexError when there is none."""
+    for element in root.iter("*"):
+        if element.get(NODE_ID) == node_id:
+            return element
+    raise IndexError(f"no element with {NODE_ID} {node_id!r} on the page")
+
+
+def node_ids(root: Element) -> list[str]:
+    """Backend node ids of the page's elements in document order; elements without one are left out."""
+    return [node_id for element in root.iter("*") if (node_id := element.get(NODE_ID)) is not None]
+
+
+def descendants(node: Element, max_depth: int, limit: int | None = None) -> list[Element]:
+    """Descendants of a node in document order, at most `limit` of them.
+
+    Depth counts as in the published code: the children have depth 0, so `max_depth=5` reaches six levels.
+    """
+    found: list[Element] = []
+    pending = [iter(node)]
+    while pending and (limit is None or len(found) < limit):
+        child = next(pending[-1], None)
+        if child is None:
+            pending.pop()
+            continue
+        found.append(child)
+        if len(pending) <= max_depth:
+            pending.append(iter(child))
+    return found

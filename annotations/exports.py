@@ -1,0 +1,103 @@
+"""Conversations out of the database: records in source order, then bytes in a published format."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.db.models import Prefetch, QuerySet
+
+from annotations.datasets import writer
+from annotations.models import Conversation, Dataset, Split, Step, Turn
+from annotations.records import ConversationRecord, ImageRecord, StepRecord, TurnRecord
+
+CHUNK = 20  # conversations in memory at a time
+ONE_FILE_PER_SPLIT = {"mt-mind2web", "mind2web"}  # formats in which the folder names the split
+
+
+def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[ConversationRecord]:
+    """Records equal to the imported ones, in constant memory."""
+    steps = Step.objects.order_by("index").select_related(
+        "snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot"
+    )  # fmt: skip
+    turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
+    ordered = conversations.order_by("position", "id").select_related("website")
+    for conversation in ordered.prefetch_related(Prefetch("turns", queryset=turns)).iterator(chunk_size=CHUNK):
+        yield conversation_record(conversation)
+
+
+def conversation_record(conversation: Conversation) -> ConversationRecord:
+    """One stored conversation (turns and steps prefetched) as a record."""
+    return ConversationRecord(
+        source_id=conversation.source_id, website=conversation.website.name, domain=conversation.website.domain,
+        subdomain=conversation.website.subdomain, split=conversation.split, extra=conversation.extra,
+        turns=tuple(
+            TurnRecord(
+                source_id=turn.source_id, instruction=turn.instruction, source_index=turn.source_index,
+                extra=turn.extra, steps=tuple(_step_record(step) for step in turn.steps.all()),
+            )
+            for turn in conversation.turns.all()
+        ),
+    )  # fmt: skip
+
+
+def _step_record(step: Step) -> StepRecord:
+    positives, negatives = step.candidate_records()
+    image = step.screenshot
+    return StepRecord(
+        source_id=step.source_id, operation=step.operation, value=step.value,
+        original_operation=step.original_operation, action_repr=step.action_repr,
+        html=step.snapshot.html if step.snapshot else "", raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
+        html_after=step.snapshot_after.html if step.snapshot_after and step.keeps_page_after else "",
+        positives=tuple(positives), negatives=tuple(negatives), source_index=step.source_index, extra=step.extra,
+        screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
+    )  # fmt: skip
+
+
+def export_dataset(
+    dataset: Dataset,
+    format_name: str,
+    out: Path,
+    conversations: QuerySet[Conversation] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write a dataset to `out`; conversations per file written.
+
+    A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
+    split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
+    `progress` is told the conversations written, after every chunk; what it raises ends the export.
+    Raises ValueError for an unknown format, or for one file of the Mind2Web family that would mix splits.
+    """
+    write = writer(format_name)
+    rows = dataset.conversations.all() if conversations is None else conversations
+    found = [split for split in Split.values if rows.filter(split=split).exists()]
+    per_split = format_name in ONE_FILE_PER_SPLIT
+    if out.suffix in {".json", ".jsonl"}:
+        if per_split and len(found) > 1:
+            raise ValueError(
+                f"{format_name} keeps the split in the folder name and {out.name} would mix {', '.join(found)}: "
+                "name a folder, or one split with --split"
+            )
+        targets = {out: rows}
+    elif per_split:
+        targets = {out / split / f"{dataset.name}.json": rows.filter(split=split) for split in found}
+    else:
+        targets = {out / f"{dataset.name}.jsonl": rows}
+    counts: dict[str, int] = {}
+    for path, selected in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")  # a reader never sees half a file
+        try:
+            with partial.open("wb") as file:
+                counts[str(path)] = write(_counted(selected, sum(counts.values()), progress), file)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return counts
+
+
+def _counted(
+    conversations: QuerySet[Conversation], before: int, progress: Callable[[int], None]
+) -> Iterator[ConversationRecord]:
+    for number, record in enumerate(conversation_records(conversations), before + 1):
+        yield record
+        if number % CHUNK == 0:
+            progress(number)

@@ -1,0 +1,135 @@
+"""Forms of the annotations app; what is wrong is said at the field."""
+
+from collections.abc import Iterable
+from datetime import timedelta
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
+from django.db.models import Exists, OuterRef, QuerySet
+
+from annotations.datasets import READERS, WRITERS
+from annotations.models import Conversation, Dataset, Project, Role, Split, Turn
+
+PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."
+AS_THE_SOURCE_SAYS = ("", "as the source says")
+
+
+class AccountForm(UserCreationForm):
+    """The account that an invitation makes."""
+
+    class Meta:
+        model = get_user_model()
+        fields = ["username"]
+        help_texts = {"username": "Letters, digits and @ . + - _ only."}
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = PASSWORD_RULE
+
+
+class ResetForm(SetPasswordForm):
+    """A new password for an account that exists."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["new_password1"].help_text = PASSWORD_RULE
+
+
+class InvitationForm(forms.Form):
+    """What a new member may do."""
+
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.ANNOTATOR)
+    sees_test_gold = forms.BooleanField(required=False, label="sees the gold actions of test splits")
+
+
+class TokenForm(forms.Form):
+    """How long a new API token works."""
+
+    CHOICES = [("30", "30 days"), ("90", "90 days"), ("365", "one year"), ("0", "until it is revoked")]
+    days = forms.ChoiceField(choices=CHOICES, initial="90", label="Works for")
+
+    def lifetime(self) -> timedelta | None:
+        days = int(self.cleaned_data["days"])
+        return timedelta(days=days) if days else None
+
+
+class ConversationFilter(forms.Form):
+    """The list of a dataset's conversations; everything is in the URL, and what makes no sense is ignored."""
+
+    split = forms.ChoiceField(required=False)
+    website = forms.ChoiceField(required=False)
+    q = forms.CharField(
+        required=False, max_length=200, widget=forms.TextInput({"type": "search", "placeholder": "Search instructions"})
+    )
+
+    def __init__(self, data, dataset: Dataset) -> None:
+        super().__init__(data)
+        used = dataset.conversations.order_by("split").values_list("split", flat=True).distinct()
+        names = dataset.websites.order_by("name").values_list("name", flat=True).distinct()
+        self.fields["split"].choices = [("", "all splits"), *((split, split) for split in used)]
+        self.fields["website"].choices = [("", "all websites"), *((name, name) for name in names)]
+        self.is_valid()
+
+    def active(self) -> dict[str, str]:
+        return {name: self.cleaned_data[name] for name in self.fields if self.cleaned_data.get(name)}
+
+    def query(self) -> str:
+        """ "?split=train&q=…", or "" without a filter."""
+        return f"?{urlencode(self.active())}" if self.active() else ""
+
+    def apply(self, conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
+        chosen = self.active()
+        if "split" in chosen:
+            conversations = conversations.filter(split=chosen["split"])
+        if "website" in chosen:
+            conversations = conversations.filter(website__name=chosen["website"])
+        if "q" in chosen:
+            said = Turn.objects.filter(conversation=OuterRef("pk"), instruction__icontains=chosen["q"])
+            conversations = conversations.filter(Exists(said))
+        return conversations
+
+
+class ExportForm(forms.Form):
+    format = forms.ChoiceField(choices=[(name, name) for name in WRITERS])
+    split = forms.ChoiceField(required=False)
+
+    def __init__(self, *args, splits: Iterable[str], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["split"].choices = [("", "all splits"), *((split, split) for split in splits)]
+
+
+class ImportForm(forms.Form):
+    """An import: what, from where, into which dataset."""
+
+    project = forms.ModelChoiceField(Project.objects.none(), empty_label=None)
+    format = forms.ChoiceField(choices=[("", "choose a format"), *((name, name) for name in READERS)])
+    name = forms.CharField(
+        label="Dataset",
+        max_length=100,
+        help_text="A new name, or that of a dataset to add to: lower-case letters, digits and hyphens.",
+        widget=forms.TextInput({"list": "dataset-names", "autocomplete": "off", "spellcheck": "false"}),
+    )
+    split = forms.ChoiceField(
+        required=False,
+        choices=[AS_THE_SOURCE_SAYS, *Split.choices],
+        help_text="Only where the files do not say it themselves, or say it wrongly.",
+    )
+    limit = forms.IntegerField(required=False, min_value=1, help_text="Read only so many records. Empty: all.")
+    upload = forms.FileField(
+        required=False,
+        label="Upload a file",
+        help_text=f"Up to {settings.MAX_UPLOAD_BYTES // 1024**3} GB: .json, .jsonl, .gz, .xz or .zip.",
+    )
+    path = forms.CharField(
+        required=False,
+        label="Or read from the server",
+        help_text="A file or folder below the server's import folder.",
+        widget=forms.TextInput({"list": "import-paths", "autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args, projects: QuerySet[Project], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["project"].queryset = projects

@@ -1,0 +1,73 @@
+"""The `Idempotency-Key` header: the same key of the same user within 24 hours gives the same answer."""
+
+import hashlib
+import json
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotations.models.idempotency import IdempotencyKey
+
+KEPT = timedelta(hours=24)
+REPLAYED = "Idempotency-Replayed"
+PARAMETER = OpenApiParameter(
+    "Idempotency-Key", str, OpenApiParameter.HEADER,
+    description="Any text of at most 200 characters, new for each piece of work. A request that is sent again with the "
+    "same key within 24 hours starts nothing and gets the first answer, with the header Idempotency-Replayed.",
+)  # fmt: skip
+
+
+class KeyReused(APIException):
+    """The key belongs to another request."""
+
+    status_code = 422
+    default_code = "idempotency_key_reused"
+    default_detail = "This Idempotency-Key was used for another request; choose a new one."
+
+
+def once(request: Request, work: Callable[[], Response]) -> Response:
+    """The answer of `work`, or the stored one when this request was answered before.
+
+    Key, work and answer are one transaction: two requests at the same time wait for one another on the unique index,
+    and work that fails leaves no key behind. Raises KeyReused and ValidationError.
+    """
+    key = request.headers.get("Idempotency-Key", "")
+    if not key:
+        return work()
+    if len(key) > 200:
+        raise ValidationError({"Idempotency-Key": ["At most 200 characters."]})
+    mine = IdempotencyKey.objects.filter(user=request.user)
+    mine.filter(created_at__lt=timezone.now() - KEPT).delete()
+    sha256 = _digest(request)
+    try:
+        with transaction.atomic():
+            row = IdempotencyKey.objects.create(user=request.user, key=key, request_sha256=sha256)
+            response = work()
+            row.status, row.response = response.status_code, json.loads(JSONRenderer().render(response.data))
+            row.save(update_fields=["status", "response"])
+            return response
+    except IntegrityError:
+        row = mine.filter(key=key).first()
+        if row is None:  # another constraint, in the work itself
+            raise
+    if row.request_sha256 != sha256:
+        raise KeyReused
+    return Response(row.response, status=row.status, headers={REPLAYED: "true"})
+
+
+def _digest(request: Request) -> str:
+    """Of what makes two requests the same; an uploaded file counts by its name and size, not by gigabytes of bytes."""
+    fields = {
+        name: [value.name, value.size] if isinstance(value, UploadedFile) else value
+        for name, value in request.data.items()
+    }
+    text = json.dumps([request.method, request.path, fields], sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()

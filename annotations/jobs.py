@@ -1,0 +1,285 @@
+"""Imports and exports as background jobs: started by people, run by `io` workers in slices."""
+
+import shutil
+import time
+from dataclasses import asdict
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.utils import timezone
+from django.utils.text import slugify
+
+from annotations import policy
+from annotations.datasets import READERS, WRITERS
+from annotations.datasets.files import ArchiveError
+from annotations.exports import export_dataset
+from annotations.importing import Position, Progress, Report, StopImport, import_files
+from annotations.models import Dataset, Job, Project, Split
+from annotations.records import BadRecord
+from annotations.uploads import below_import_root, forget_upload, keep_upload, source_of
+
+SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
+MAX_RUNNING_PER_USER = 5
+LONGEST_NAME = Dataset._meta.get_field("name").max_length
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
+
+
+class Cancelled(Exception):
+    """The job was cancelled by a person."""
+
+
+# Starting -----------------------------------------------------------------------------------------------------------
+
+
+def start_import(
+    *,
+    user,
+    project: Project,
+    format: str,
+    name: str,
+    split: str = "",
+    limit: int | None = None,
+    upload: UploadedFile | None = None,
+    path: str = "",
+) -> Job:
+    """A queued import of an uploaded file, or of a file or folder below IMPORT_ROOT. Raises ValidationError."""
+    policy.require(user, "import", project)
+    errors: dict[str, str] = {}
+    if format not in READERS:
+        errors["format"] = f"Choose one of {', '.join(READERS)}."
+    if not name or slugify(name) != name:
+        errors["name"] = "Use lower-case letters, digits and hyphens."
+    elif len(name) > LONGEST_NAME:
+        errors["name"] = f"Use at most {LONGEST_NAME} characters."
+    elif Dataset.objects.filter(name=name).exclude(project=project).exists():
+        errors["name"] = "This name is taken by another project."
+    if split and split not in Split.values:
+        errors["split"] = f"Choose one of {', '.join(Split.values)}."
+    if limit is not None and limit < 1:
+        errors["limit"] = "Import at least one record."
+    if bool(upload) == bool(path):
+        errors["upload"] = "Give either a file to upload or a path on the server."
+    if upload and upload.size and upload.size > settings.MAX_UPLOAD_BYTES:
+        errors["upload"] = f"At most {settings.MAX_UPLOAD_BYTES // 1024**3} GB; put larger files below IMPORT_ROOT."
+    if path:
+        try:
+            below_import_root(path)
+        except ValidationError as error:
+            errors["path"] = error.messages[0]
+    _check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    file = keep_upload(upload) if upload else ""
+    params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
+    if upload:
+        params["original_name"] = Path(upload.name or "upload").name[:200]
+    return _queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
+
+
+def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job:
+    """A queued export; test splits are left out for users who may not see their gold. Raises ValidationError."""
+    policy.require(user, "export", dataset.project)
+    errors: dict[str, str] = {}
+    if format not in WRITERS:
+        errors["format"] = f"Choose one of {', '.join(WRITERS)}."
+    if split and split not in Split.values:
+        errors["split"] = f"Choose one of {', '.join(Split.values)}."
+    elif split and not policy.sees_gold(user, dataset.project, split):
+        errors["split"] = "The gold actions of this split are not open to you; ask an admin of the project."
+    _check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    params = {"format": format, "name": dataset.name, "split": split}
+    return _queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
+
+
+def _check_quota(user, errors: dict[str, str]) -> None:
+    open_states = [Job.State.QUEUED, Job.State.RUNNING]
+    if Job.objects.filter(created_by=user, state__in=open_states).count() >= MAX_RUNNING_PER_USER:
+        errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."
+
+
+def _queue(job: Job) -> Job:
+    from annotations.tasks import run_job
+
+    with transaction.atomic():
+        job.save()
+        run_job.delay_on_commit(job.pk)  # not an outbox: the reaper publishes again what was lost
+    return job
+
+
+def cancel(job: Job) -> None:
+    """A queued job ends at once, a running one at its next batch."""
+    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+    Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.CANCELLED, finished_at=timezone.now()
+    )  # fmt: skip
+
+
+def retry(job: Job) -> Job:
+    """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew when
+    it had come to its end with errors."""
+    from annotations.tasks import run_job
+
+    over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
+    if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and job.path.exists()):
+        raise ValidationError("The upload is gone: start a new import.")
+    fields = {"state": Job.State.QUEUED, "attempt": 0, "cancel_requested": False, "last_error": "", "finished_at": None}
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, state__in=over).update(**fields):
+            raise ValidationError("Only a job that has ended without success can be retried.")
+        run_job.delay_on_commit(job.pk)
+    job.refresh_from_db()
+    return job
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+def run(job: Job) -> bool:
+    """Work on a claimed job for at most one slice; True when it must be queued again."""
+    runner = _run_import if job.kind == Job.Kind.IMPORT else _run_export
+    with job.heartbeat():
+        try:
+            return runner(job)
+        except Cancelled:
+            job.finish(Job.State.CANCELLED)
+        except (ValueError, OSError, ArchiveError, ValidationError) as error:  # bad input: explained, not retried
+            job.finish(Job.State.FAILED, last_error=_explained(error))
+        except Exception as error:
+            job.release(f"{type(error).__name__}: {error}")
+            raise
+    return False
+
+
+def _explained(error: Exception) -> str:
+    """The message, without places on the server's disk."""
+    if isinstance(error, ValidationError):
+        return " ".join(error.messages)
+    if isinstance(error, OSError) and error.filename:
+        return f"{Path(error.filename).name}: {error.strerror}"
+    return str(error)
+
+
+def _run_import(job: Job) -> bool:
+    params = job.params
+    source, problems = _source(job)
+    dataset, _ = Dataset.objects.get_or_create(
+        name=params["name"], defaults={"project": job.project, "source_format": params["format"]}
+    )
+    if dataset.project_id != job.project_id:
+        raise ValueError(f"the dataset {dataset.name} belongs to another project")
+    Job.objects.filter(pk=job.pk).update(dataset=dataset)
+    state = job.progress.get("resume")
+    start = Position(**state) if state else Position()
+    report = Report.from_dict(job.report) if state else Report(dataset.name)
+    if not state:
+        for member, message in problems:
+            report.bad(BadRecord(member, "", "", message))
+    begun = time.monotonic()
+
+    def tell(progress: Progress) -> None:
+        _tell_import(job, progress)
+        if time.monotonic() - begun > SLICE_SECONDS:
+            raise StopImport
+
+    try:
+        report = import_files(
+            params["format"], source, dataset, split=params["split"], limit=params["limit"], start=start,
+            report=report, progress=tell,
+        )  # fmt: skip
+    except StopImport:
+        return bool(
+            Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(
+                state=Job.State.QUEUED, lease_token=None, lease_until=None, attempt=0
+            )
+        )
+    _finish_import(job, report)
+    return False
+
+
+def _finish_import(job: Job, report: Report) -> None:
+    failed = report.nothing_landed
+    state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
+    error = "No record could be imported; see the errors below." if failed else ""
+    progress = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
+    progress.pop("resume", None)  # it has come to its end: tried again, it starts anew
+    if job.finish(state, report=report.to_dict(), last_error=error, progress=progress) and state == Job.State.DONE:
+        forget_upload(job)
+
+
+def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:
+    """What to import, and the members of an uploaded zip that are damaged."""
+    if job.params["path"]:
+        return below_import_root(job.params["path"]), []
+    return source_of(job.path, job.params["original_name"])
+
+
+def _tell_import(job: Job, progress: Progress) -> None:
+    report = progress.report
+    values = {
+        "phase": f"file {min(progress.position.file + 1, progress.files)} of {progress.files}",
+        "done": report.records, "total": job.params["limit"], "unit": "records",
+        "bytes_done": progress.bytes_done, "bytes_total": progress.bytes_total,
+        "per_second": round(report.records / report.seconds, 1) if report.seconds else None,
+        "resume": asdict(progress.position),
+    }  # fmt: skip
+    updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False).update(
+        progress=values, report=report.to_dict()
+    )
+    if not updated:
+        raise Cancelled
+
+
+def _run_export(job: Job) -> bool:
+    dataset, params = job.dataset, job.params
+    if dataset is None:
+        raise ValueError("the dataset has been deleted")
+    rows = dataset.conversations.all()
+    if params["split"]:
+        rows = rows.filter(split=params["split"])
+    if job.created_by is None:  # nobody to ask what may be seen
+        raise ValueError("the person who asked for this export has been removed")
+    rows = policy.gold_filter(job.created_by, rows, "split", "dataset__project")
+    total = rows.count()
+
+    def tell(phase: str, done: int) -> None:
+        _tell(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+
+    tell("writing", 0)
+    relative = f"exports/{job.pk}"
+    folder = Path(settings.MEDIA_ROOT) / relative
+    shutil.rmtree(folder, ignore_errors=True)
+    archive = Path(settings.MEDIA_ROOT) / f"{relative}.zip"
+    try:
+        counts = export_dataset(
+            dataset, params["format"], folder / dataset.name, rows, progress=lambda done: tell("writing", done)
+        )
+        tell("compressing", total)
+        _zip(folder, archive)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    report = {"conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size}
+    job.finish(Job.State.DONE, file=f"{relative}.zip", report=report, last_error="")
+    return False
+
+
+def _zip(folder: Path, archive: Path) -> None:
+    """The folder as a zip whose bytes depend only on its content."""
+    archive.parent.mkdir(parents=True, exist_ok=True)
+    with ZipFile(archive, "w", ZIP_DEFLATED) as out:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            info = ZipInfo(str(path.relative_to(folder)), ZIP_TIME)
+            info.compress_type = ZIP_DEFLATED
+            with path.open("rb") as source, out.open(info, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, 1024 * 1024)
+
+
+def _tell(job: Job, values: dict) -> None:
+    updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False)
+    if not updated.update(progress=values):
+        raise Cancelled

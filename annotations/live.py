@@ -1,0 +1,76 @@
+"""Long work as pages show it: counts, rate, time left, the worker and when it was last heard of. No queries."""
+
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.utils import timezone
+
+from annotations.models import Leased
+
+WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
+
+
+@dataclass(frozen=True)
+class Live:
+    """What a page that follows long work shows; the page polls the same as JSON.
+
+    `version` changes when the rest of the page has to be read again; `bar` holds the fractions done, failed and
+    under way.
+    """
+
+    running: bool
+    version: str
+    fields: dict[str, str] = field(default_factory=dict)
+    bar: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def span_text(seconds: float) -> str:
+    """ "40 s", "3 min 20 s", "2 h 5 min", "4 days"."""
+    whole = max(0, round(seconds))
+    if whole < 60:
+        return f"{whole} s" if whole else "under 1 s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole < 600 and whole % 60 else f"{whole // 60} min"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60} min" if whole % 3600 >= 60 else f"{whole // 3600} h"
+    return f"{whole // 86400} days"
+
+
+def ago_text(when: datetime) -> str:
+    seconds = (timezone.now() - when).total_seconds()
+    if seconds < 1:
+        return "now"
+    # Minutes are exact enough for what is over.
+    return f"{span_text(seconds if seconds < 60 else seconds // 60 * 60)} ago"
+
+
+def counts_text(done: int, total: int | None, unit: str) -> str:
+    return f"{done:,} of {total:,} {unit}" if total is not None else f"{done:,} {unit}"
+
+
+def pace_text(per_second: float | None, left: float | None, unit: str) -> list[str]:
+    """Rate and time left, where they are known: ["38 steps/s", "about 40 s left"]."""
+    parts = []
+    if per_second:
+        rate = f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
+        parts.append(f"{rate} {unit}/s")
+    if left is not None:
+        parts.append(f"about {span_text(left)} left")
+    return parts
+
+
+def worker_text(row: Leased) -> str:
+    """Who works on a row and when it was last heard; for a queued row, how long it waits and for what."""
+    if row.state == Leased.State.RUNNING and row.heartbeat_at:
+        return f"{row.lease_owner}, last heard {ago_text(row.heartbeat_at)}"
+    if row.state != Leased.State.QUEUED:
+        return ""
+    if row.heartbeat_at:
+        return f"waits for a worker to go on, last heard {ago_text(row.heartbeat_at)}"
+    waited = (timezone.now() - row.created_at).total_seconds()
+    hint = "" if waited < WAITING_SECONDS else ": no worker has taken it. Is one running? “make run” starts one"
+    return f"waiting for {span_text(waited)}{hint}"

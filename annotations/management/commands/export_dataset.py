@@ -1,0 +1,35 @@
+"""Export a dataset to files."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotations.datasets import WRITERS
+from annotations.exports import export_dataset
+from annotations.models import Dataset, Split
+
+
+class Command(BaseCommand):
+    """Write a dataset in a published format, in constant memory. The same data gives the same bytes."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("format", choices=sorted(WRITERS))
+        parser.add_argument("out", type=Path, help="a .json or .jsonl file, or a folder (then one folder per split)")
+        parser.add_argument("--split", choices=Split.values, default="")
+
+    def handle(self, *, name: str, format: str, out: Path, split: str, **options) -> None:
+        dataset = Dataset.objects.filter(name=name).first()
+        if dataset is None:
+            known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"there is no dataset {name!r}; there are: {known}")
+        rows = dataset.conversations.filter(split=split) if split else dataset.conversations.all()
+        try:
+            counts = export_dataset(dataset, format, out, rows)
+        except (ValueError, OSError) as error:
+            raise CommandError(str(error)) from error
+        for path, count in counts.items():
+            self.stdout.write(f"{path}: {count:,} conversations")

@@ -1,0 +1,248 @@
+"""Conversations, their turns and steps, gold targets and rationales."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Prefetch, Q
+
+from annotations.models.datasets import Dataset, Website
+from annotations.models.pages import Screenshot, Snapshot, compress, decompress
+from annotations.records import CandidateRecord
+
+
+class Split(models.TextChoices):
+    """Names and rules: a conversation lies in exactly one split."""
+
+    TRAIN = "train", "train"
+    DEV = "dev", "dev"
+    TEST_TASK = "test_task", "test task (known site, new task)"
+    TEST_WEBSITE = "test_website", "test website (new site, known domain)"
+    TEST_SUBDOMAIN = "test_subdomain", "test subdomain (unseen in train)"
+    TEST_DOMAIN = "test_domain", "test domain (unseen in train)"
+    VALID = "valid", "valid (WebLINX)"
+    TEST_IID = "test_iid", "test iid (WebLINX)"
+    TEST_WEB = "test_web", "test web (WebLINX)"
+    TEST_CAT = "test_cat", "test category (WebLINX)"
+    TEST_GEO = "test_geo", "test geography (WebLINX)"
+    TEST_VIS = "test_vis", "test vision (WebLINX)"
+
+
+class Operation(models.TextChoices):
+    """What an action does to its target element, or to the browser."""
+
+    CLICK = "CLICK"
+    TYPE = "TYPE"
+    SELECT = "SELECT"
+    PRESS = "PRESS"
+    HOVER = "HOVER"
+    SCROLL = "SCROLL"
+    DRAG = "DRAG"
+    LOAD = "LOAD"
+    SAY = "SAY"
+    SUBMIT = "SUBMIT"
+    CHANGE = "CHANGE"
+    COPY = "COPY"
+    PASTE = "PASTE"
+    TAB_CREATE = "TAB_CREATE"
+    TAB_REMOVE = "TAB_REMOVE"
+    TAB_SWITCH = "TAB_SWITCH"
+    STOP = "STOP"
+
+
+class ConversationQuerySet(models.QuerySet):
+    def for_list(self) -> "ConversationQuerySet":
+        """Conversations with what a list row shows."""
+        return self.select_related("website", "dataset").annotate(
+            turn_count=Count("turns", distinct=True), step_count=Count("turns__steps")
+        )
+
+    def with_steps(self) -> "ConversationQuerySet":
+        """Turns, steps and targets, without pages or candidates: four queries whatever the size."""
+        steps = Step.objects.defer("candidates").prefetch_related("targets").order_by("index")
+        turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
+        return self.select_related("website", "dataset").prefetch_related(Prefetch("turns", queryset=turns))
+
+
+class Conversation(models.Model):
+    """Ordered turns of one user."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="conversations")
+    source_id = models.CharField(max_length=200, help_text="Id in the source files, unique in the dataset.")
+    website = models.ForeignKey(Website, models.PROTECT, related_name="conversations")
+    split = models.CharField(max_length=20, choices=Split.choices)
+    position = models.PositiveIntegerField(help_text="Order in the source; exports keep it.")
+    content_sha256 = models.CharField(max_length=64, help_text="Of the imported record: unchanged input is skipped.")
+    extra = models.JSONField(default=dict, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ConversationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["position", "id"]
+        indexes = [models.Index(fields=["dataset", "split", "position"])]
+        constraints = [
+            models.UniqueConstraint(fields=["dataset", "source_id"], name="conversation_once_per_dataset"),
+            models.CheckConstraint(condition=Q(split__in=Split.values), name="conversation_split_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source_id
+
+
+class SourceTask(models.Model):
+    """A single-turn task that conversations are organised from (Mind2Web)."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="source_tasks")
+    source_id = models.CharField(max_length=200)
+    website = models.ForeignKey(Website, models.PROTECT, related_name="source_tasks")
+    split = models.CharField(max_length=20, choices=Split.choices)
+    instruction = models.TextField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["dataset", "source_id"], name="source_task_once_per_dataset")]
+
+    def __str__(self) -> str:
+        return self.source_id
+
+
+class Turn(models.Model):
+    """One user instruction and the steps that answer it."""
+
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="turns")
+    index = models.PositiveIntegerField()
+    source_id = models.CharField(max_length=200)
+    source_index = models.PositiveIntegerField(null=True, blank=True)
+    source_task = models.ForeignKey(SourceTask, models.SET_NULL, null=True, blank=True, related_name="turns")
+    instruction = models.TextField()
+    extra = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [
+            models.UniqueConstraint(fields=["conversation", "index"], name="turn_index_once"),
+            models.UniqueConstraint(fields=["conversation", "source_id"], name="turn_source_id_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"turn {self.index + 1}: {self.instruction[:60]}"
+
+
+class Step(models.Model):
+    """One gold observation with one gold action."""
+
+    turn = models.ForeignKey(Turn, models.CASCADE, related_name="steps")
+    index = models.PositiveIntegerField()
+    source_id = models.CharField(max_length=200)
+    source_index = models.PositiveIntegerField(null=True, blank=True)
+    operation = models.CharField(max_length=12, choices=Operation.choices)
+    original_operation = models.CharField(max_length=20, blank=True)
+    value = models.TextField(blank=True)
+    action_repr = models.TextField(blank=True)
+    snapshot = models.ForeignKey(Snapshot, models.PROTECT, null=True, blank=True, related_name="+")
+    raw_snapshot = models.ForeignKey(Snapshot, models.PROTECT, null=True, blank=True, related_name="+")
+    snapshot_after = models.ForeignKey(Snapshot, models.PROTECT, null=True, blank=True, related_name="+")
+    keeps_page_after = models.BooleanField(
+        default=False, help_text="The source holds the page after this step; otherwise it is the next step's page."
+    )
+    screenshot = models.ForeignKey(Screenshot, models.PROTECT, null=True, blank=True, related_name="+")
+    candidates = models.BinaryField(default=b"", help_text="Compressed candidate list, see `candidate_records`.")
+    candidate_count = models.PositiveIntegerField(default=0)
+    extra = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [
+            models.UniqueConstraint(fields=["turn", "index"], name="step_index_once"),
+            models.UniqueConstraint(fields=["turn", "source_id"], name="step_source_id_once"),
+            models.CheckConstraint(condition=Q(operation__in=Operation.values), name="step_operation_known"),
+            models.CheckConstraint(
+                condition=Q(keeps_page_after=False) | Q(snapshot_after__isnull=False), name="kept_page_after_exists"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.action_repr or f"{self.operation} {self.value}".strip()
+
+    def candidate_records(self) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
+        """(positives, negatives) in source order. One decompression, no query."""
+        return unpack_candidates(bytes(self.candidates))
+
+
+class Target(models.Model):
+    """One acceptable gold element of a step."""
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="targets")
+    node_id = models.CharField("backend node id", max_length=64)
+    position = models.PositiveIntegerField()
+    node_order = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Place in the page's document order; empty when the element was pruned away."
+    )
+    pruned = models.BooleanField(default=False, help_text="The element is not in the step's page.")
+    is_original = models.BooleanField(null=True)
+    is_top_level = models.BooleanField(null=True)
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["step", "node_id"], name="target_once_per_step"),
+            models.UniqueConstraint(fields=["step", "position"], name="target_position_once"),
+            # A positive candidate exists in the page (and then has its place there) or is recorded as pruned.
+            models.CheckConstraint(
+                condition=Q(pruned=True, node_order__isnull=True) | Q(pruned=False, node_order__isnull=False),
+                name="target_in_page_or_pruned",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.node_id
+
+
+class Rationale(models.Model):
+    """One or two sentences why an action fits, by a person or a model."""
+
+    class Source(models.TextChoices):
+        HUMAN = "human", "human"
+        MODEL = "model", "model"
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="rationales")
+    text = models.TextField()
+    source = models.CharField(max_length=8, choices=Source.choices)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    model_name = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(source="human") | ~Q(model_name=""), name="model_rationale_names_its_model"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+def pack_candidates(positives: Sequence[CandidateRecord], negatives: Sequence[CandidateRecord]) -> bytes:
+    """Candidates as compressed JSON rows: tag, node id, attributes, flags where the source has them."""
+    if not positives and not negatives:
+        return b""
+    rows: list[list[Any]] = []
+    for record in (*positives, *negatives):
+        row: list[Any] = [record.tag, record.node_id, record.attributes]
+        if record.is_original_target is not None or record.is_top_level_target is not None:
+            row += [record.is_original_target, record.is_top_level_target]
+        rows.append(row)
+    content = {"positives": len(positives), "rows": rows}
+    return compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
+
+
+def unpack_candidates(data: bytes) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
+    """The inverse of `pack_candidates`: (positives, negatives)."""
+    if not data:
+        return [], []
+    content = json.loads(decompress(data))
+    records = [CandidateRecord(row[1], row[0], *row[2:]) for row in content["rows"]]
+    return records[: content["positives"]], records[content["positives"] :]

@@ -1,0 +1,91 @@
+"""Datasets and the websites they cover."""
+
+from django.db import connection, models
+from django.db.models import Count, F
+
+from annotations.models.projects import Project
+
+# A page after the last step of a turn counts where the source keeps it; elsewhere it is the next step's page.
+PAGE_BYTES_SQL = """
+WITH used AS (
+    SELECT page.id FROM annotations_step step
+    JOIN annotations_turn turn ON turn.id = step.turn_id
+    JOIN annotations_conversation conversation ON conversation.id = turn.conversation_id
+    CROSS JOIN LATERAL unnest(ARRAY[
+        step.snapshot_id, step.raw_snapshot_id, CASE WHEN step.keeps_page_after THEN step.snapshot_after_id END
+    ]) AS page(id)
+    WHERE conversation.dataset_id = %s AND page.id IS NOT NULL
+), counted AS (
+    SELECT snapshot.raw_size, snapshot.stored_size, snapshot.dictionary_id, counts.n
+    FROM (SELECT id, count(*) AS n FROM used GROUP BY id) counts
+    JOIN annotations_snapshot snapshot ON snapshot.id = counts.id
+)
+SELECT COALESCE(sum(raw_size * n), 0), COALESCE(sum(n), 0), COALESCE(sum(raw_size), 0), count(*),
+       COALESCE(sum(stored_size), 0),
+       COALESCE((SELECT sum(size) FROM annotations_pagedictionary
+                 WHERE id IN (SELECT dictionary_id FROM counted)), 0)
+FROM counted
+"""
+
+
+class DatasetQuerySet(models.QuerySet):
+    def for_list(self) -> "DatasetQuerySet":
+        """Datasets with the counts that the list page shows."""
+        return self.select_related("project").annotate(
+            conversation_count=Count("conversations", distinct=True),
+            turn_count=Count("conversations__turns", distinct=True),
+            step_count=Count("conversations__turns__steps"),
+        )
+
+
+class Dataset(models.Model):
+    """A named collection of conversations of one project."""
+
+    project = models.ForeignKey(Project, models.PROTECT, related_name="datasets")
+    name = models.SlugField(max_length=100, unique=True)
+    source_format = models.CharField(max_length=40, blank=True)
+    description = models.TextField(blank=True)
+    licence = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = DatasetQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.name
+
+    def page_bytes(self) -> dict[str, int]:
+        """`raw`: bytes of every page reference as imported; `distinct`: after deduplication; `stored`: on disk,
+        dictionaries included; `pages` and `distinct_pages` count them. One query."""
+        with connection.cursor() as cursor:
+            cursor.execute(PAGE_BYTES_SQL, [self.pk])
+            raw, pages, distinct, distinct_pages, stored, dictionaries = (int(n) for n in cursor.fetchone())
+        return {
+            "raw": raw,
+            "pages": pages,
+            "distinct": distinct,
+            "distinct_pages": distinct_pages,
+            "stored": stored + dictionaries,
+            "dictionaries": dictionaries,
+        }
+
+
+class Website(models.Model):
+    """A website inside a dataset, with its place in the dataset's taxonomy."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="websites")
+    name = models.CharField(max_length=200)
+    domain = models.CharField(max_length=200, blank=True)
+    subdomain = models.CharField(max_length=200, blank=True)
+    page_dictionary = models.ForeignKey(
+        "PageDictionary", models.SET_NULL, null=True, blank=True, help_text="For pages imported from now on."
+    )
+
+    class Meta:
+        ordering = [F("domain"), F("subdomain"), F("name")]
+        constraints = [
+            # A source may file one site under two subdomains; both are kept as given.
+            models.UniqueConstraint(fields=["dataset", "name", "domain", "subdomain"], name="website_once_per_dataset")
+        ]
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,41 @@
+"""Background jobs that people start: imports, exports."""
+
+from pathlib import Path
+
+from django.conf import settings
+from django.db import models
+
+from annotations.models.datasets import Dataset
+from annotations.models.leases import Leased, LeaseQuerySet
+from annotations.models.projects import Project
+
+
+class Job(Leased):
+    """An import or export with its progress and its report."""
+
+    class Kind(models.TextChoices):
+        IMPORT = "import", "import"
+        EXPORT = "export", "export"
+
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
+    dataset = models.ForeignKey(Dataset, models.SET_NULL, null=True, blank=True, related_name="jobs")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    params = models.JSONField(default=dict, help_text="format, name, split, limit; path below IMPORT_ROOT.")
+    file = models.CharField(max_length=500, blank=True, help_text="Upload to read or result to download, under var/.")
+    progress = models.JSONField(default=dict, help_text="phase, done, total, unit, per_second.")
+    report = models.JSONField(default=dict)
+    cancel_requested = models.BooleanField(default=False)
+
+    objects = LeaseQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk} of {self.params.get('name', '?')}"
+
+    @property
+    def path(self) -> Path:
+        """The job's file; uploads and results live below MEDIA_ROOT."""
+        return Path(settings.MEDIA_ROOT) / self.file

@@ -1,0 +1,98 @@
+"""Projects, who belongs to them in which role, and one-time links into them."""
+
+import hashlib
+import secrets
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+
+class Role(models.TextChoices):
+    """What a member may do; each role includes the ones after it, except that annotators do not review."""
+
+    ADMIN = "admin", "admin"
+    ANNOTATOR = "annotator", "annotator"
+    REVIEWER = "reviewer", "reviewer"
+    READER = "reader", "reader"
+
+
+class Project(models.Model):
+    """The unit of access: datasets, studies and jobs belong to one project; other projects do not exist for a user."""
+
+    name = models.CharField(max_length=200, unique=True)
+    slug = models.SlugField(unique=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Membership(models.Model):
+    """A user's role in a project."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="memberships")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="memberships")
+    role = models.CharField(max_length=12, choices=Role.choices)
+    sees_test_gold = models.BooleanField(
+        "sees test gold", default=False, help_text="May see the gold actions of test splits (admins always may)."
+    )
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "user"], name="one_role_per_member"),
+            models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user} · {self.role} of {self.project}"
+
+
+class InviteQuerySet(models.QuerySet):
+    def open(self) -> "InviteQuerySet":
+        """Links that can still be used."""
+        return self.filter(used_at=None, expires_at__gt=timezone.now())
+
+    def issue(self, *, created_by=None, days: int = 7, **fields) -> tuple["Invite", str]:
+        """A new link and its secret, which is shown once and stored only as a digest."""
+        secret = secrets.token_urlsafe(32)
+        expires_at = timezone.now() + timedelta(days=days)
+        invite = self.create(digest=Invite.digest_of(secret), created_by=created_by, expires_at=expires_at, **fields)
+        return invite, secret
+
+    def find(self, secret: str) -> "Invite | None":
+        return self.open().filter(digest=Invite.digest_of(secret)).first()
+
+
+class Invite(models.Model):
+    """A one-time link: to join a project (no user yet) or to set a new password (a user is named)."""
+
+    digest = models.CharField(max_length=64, unique=True, editable=False)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+",
+        help_text="Set for a password reset; empty for an invitation.",
+    )  # fmt: skip
+    project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
+    role = models.CharField(max_length=12, choices=Role.choices, blank=True)
+    sees_test_gold = models.BooleanField(default=False)
+    makes_superuser = models.BooleanField(default=False, editable=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+", editable=False
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, editable=False)
+
+    objects = InviteQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"password reset for {self.user}" if self.user else f"invitation as {self.role or 'first admin'}"
+
+    @staticmethod
+    def digest_of(secret: str) -> str:
+        return hashlib.sha256(secret.encode()).hexdigest()
+
+    def use(self) -> bool:
+        """Mark as used; False when another request was faster or the link has run out."""
+        return bool(Invite.objects.open().filter(pk=self.pk).update(used_at=timezone.now()))

@@ -1,0 +1,98 @@
+"""Members of the projects that a user administers: roles, invitations, links to set a new password."""
+
+from django.contrib import messages
+from django.contrib.auth import get_user_model
+from django.db.models import Prefetch
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotations import policy
+from annotations.forms import InvitationForm
+from annotations.models import Invite, Membership, Role
+
+
+def people(request: HttpRequest) -> HttpResponse:
+    return _page(request)
+
+
+@never_cache
+@require_POST
+def invite_person(request: HttpRequest, slug: str) -> HttpResponse:
+    """A one-time link, shown in this answer and nowhere else: only its digest is stored."""
+    project = get_object_or_404(policy.projects(request.user, "manage"), slug=slug)
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, form=form, form_project=project)
+    _, secret = Invite.objects.issue(created_by=request.user, project=project, **form.cleaned_data)
+    return _page(request, link=_address(request, secret), purpose=f"joins {project} as {form.cleaned_data['role']}")
+
+
+@never_cache
+@require_POST
+def reset_link(request: HttpRequest, pk: int) -> HttpResponse:
+    member = _member(request, pk)
+    if not may_reset(request.user, member.user):
+        messages.error(request, f"Only an administrator of the whole site can reset the password of {member.user}.")
+        return redirect("people")
+    _, secret = Invite.objects.issue(created_by=request.user, days=2, user=member.user)
+    return _page(request, link=_address(request, secret), purpose=f"sets a new password for {member.user}")
+
+
+@require_POST
+def change_role(request: HttpRequest, pk: int) -> HttpResponse:
+    member = _member(request, pk)
+    form = InvitationForm(request.POST)
+    others = member.project.memberships.filter(role=Role.ADMIN).exclude(pk=pk)
+    if not form.is_valid():
+        messages.error(request, "Choose one of the roles.")
+    elif member.role == Role.ADMIN and form.cleaned_data["role"] != Role.ADMIN and not others.exists():
+        messages.error(request, f"{member.user} is the only admin of {member.project}: make another one first.")
+    else:
+        Membership.objects.filter(pk=pk).update(**form.cleaned_data)
+        messages.success(request, f"{member.user} is now {form.cleaned_data['role']} of {member.project}.")
+    return redirect("people")
+
+
+@require_POST
+def withdraw(request: HttpRequest, pk: int) -> HttpResponse:
+    """An open invitation stops working."""
+    invites = Invite.objects.open().filter(project__in=policy.projects(request.user, "manage"))
+    get_object_or_404(invites, pk=pk).delete()
+    messages.success(request, "The invitation is withdrawn: its link no longer works.")
+    return redirect("people")
+
+
+def may_reset(admin, user) -> bool:
+    """A reset gives the whole account away, so its every project must be the admin's own."""
+    if admin.is_superuser:
+        return True
+    elsewhere = Membership.objects.filter(user=user).exclude(project__in=policy.projects(admin, "manage"))
+    return not (user.is_superuser or user.is_staff or elsewhere.exists())
+
+
+def _member(request: HttpRequest, pk: int) -> Membership:
+    mine = Membership.objects.filter(project__in=policy.projects(request.user, "manage"))
+    return get_object_or_404(mine.select_related("user", "project"), pk=pk)
+
+
+def _address(request: HttpRequest, secret: str) -> str:
+    return request.build_absolute_uri(reverse("invite", args=[secret]))
+
+
+def _page(request: HttpRequest, **extra) -> HttpResponse:
+    members = Membership.objects.select_related("user").order_by("user__username")
+    invites = Invite.objects.open().filter(user=None).select_related("created_by").order_by("-id")
+    projects = policy.projects(request.user, "manage").order_by("name").prefetch_related(
+        Prefetch("memberships", queryset=members), Prefetch("invite_set", queryset=invites, to_attr="open_invites")
+    )  # fmt: skip
+    outside = get_user_model().objects.filter(memberships=None).order_by("username")
+    context = {
+        "projects": projects,
+        "roles": Role.choices,
+        "form": InvitationForm(),
+        "outside": outside if request.user.is_superuser else [],
+    }
+    return render(request, "annotations/people.html", context | extra)

@@ -1,0 +1,1 @@
+"""The sample dataset: conversations written for this project over six invented websites."""

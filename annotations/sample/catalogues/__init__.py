@@ -1,0 +1,1 @@
+"""What the invented websites offer: trains, rooms, goods, doctors, permits."""

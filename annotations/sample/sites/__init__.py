@@ -1,0 +1,1 @@
+"""The invented websites: each module renders a visitor's state as a page."""

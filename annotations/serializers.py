@@ -1,0 +1,222 @@
+"""JSON of projects, datasets and what people said and did. Explicit fields; gold is null where it is hidden."""
+
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.db.models import F, QuerySet
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from annotations import policy
+from annotations.models import (
+    Conversation,
+    Dataset,
+    Membership,
+    Operation,
+    Project,
+    Rationale,
+    Screenshot,
+    Snapshot,
+    SourceTask,
+    Step,
+    Target,
+    Turn,
+    Website,
+)
+
+
+class ProjectSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Project
+        fields = ["id", "name", "slug", "created_at"]
+
+
+class MembershipSerializer(serializers.ModelSerializer):
+    username = serializers.CharField(source="user.username", read_only=True)
+
+    class Meta:
+        model = Membership
+        fields = ["id", "project", "username", "role", "sees_test_gold"]
+
+
+class OwnMembershipSerializer(serializers.ModelSerializer):
+    """A membership as its holder sees it: with what it allows."""
+
+    project_slug = serializers.CharField(source="project.slug", read_only=True)
+    abilities = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Membership
+        fields = ["project", "project_slug", "role", "sees_test_gold", "abilities"]
+
+    def get_abilities(self, membership: Membership) -> list[str]:
+        return sorted(policy.ABILITIES[membership.role])
+
+
+class MeSerializer(serializers.ModelSerializer):
+    memberships = OwnMembershipSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = get_user_model()
+        fields = ["id", "username", "is_superuser", "memberships"]
+
+
+class DatasetSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Dataset
+        fields = ["id", "name", "project", "source_format", "description", "licence", "created_at"]
+
+
+class WebsiteSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Website
+        fields = ["id", "dataset", "name", "domain", "subdomain"]
+
+
+class SourceTaskSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = SourceTask
+        fields = ["id", "dataset", "source_id", "website", "split", "instruction"]
+
+
+class TargetSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Target
+        fields = ["node_id", "position", "node_order", "pruned", "is_original", "is_top_level"]
+
+
+def steps_for_api(rows: QuerySet[Step]) -> QuerySet[Step]:
+    """Steps as `StepSerializer` reads them: pages by address, never their bytes, and whose gold they hold."""
+    return (
+        rows.defer("candidates")
+        .annotate(
+            snapshot_sha256=F("snapshot__sha256"),
+            raw_snapshot_sha256=F("raw_snapshot__sha256"),
+            snapshot_after_sha256=F("snapshot_after__sha256"),
+            screenshot_sha256=F("screenshot__sha256"),
+            split=F("turn__conversation__split"),
+            project_id=F("turn__conversation__dataset__project_id"),
+        )
+        .prefetch_related("targets")
+    )
+
+
+class StepSerializer(serializers.ModelSerializer):
+    """A gold step; pages are named by their SHA-256. Expects rows of `steps_for_api`."""
+
+    # null, with gold_hidden true, for steps of test splits whose gold the reader may not see
+    GOLD = ("operation", "original_operation", "value", "action_repr", "targets", "extra")
+
+    operation = serializers.ChoiceField(choices=Operation.choices, read_only=True, allow_null=True)
+    original_operation = serializers.CharField(read_only=True, allow_null=True)
+    value = serializers.CharField(read_only=True, allow_null=True)
+    action_repr = serializers.CharField(read_only=True, allow_null=True)
+    targets = TargetSerializer(many=True, read_only=True, allow_null=True)
+    extra = serializers.JSONField(read_only=True, allow_null=True)
+    gold_hidden = serializers.SerializerMethodField()
+    snapshot = serializers.CharField(source="snapshot_sha256", read_only=True, allow_null=True)
+    raw_snapshot = serializers.CharField(source="raw_snapshot_sha256", read_only=True, allow_null=True)
+    snapshot_after = serializers.CharField(source="snapshot_after_sha256", read_only=True, allow_null=True)
+    screenshot = serializers.CharField(source="screenshot_sha256", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Step
+        fields = [
+            *("id", "turn", "index", "source_id", "source_index", "gold_hidden", "operation", "original_operation"),
+            *("value", "action_repr", "targets", "snapshot", "raw_snapshot", "snapshot_after", "keeps_page_after"),
+            *("screenshot", "candidate_count", "extra"),
+        ]
+
+    def get_gold_hidden(self, step: Step) -> bool:
+        return self.context["gold"].is_hidden(step.project_id, step.split)
+
+    def to_representation(self, instance: Step) -> dict[str, Any]:
+        row = super().to_representation(instance)
+        return row | dict.fromkeys(self.GOLD) if row["gold_hidden"] else row
+
+
+class TurnSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Turn
+        fields = ["id", "conversation", "index", "source_id", "source_index", "source_task", "instruction"]
+
+
+class TurnWithStepsSerializer(TurnSerializer):
+    steps = StepSerializer(many=True, read_only=True)
+
+    class Meta(TurnSerializer.Meta):
+        fields = [*TurnSerializer.Meta.fields, "steps"]
+
+
+class ConversationSerializer(serializers.ModelSerializer):
+    website = serializers.CharField(source="website.name", read_only=True)
+    domain = serializers.CharField(source="website.domain", read_only=True)
+    subdomain = serializers.CharField(source="website.subdomain", read_only=True)
+    turn_count = serializers.IntegerField(read_only=True)
+    step_count = serializers.IntegerField(read_only=True)
+
+    class Meta:
+        model = Conversation
+        fields = [
+            *("id", "dataset", "source_id", "split", "position", "website", "domain", "subdomain", "turn_count"),
+            *("step_count", "created_at"),
+        ]
+
+
+class ConversationDetailSerializer(ConversationSerializer):
+    """With its turns, their steps and the steps' gold targets."""
+
+    turns = TurnWithStepsSerializer(many=True, read_only=True)
+
+    class Meta(ConversationSerializer.Meta):
+        fields = [*ConversationSerializer.Meta.fields, "turns"]
+
+
+class CandidateSerializer(serializers.Serializer):
+    node_id = serializers.CharField()
+    tag = serializers.CharField()
+    attributes = serializers.CharField(help_text="JSON text of all attributes, as published.")
+    positive = serializers.BooleanField(allow_null=True, help_text="Null where the step's gold is hidden.")
+
+
+class StepCandidatesSerializer(serializers.Serializer):
+    """Source order, positives first; where gold is hidden, by node id, so that the order tells nothing."""
+
+    step = serializers.IntegerField()
+    gold_hidden = serializers.BooleanField()
+    candidates = CandidateSerializer(many=True)
+
+
+class SnapshotSerializer(serializers.ModelSerializer):
+    ratio = serializers.SerializerMethodField(help_text="Raw bytes per stored byte.")
+
+    class Meta:
+        model = Snapshot
+        fields = ["sha256", "raw_size", "stored_size", "ratio", "node_count", "created_at"]
+
+    def get_ratio(self, snapshot: Snapshot) -> float:
+        return round(snapshot.ratio, 2)
+
+
+class SnapshotHtmlSerializer(serializers.Serializer):
+    sha256 = serializers.CharField()
+    html = serializers.CharField(help_text="The page as imported. Untrusted: never render it outside a sandbox.")
+
+
+class ScreenshotSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Screenshot
+        fields = ["sha256", "media_type", "size"]
+
+
+@extend_schema_field(serializers.CharField(allow_null=True))
+class UsernameField(serializers.CharField):
+    """The name of a user who may have been removed."""
+
+
+class RationaleSerializer(serializers.ModelSerializer):
+    author = UsernameField(source="author.username", default=None, read_only=True)
+
+    class Meta:
+        model = Rationale
+        fields = ["id", "step", "text", "source", "author", "model_name", "created_at"]

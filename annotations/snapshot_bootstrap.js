@@ -1,0 +1,145 @@
+// The only script that runs inside a rendered page. `settings` (origin of the app, looks of the marks, chip style) is
+// put in front by the server. The page around us is hostile: nothing here trusts its names, its styles or its events,
+// and methods are taken from prototypes because ids in a form hide them. Messages: {v: 1, type, ...}.
+(() => {
+  const ATTRIBUTE = "data-node-id";
+  const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/;
+  const CONTROLS = "a, button, input, select, textarea, summary, label, option";
+  const closest = (node, selector) => Element.prototype.closest.call(node, selector);
+  const rect = (node) => Element.prototype.getBoundingClientRect.call(node);
+  const parentOf = Object.getOwnPropertyDescriptor(Node.prototype, "parentNode").get;
+  const nodeId = (node) => Element.prototype.getAttribute.call(node, ATTRIBUTE);
+  const send = (message) => window.parent !== window && window.parent.postMessage({ v: 1, ...message }, settings.app);
+  const nodes = new Map();
+  const layer = document.createElement("div");
+  const shadow = Element.prototype.attachShadow.call(layer, { mode: "closed" }); // out of reach of the page's styles
+  let marks = [];
+  let hovered = null; // what the reader points at in here
+  let pointedAt = null; // what the reader points at in the app (a row of the candidates, say)
+  let waiting = false;
+
+  /** The element, or the nearest one around it that is drawn; null for one that the page does not have. */
+  function visible(id) {
+    let node = nodes.get(id) ?? null;
+    while (node instanceof Element && rect(node).width === 0 && rect(node).height === 0) node = parentOf.call(node);
+    return node instanceof Element ? node : null;
+  }
+
+  /** A box around a node, `far` px away from it, in the layer's coordinates. */
+  function box(node, far, style) {
+    const place = rect(node);
+    const origin = rect(layer);
+    const frame = document.createElement("div");
+    frame.style.cssText = `position:absolute;box-sizing:border-box;border-radius:3px;${style}`;
+    frame.style.left = `${place.left - origin.left - far}px`;
+    frame.style.top = `${place.top - origin.top - far}px`;
+    frame.style.width = `${place.width + 2 * far}px`;
+    frame.style.height = `${place.height + 2 * far}px`;
+    shadow.append(frame);
+    return frame;
+  }
+
+  /** The marks of one element: a box each, their chips side by side above the outermost. */
+  function drawMarks(node, found) {
+    const outer = Math.max(...found.map(({ kind }) => settings.looks[kind].distance + settings.looks[kind].width));
+    let shift = 0;
+    for (const mark of found) {
+      const { colour, line, width, distance } = settings.looks[mark.kind];
+      const frame = box(node, distance + width, `border:${width}px ${line} ${colour}`);
+      const chip = document.createElement("span");
+      chip.style.cssText = `position:absolute;left:${shift + distance - outer}px;${settings.chip};background:${colour}`;
+      if (rect(frame).top + window.scrollY > 16) chip.style.bottom = `calc(100% + ${outer - distance}px)`;
+      chip.textContent = mark.label;
+      frame.append(chip);
+      shift += chip.offsetWidth + 2;
+    }
+  }
+
+  function draw() {
+    waiting = false;
+    shadow.replaceChildren();
+    const found = new Map();
+    for (const mark of marks) {
+      const node = visible(mark.id);
+      if (node) found.set(node, [...(found.get(node) ?? []), mark]);
+    }
+    found.forEach((marked, node) => drawMarks(node, marked));
+    const node = visible(pointedAt);
+    if (node) box(node, 1, "background:#4263eb33;border:1px solid #4263eb");
+  }
+
+  function drawSoon() {
+    if (!waiting && (marks.length || pointedAt)) waiting = Boolean(requestAnimationFrame(draw));
+  }
+
+  function scrollTo(id) {
+    const node = visible(id);
+    if (!node) return;
+    const place = rect(node);
+    if (place.top >= 24 && place.bottom <= window.innerHeight && place.left >= 0 && place.right <= window.innerWidth) return;
+    Element.prototype.scrollIntoView.call(node, { block: "center", inline: "nearest", behavior: "instant" });
+    draw();
+  }
+
+  function receive(event) {
+    const message = event.data;
+    if (event.source !== window.parent || event.origin !== settings.app || message?.v !== 1) return;
+    if (message.type === "marks") {
+      marks = message.marks.filter((mark) => settings.looks[mark.kind]);
+      draw();
+      if (message.scroll) scrollTo(message.scroll);
+      const missing = marks.filter((mark) => !nodes.has(mark.id)).map((mark) => mark.id);
+      const hidden = marks.filter((mark) => nodes.has(mark.id) && visible(mark.id) !== nodes.get(mark.id)).map((mark) => mark.id);
+      send({ type: "marked", turn: message.turn, missing, hidden });
+    } else if (message.type === "scroll") {
+      scrollTo(message.id);
+    } else if (message.type === "hover") {
+      pointedAt = message.id;
+      draw();
+    }
+  }
+
+  function pointed(event) {
+    const node = event.target instanceof Element ? closest(event.target, `[${ATTRIBUTE}]`) : null;
+    return node && nodeId(node);
+  }
+
+  function stop(event) {
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }
+
+  window.addEventListener("message", receive);
+  window.addEventListener("click", (event) => {
+    stop(event);
+    const id = pointed(event);
+    if (id) send({ type: "pick", id });
+  }, true);
+  window.addEventListener("mousedown", (event) => {
+    if (event.target instanceof Element && closest(event.target, CONTROLS)) event.preventDefault(); // no focus, no menus
+  }, true);
+  window.addEventListener("mouseover", (event) => {
+    const id = pointed(event);
+    if (id !== hovered) send({ type: "hover", id: (hovered = id) });
+  }, true);
+  document.addEventListener("mouseleave", () => send({ type: "hover", id: (hovered = null) }));
+  for (const name of ["auxclick", "dblclick", "submit", "reset", "beforeinput", "dragstart", "drop"]) {
+    window.addEventListener(name, stop, true);
+  }
+  window.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.test(event.key)) return;
+    if (!/^Arrow(?:Up|Down)$/.test(event.key)) stop(event); // those two scroll the page as well
+    send({ type: "key", key: event.key, shift: event.shiftKey });
+  }, true);
+  window.addEventListener("scroll", drawSoon, true);
+  window.addEventListener("resize", drawSoon);
+  document.addEventListener("DOMContentLoaded", () => {
+    for (const node of document.querySelectorAll(`[${ATTRIBUTE}]`)) {
+      if (!nodes.has(nodeId(node))) nodes.set(nodeId(node), node);
+    }
+    layer.style.cssText = "all:initial!important;position:absolute!important;top:0!important;left:0!important;z-index:2147483647!important;pointer-events:none!important";
+    document.documentElement.append(layer);
+    rect(layer); // lay the page out now, so that showing it later is only painting
+    send({ type: "ready", expired: settings.expired });
+  });
+})();

@@ -1,0 +1,91 @@
+"""Statistics of a dataset, per split (the papers' Table 1; lengths in tokens of a named tokenizer)."""
+
+import re
+from typing import Any
+
+from django.db.models import Avg, Count, Max, Min
+
+from annotations.models import Dataset, Snapshot, Split, Step
+
+TOKENIZER = r"regex \w+|[^\w\s]"
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+
+
+def token_count(text: str) -> int:
+    """Words and single punctuation marks; the tokenizer is named with every number made of it."""
+    return sum(1 for _ in _TOKEN.finditer(text))
+
+
+def dataset_stats(dataset: Dataset, html_sample: int | None = 200) -> dict[str, Any]:
+    """Counts, means and bytes. HTML length is measured on at most `html_sample` pages per split, evenly spread
+    (None: on all); the number measured is given."""
+    found = [split for split in Split.values if dataset.conversations.filter(split=split).exists()]
+    return {
+        "dataset": dataset.name,
+        "tokenizer": TOKENIZER,
+        "splits": {split: _split_stats(dataset, split, html_sample) for split in found},
+        "bytes": _with_ratio(dataset.page_bytes()),
+    }
+
+
+def _with_ratio(counts: dict[str, int]) -> dict[str, Any]:
+    return counts | {"ratio": round(counts["raw"] / counts["stored"], 2) if counts["stored"] else None}
+
+
+def _split_stats(dataset: Dataset, split: str, html_sample: int | None) -> dict[str, Any]:
+    rows = dataset.conversations.filter(split=split)
+    conversations = rows.count()
+    turns = rows.aggregate(n=Count("turns"))["n"]
+    steps = Step.objects.filter(turn__conversation__in=rows)
+    figures = steps.aggregate(
+        n=Count("id"), elements=Avg("snapshot__node_count"), candidates=Avg("candidate_count"),
+        most_elements=Max("snapshot__node_count"),
+    )  # fmt: skip
+    lengths = [token_count(text) for text in rows.values_list("turns__instruction", flat=True) if text]
+    html, measured = _html_tokens(steps, html_sample)
+    return {
+        "conversations": conversations,
+        "turns": turns,
+        "steps": figures["n"],
+        "turns_per_conversation": _mean(turns, conversations),
+        "actions_per_turn": _mean(figures["n"], turns),
+        "elements_per_turn": _rounded(figures["elements"]),
+        "candidates_per_step": _rounded(figures["candidates"]),
+        "most_elements": figures["most_elements"],
+        "instruction_tokens": _mean(sum(lengths), len(lengths)),
+        "html_tokens": html,
+        "html_pages_measured": measured,
+        "steps_without_gold": steps.filter(targets=None).count(),
+        "steps_with_pruned_gold": steps.filter(targets__pruned=True).distinct().count(),
+        **_site_stats(rows, conversations),
+    }
+
+
+def _site_stats(rows, conversations: int) -> dict[str, Any]:
+    per_site = rows.order_by().values("website").annotate(n=Count("id")).aggregate(low=Min("n"), high=Max("n"))
+    kinds = rows.aggregate(
+        websites=Count("website", distinct=True), domains=Count("website__domain", distinct=True),
+        subdomains=Count("website__subdomain", distinct=True),
+    )  # fmt: skip
+    return kinds | {
+        "tasks_per_site": {
+            "mean": _mean(conversations, kinds["websites"]), "min": per_site["low"], "max": per_site["high"]
+        }
+    }  # fmt: skip
+
+
+def _html_tokens(steps, sample: int | None) -> tuple[float | None, int]:
+    ids = list(steps.exclude(snapshot=None).order_by("snapshot_id").values_list("snapshot_id", flat=True).distinct())
+    if sample and len(ids) > sample:
+        ids = ids[:: -(-len(ids) // sample)]
+    pages = Snapshot.objects.with_content().filter(id__in=ids).iterator(chunk_size=20)
+    counts = [token_count(page.html) for page in pages]
+    return _mean(sum(counts), len(counts)), len(counts)
+
+
+def _mean(total: float | None, n: int) -> float | None:
+    return round(total / n, 2) if total is not None and n else None
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(float(value), 1)

@@ -1,0 +1,212 @@
+"""What the step page shows: the list of conversations, turns and steps, and one step's evidence.
+
+Gold actions of test splits are left out for users who may not see them; so is every trace of them (the order of
+candidates, marks, action representations).
+"""
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotations import policy, tree_rows
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.marks import Mark
+from annotations.dom.tree import NODE_ID, PageError, parse
+from annotations.forms import ConversationFilter
+from annotations.models import Conversation, Snapshot, Step, Turn
+from annotations.snapshot_host import snapshot_url
+
+TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
+LISTED_BEFORE, LISTED_AFTER = 15, 35
+MAX_CANDIDATES = 50
+MAX_TEXT = 300_000  # characters of a text tab; browsers stay quick below that
+
+
+@dataclass(frozen=True)
+class CandidateRow:
+    node_id: str
+    tag: str
+    label: str
+    gold: bool
+    on_page: bool
+
+
+@dataclass
+class StepPage:
+    """The template's context; everything is read when it is made."""
+
+    conversation: Conversation
+    turns: list[Turn]
+    step: Step | None
+    sees_gold: bool
+    tab: str
+    of: str  # which page the tab "page" renders: "" as recorded, "cleaned" as agents get it
+    query: str  # filter, tab and page, for links to other steps and conversations
+    listed: list[Conversation] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)  # previous_step, next_turn, next_conversation, …
+    gold_ids: list[str] = field(default_factory=list)
+    candidates: list[CandidateRow] = field(default_factory=list)
+    panel: dict[str, Any] = field(default_factory=dict)
+    number: int = 0  # of the step in its conversation
+    step_count: int = 0
+
+
+def step_page(request: HttpRequest, conversation: Conversation, step_pk: int | None) -> StepPage:
+    """The page of one step; of the first one without `step_pk`. Four queries, and a few for the list."""
+    turns = list(conversation.turns.all())
+    steps = [step for turn in turns for step in turn.steps.all()]
+    place = next((i for i, step in enumerate(steps) if step.pk == step_pk), 0)
+    step = steps[place] if steps else None
+    filters = ConversationFilter(request.GET, conversation.dataset)
+    tab = _one_of(request.GET.get("tab"), dict(TABS), "page")
+    of = _one_of(request.GET.get("of"), {"cleaned"}, "")
+    page = StepPage(
+        conversation=conversation,
+        turns=turns,
+        step=step,
+        sees_gold=policy.sees_gold(request.user, conversation.dataset.project, conversation.split),
+        tab=tab,
+        of=of,
+        query=_query(filters, tab, of),
+        number=place + 1,
+        step_count=len(steps),
+    )
+    around = _around(conversation, filters)
+    page.listed = [*around[0], conversation, *around[1]]
+    page.links = _links(page.query, steps, place, around)
+    if step is not None:
+        _add_evidence(request, page, step)
+    return page
+
+
+def tree_fragment(step: Step, gold_ids: list[str], node_id: str, first: int, last: int | None):
+    """Rows below one node of a step's page."""
+    return tree_rows.children(parse(_content(step.snapshot)), node_id, gold_ids, first, last)
+
+
+def gold_ids(step: Step) -> list[str]:
+    return [target.node_id for target in step.targets.all()]
+
+
+def _one_of(value: str | None, known: Collection[str], default: str) -> str:
+    return value if value in known else default
+
+
+def _query(filters: ConversationFilter, tab: str, of: str) -> str:
+    chosen = filters.active() | ({"tab": tab} if tab != "page" else {}) | ({"of": of} if of else {})
+    return f"?{urlencode(chosen)}" if chosen else ""
+
+
+def _around(conversation: Conversation, filters: ConversationFilter) -> tuple[list[Conversation], list[Conversation]]:
+    """The neighbours in the filtered list, nearest ones only: a dataset may have thousands."""
+    rows: QuerySet = filters.apply(conversation.dataset.conversations.all()).select_related("website")
+    here = {"position": conversation.position, "id": conversation.pk}
+    before = rows.filter(Q(position__lt=here["position"]) | Q(position=here["position"], id__lt=here["id"]))
+    after = rows.filter(Q(position__gt=here["position"]) | Q(position=here["position"], id__gt=here["id"]))
+    nearest = list(before.order_by("-position", "-id")[:LISTED_BEFORE])
+    return nearest[::-1], list(after.order_by("position", "id")[:LISTED_AFTER])
+
+
+def _links(query: str, steps: list[Step], place: int, around: tuple[list, list]) -> dict[str, str]:
+    """Where the keys lead; what does not exist is left out."""
+    found: dict[str, Step | Conversation] = {}
+    if place > 0:
+        found["previous_step"] = steps[place - 1]
+        found["previous_turn"] = _turn_start(steps, place)
+    if place + 1 < len(steps):
+        found["next_step"] = steps[place + 1]
+    following = next((step for step in steps[place + 1 :] if step.turn_id != steps[place].turn_id), None)
+    if following:
+        found["next_turn"] = following
+    if around[0]:
+        found["previous_conversation"] = around[0][-1]
+    if around[1]:
+        found["next_conversation"] = around[1][0]
+    names = {name: "step" if isinstance(row, Step) else "conversation" for name, row in found.items()}
+    return {name: reverse(names[name], args=[row.pk]) + query for name, row in found.items()}
+
+
+def _turn_start(steps: list[Step], place: int) -> Step:
+    """The first step of this turn, or of the one before when the first is shown already."""
+    turn = steps[place].turn_id if steps[place - 1].turn_id == steps[place].turn_id else steps[place - 1].turn_id
+    return next(step for step in steps if step.turn_id == turn)
+
+
+def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
+    stored = Step.objects.select_related("snapshot__dictionary", "raw_snapshot__dictionary").get(pk=step.pk)
+    page.gold_ids = gold_ids(step) if page.sees_gold else []
+    root = _parsed(stored.snapshot)
+    page.candidates = _candidates(stored, root, page.gold_ids)
+    if page.tab == "raw":
+        page.panel = _text_panel(_content(stored.raw_snapshot or stored.snapshot))
+        page.panel["cleaned"] = stored.raw_snapshot is None
+    elif root is None:
+        page.panel = {"error": "This step has no page." if stored.snapshot is None else "The page cannot be parsed."}
+    elif page.tab == "tree":
+        page.panel = {"rows": tree_rows.tree(root, page.gold_ids)}
+    elif page.tab == "accessibility":
+        page.panel = _text_panel(accessibility_tree(root))
+    if page.tab == "page" and (shown := _rendered(stored, page.of)) is not None:
+        page.panel = {"frame": _frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
+        page.panel["both"] = stored.raw_snapshot is not None and stored.snapshot is not None
+    page.panel["snapshot"] = stored.snapshot
+
+
+def _rendered(step: Step, wanted: str) -> Snapshot | None:
+    """The page as it was recorded, which still has its looks, where the source kept it; else the cleaned one."""
+    recorded = step.raw_snapshot if wanted != "cleaned" else None
+    return recorded if recorded is not None and _parsed(recorded) is not None else step.snapshot
+
+
+def _frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str, Any]:
+    """How the browser shows the page, marked and plain; without scripts the marks are part of the address."""
+    marked = snapshot_url(request, snapshot, [Mark(node_id, "gold") for node_id in gold])
+    plain = marked if marked.scripted else snapshot_url(request, snapshot)
+    return marked.as_dict() | {"plain": plain.url}
+
+
+def _candidates(step: Step, root, gold: list[str]) -> list[CandidateRow]:
+    """The first 50, gold ones first; in page order where gold is hidden, because the stored order gives it away."""
+    elements = {} if root is None else {e.get(NODE_ID): e for e in root.iter("*") if e.get(NODE_ID)}
+    positives, negatives = step.candidate_records()
+    records = [*positives, *negatives]
+    if not gold:
+        order = {node_id: place for place, node_id in enumerate(elements)}
+        records.sort(key=lambda record: (order.get(record.node_id, len(order)), record.node_id))
+    rows = []
+    for record in records[:MAX_CANDIDATES]:
+        element = elements.get(record.node_id)
+        said = tree_rows.label(element) if element is not None else _attributes_text(record.attributes)
+        rows.append(CandidateRow(record.node_id, record.tag, said, record.node_id in gold, element is not None))
+    return rows
+
+
+def _attributes_text(attributes: str) -> str:
+    """What a candidate that was pruned away says, from its recorded attributes."""
+    try:
+        values = json.loads(attributes)
+    except ValueError:
+        return ""
+    shown = (str(values[name]) for name in ("aria_label", "placeholder", "value", "name", "id") if values.get(name))
+    return next(shown, "")[: tree_rows.MAX_TEXT]
+
+
+def _content(snapshot: Snapshot | None) -> str:
+    return snapshot.html if snapshot is not None else ""
+
+
+def _parsed(snapshot: Snapshot | None):
+    try:
+        return parse(snapshot.html) if snapshot is not None else None
+    except PageError:
+        return None
+
+
+def _text_panel(text: str) -> dict[str, Any]:
+    return {"text": text[:MAX_TEXT], "characters": len(text), "cut": len(text) > MAX_TEXT}

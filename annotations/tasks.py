@@ -1,0 +1,33 @@
+"""Celery tasks: short doors to functions. Ids in, nothing out."""
+
+from celery import shared_task
+
+
+@shared_task(queue="io")
+def run_job(job_id: int) -> None:
+    """Work on an import or export for one slice; a lost or repeated message changes nothing but latency."""
+    from annotations import jobs
+    from annotations.models import Job
+
+    job = Job.objects.claim(job_id)
+    if job is not None and jobs.run(job):
+        run_job.delay(job_id)
+
+
+@shared_task(queue="default")
+def reap() -> None:
+    """Every 30 s: free the leases of dead workers, publish again what is queued, tidy old uploads."""
+    from annotations import uploads
+    from annotations.models import Job
+
+    for job_id in Job.objects.reap():
+        run_job.delay(job_id)
+    uploads.forget_old_uploads()
+
+
+@shared_task(queue="default")
+def forget_unused_pages() -> None:
+    """Daily: pages that no step needs any more."""
+    from annotations.page_store import forget_unused_pages
+
+    forget_unused_pages()

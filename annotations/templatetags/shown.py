@@ -1,0 +1,63 @@
+"""Numbers, times and states as every page shows them."""
+
+from datetime import datetime
+
+from django import template
+from django.utils import timezone
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from annotations.live import ago_text, span_text
+
+register = template.Library()
+
+
+@register.filter
+def thousands(number: int | str | None) -> str:
+    """12488 is "12,488"; nothing (None, or "" for what a template did not find) is "–"."""
+    return f"{number:,}" if isinstance(number, int) else "–"
+
+
+@register.filter
+def points(fraction: float | None) -> str:
+    """A fraction in percent points with one decimal: 0.5634 is "56.3"."""
+    return "–" if fraction is None else f"{100 * fraction:.1f}"
+
+
+@register.filter
+def share(part: int, whole: int) -> str:
+    """`part` of `whole` in percent points with one decimal; "–" of nothing."""
+    return points(part / whole if whole else None)
+
+
+@register.filter
+def ratio(part: int, whole: int) -> str:
+    """How many times `part` is of `whole`: "9.8×"; "–" for nothing."""
+    return f"{part / whole:.1f}×" if whole else "–"
+
+
+@register.filter
+def span(seconds: float | None) -> str:
+    return "–" if seconds is None else span_text(seconds)
+
+
+@register.filter
+def ago(when: datetime | None) -> str | SafeString:
+    """How long ago, with the exact time as the title (the page's script turns it into the reader's clock)."""
+    if when is None:
+        return "–"
+    exact = timezone.localtime(when).strftime("%Y-%m-%d %H:%M:%S %Z")
+    return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), exact, ago_text(when))
+
+
+@register.inclusion_tag("_state.html")
+def state(value: str, label: str = "") -> dict[str, str]:
+    """A state as a tag: the word says it, the colour only helps."""
+    return {"value": value, "label": label or value.replace("_", " ").replace("done with", "done, with")}
+
+
+@register.inclusion_tag("_bar.html")
+def bar(live) -> dict:
+    """A segmented progress bar of a `live.Live`."""
+    done, failed, under_way = (round(1000 * part) for part in live.bar)
+    return {"done": done, "failed": failed, "under_way": under_way, "second": done + failed, "first": done}

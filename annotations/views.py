@@ -1,0 +1,103 @@
+"""Pages of datasets, conversations and steps."""
+
+from django.core.cache import cache
+from django.core.paginator import Paginator
+from django.db.models import Count, OuterRef, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from annotations import policy
+from annotations.forms import ConversationFilter, ExportForm
+from annotations.models import Conversation, Dataset, Step, Turn
+from annotations.step_page import TABS, gold_ids, step_page, tree_fragment
+
+ROWS = 50
+DAY = 24 * 3600
+
+
+def datasets(request: HttpRequest) -> HttpResponse:
+    rows = list(policy.visible(request.user, Dataset.objects.for_list()).order_by("name"))
+    for row in rows:
+        row.bytes = page_bytes(row, row.step_count)
+    context = {"datasets": rows, "may_import": policy.projects(request.user, "import").exists()}
+    return render(request, "annotations/datasets.html", context)
+
+
+def dataset(request: HttpRequest, name: str) -> HttpResponse:
+    return dataset_page(request, visible_dataset(request, name))
+
+
+def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm | None = None) -> HttpResponse:
+    """A dataset with its list; `export_form`: one that was sent with mistakes."""
+    filters = ConversationFilter(request.GET, found)
+    rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
+    page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    page.object_list = _list_rows(list(page))
+    splits = split_table(found)
+    abilities = ("import", "export", "evaluate")
+    context = {
+        "dataset": found,
+        "splits": splits,
+        "bytes": page_bytes(found, sum(row["step_count"] for row in splits)),
+        "websites": found.websites.annotate(count=Count("conversations")).order_by("domain", "subdomain", "name"),
+        "filters": filters,
+        "page": page,
+        "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
+        "may": {ability: policy.can(request.user, ability, found.project) for ability in abilities},
+    }
+    return render(request, "annotations/dataset.html", context)
+
+
+def conversation(request: HttpRequest, pk: int) -> HttpResponse:
+    """A conversation at its first step."""
+    rows = policy.visible(request.user, Conversation.objects.with_steps().select_related("dataset__project", "website"))
+    return _workbench(request, get_object_or_404(rows, pk=pk), None)
+
+
+def step(request: HttpRequest, pk: int) -> HttpResponse:
+    rows = policy.visible(request.user, Conversation.objects.with_steps().select_related("dataset__project", "website"))
+    return _workbench(request, get_object_or_404(rows, turns__steps=pk), pk)
+
+
+def step_tree(request: HttpRequest, pk: int) -> HttpResponse:
+    """Rows below one node of a step's page, for the tree's branches that were shut."""
+    steps = Step.objects.select_related("snapshot__dictionary", "turn__conversation__dataset__project")
+    found = get_object_or_404(policy.visible(request.user, steps).defer("candidates"), pk=pk)
+    inside = found.turn.conversation
+    first, last = request.GET.get("from", "0"), request.GET.get("to", "")
+    if found.snapshot is None or not first.isdecimal() or (last and not last.isdecimal()):
+        raise Http404
+    gold = gold_ids(found) if policy.sees_gold(request.user, inside.dataset.project, inside.split) else []
+    rows = tree_fragment(found, gold, request.GET.get("node", ""), int(first), int(last) if last else None)
+    return render(request, "annotations/_tree.html", {"rows": rows, "step": found})
+
+
+def _workbench(request: HttpRequest, found: Conversation, step_pk: int | None) -> HttpResponse:
+    page = step_page(request, found, step_pk)
+    return render(request, "annotations/step.html", vars(page) | {"tabs": TABS})
+
+
+def _list_rows(pks: list[int]) -> list[Conversation]:
+    """Rows with their counts, for one page of a list only: counting all of a large dataset's takes long."""
+    said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
+    rows = Conversation.objects.for_list().filter(pk__in=pks).annotate(first_instruction=Subquery(said[:1]))
+    return list(rows.order_by("position", "id"))
+
+
+def visible_dataset(request: HttpRequest, name: str) -> Dataset:
+    return get_object_or_404(policy.visible(request.user, Dataset.objects.select_related("project")), name=name)
+
+
+def split_table(found: Dataset) -> list[dict]:
+    """Per split: conversations, turns, steps."""
+    counts = {
+        "conversation_count": Count("id", distinct=True),
+        "turn_count": Count("turns", distinct=True),
+        "step_count": Count("turns__steps"),
+    }
+    return list(found.conversations.order_by("split").values("split").annotate(**counts))
+
+
+def page_bytes(found: Dataset, step_count: int) -> dict[str, int]:
+    """Raw and stored bytes; counting is slow for large datasets, so it is done once per number of steps."""
+    return cache.get_or_set(f"page-bytes:{found.pk}:{step_count}", found.page_bytes, DAY)
