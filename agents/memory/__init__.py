@@ -1,0 +1,1 @@
+"""Stage `recall`: build and search what agents remember."""

@@ -1,0 +1,200 @@
+"""What agents remember, and what they did."""
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import Q
+from pgvector.django import HalfVectorField, HnswIndex, VectorField
+
+from annotations.models import Conversation, Dataset, Operation, Step, Website
+from annotations.models.conversations import Split
+
+DIMENSIONS = 384  # all-MiniLM-L6-v2
+
+
+class MemorySnippetQuerySet(models.QuerySet):
+    def before(self, turn) -> "MemorySnippetQuerySet":
+        """Snippets of earlier turns of the same conversation: never the gold future."""
+        return self.filter(step__turn__conversation_id=turn.conversation_id, step__turn__index__lt=turn.index)
+
+
+class MemorySnippet(models.Model):
+    """One past step kept for the agent, with its embedding (Self-MAP, planners.md 5.2).
+
+    No vector index: a conversation has at most some dozens of them, so its search is exact.
+    """
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="memory_snippets")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="memory_snippets")
+    encoder = models.CharField(max_length=200)
+    text = models.TextField()
+    embedding = VectorField(dimensions=DIMENSIONS)
+
+    objects = MemorySnippetQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["encoder", "step"], name="snippet_once_per_encoder")]
+        indexes = [models.Index(fields=["conversation", "encoder"])]
+
+    def __str__(self) -> str:
+        return self.text[:80]
+
+
+class Exemplar(models.Model):
+    """A whole train-split trajectory shown in a prompt (Synapse), found by the embedding of its key text."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exemplars")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="exemplars")
+    split = models.CharField(max_length=20, choices=Split.choices)
+    domain = models.CharField(max_length=200, blank=True)
+    encoder = models.CharField(max_length=200)
+    key_text = models.TextField()
+    embedding = HalfVectorField(dimensions=DIMENSIONS)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["encoder", "conversation"], name="exemplar_once_per_encoder"),
+            # Retrieval must never see test data (style.md section 3).
+            models.CheckConstraint(condition=Q(split="train"), name="exemplar_from_train_only"),
+        ]
+        indexes = [
+            models.Index(fields=["dataset", "encoder"]),
+            # Wider than pgvector's defaults (16, 64): they find only 9 of 10 neighbours where exemplars come in groups
+            # of near copies; see `manage.py bench retrieval`.
+            HnswIndex(
+                name="exemplar_hnsw", fields=["embedding"], m=24, ef_construction=400, opclasses=["halfvec_cosine_ops"]
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.key_text[:80]
+
+
+class Workflow(models.Model):
+    """A reusable routine with placeholders, induced from train trajectories (AWM) or written by a person."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="workflows")
+    website = models.ForeignKey(Website, models.SET_NULL, null=True, blank=True, related_name="workflows")
+    name = models.CharField(max_length=200)
+    description = models.TextField()
+    body = models.TextField(help_text="One action per line, placeholders in braces.")
+    model_name = models.CharField(max_length=200, blank=True, help_text="Empty: written by a person.")
+    sources = models.ManyToManyField(Conversation, blank=True, related_name="induced_workflows")
+    encoder = models.CharField(max_length=200, blank=True)
+    embedding = HalfVectorField(dimensions=DIMENSIONS, null=True, blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["dataset", "website", "name"], name="workflow_name_once")]
+        indexes = [
+            HnswIndex(
+                name="workflow_hnsw", fields=["embedding"], m=16, ef_construction=64, opclasses=["halfvec_l2_ops"]
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Run(models.Model):
+    """One recipe on one split of a dataset with one seed. Stores the recipe whole, so that it can be repeated."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued", "queued"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        DONE_WITH_ERRORS = "done_with_errors", "done, with errors"
+        FAILED = "failed", "failed"
+        CANCELLED = "cancelled", "cancelled"
+
+    recipe_name = models.CharField(max_length=100)
+    recipe = models.JSONField()
+    recipe_sha256 = models.CharField(max_length=64)
+    dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="runs")
+    split = models.CharField(max_length=20, choices=Split.choices, blank=True, help_text="Empty: every split.")
+    seed = models.PositiveIntegerField(default=0)
+    limit = models.PositiveIntegerField(null=True, blank=True, help_text="First conversations only.")
+    code_revision = models.CharField(max_length=64, blank=True)
+    data_sha256 = models.CharField(max_length=64, help_text="Of the conversations it covers.")
+    step_count = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED, db_index=True)
+    error = models.TextField(blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.recipe_name} on {self.dataset} · {self.split or 'all splits'} · seed {self.seed}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in (self.State.QUEUED, self.State.RUNNING)
+
+
+class Trajectory(models.Model):
+    """An agent's steps in one conversation of a run."""
+
+    class State(models.TextChoices):
+        WAITING = "waiting", "waiting"
+        RUNNING = "running", "running"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")
+    conversation = models.ForeignKey(Conversation, models.PROTECT, related_name="trajectories")
+    state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
+    step_count = models.PositiveIntegerField(help_text="Steps that a complete trajectory has.")
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["conversation__position", "id"]
+        verbose_name_plural = "trajectories"
+        constraints = [models.UniqueConstraint(fields=["run", "conversation"], name="trajectory_once_per_run")]
+
+    def __str__(self) -> str:
+        return f"{self.run.recipe_name} · {self.conversation.source_id}"
+
+
+class TrajectoryStep(models.Model):
+    """The result of one sample: what the agent decided at one gold step, and what each stage recorded.
+
+    `seq` is the step's place in its conversation: the sequence number of the live stream.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
+    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="steps")
+    step = models.ForeignKey(Step, models.PROTECT, related_name="trajectory_steps")
+    seq = models.PositiveIntegerField()
+    operation = models.CharField(max_length=12, blank=True)
+    node_id = models.CharField("backend node id", max_length=64, blank=True)
+    value = models.TextField(blank=True)
+    call_index = models.PositiveIntegerField(default=0, help_text="Model call that gave this action.")
+    candidate_ids = ArrayField(models.CharField(max_length=64), default=list, help_text="Best first, at most 200.")
+    candidate_scores = ArrayField(models.FloatField(), default=list)
+    gold_rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the best gold element; empty: absent.")
+    element_correct = models.BooleanField(default=False)
+    operation_f1 = models.FloatField(default=0.0)
+    success = models.BooleanField(default=False)
+    error = models.TextField(blank=True)
+    calls = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    milliseconds = models.FloatField(default=0.0)
+    trace = models.JSONField(default=dict, help_text="Per stage word: what it saw and gave.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "step"], name="step_result_once_per_run"),
+            models.UniqueConstraint(fields=["trajectory", "seq"], name="trajectory_seq_once"),
+            models.CheckConstraint(
+                condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.node_id} {self.value}".strip()

@@ -1,0 +1,137 @@
+"""Format one page with a task, as the MindAct family shows it to a planner (planner specification, section 4.1).
+
+The same text serves the current step and memory snippets of earlier steps; snippets have no block of previous actions.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from annotations.dom.prune import prune_tree
+from annotations.dom.text import tree_repr
+from annotations.dom.tree import NODE_ID, Element, parse
+
+Paradigm = Literal["multichoice", "generation"]
+
+HEADER = "The page is given above as simplified HTML. Carry out this task on it:"
+QUESTION_GENERATION = (
+    "Which action comes next? Answer with the element to act on, the action and, for typing or selecting, the value. "
+    "Answer None when the task cannot be continued on these elements."
+)
+QUESTION_MULTICHOICE = (
+    "Which action comes next? Choose one of the elements below, then give the action and, for typing or selecting, "
+    "the value. Choose A when the task cannot be continued on these elements."
+)
+
+NONE_CHOICE = "None of the above"
+CHOICE_WORDS = 10  # an element is offered by the first words of its text
+PREVIOUS_ACTIONS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class PageTask:
+    """One step to put before a planner: the instruction, the actions so far and, when known, the gold action."""
+
+    instruction: str  # confirmed_task
+    previous_actions: Sequence[str] = ()  # action representations of the turn, oldest first
+    operation: str = ""  # gold operation (CLICK, TYPE, SELECT); only read when there is a gold element
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """The sentences of the prompt that carry no data."""
+
+    header: str = HEADER
+    question_generation: str = QUESTION_GENERATION
+    question_multichoice: str = QUESTION_MULTICHOICE
+
+
+@dataclass(frozen=True, slots=True)
+class PageInput:
+    """A formatted page: what the planner sees, what it should answer, and which element each choice is."""
+
+    context: str  # the pruned page as text
+    input: str  # task, previous actions, question and choices
+    target: str  # the gold answer; the answer "none" when no candidate is gold
+    choices: tuple[tuple[str, str], ...]  # (backend node id, text) in document order; choice i is printed as id=i
+    id_mapping: dict[str, int] = field(default_factory=dict)  # backend node id -> printed id
+    gold_index: int = -1  # index of the gold choice, -1 for none
+
+
+def format_input(
+    page: Element | str | bytes,
+    candidate_ids: Collection[str],
+    task: PageTask,
+    paradigm: Paradigm,
+    gold_id: str | None = None,
+    previous_k: int | None = PREVIOUS_ACTIONS,
+    keep_html_brackets: bool = False,
+    wording: Wording = Wording(),
+) -> PageInput:
+    """Format the surroundings of some candidates of a page for one planner call.
+
+    The order of `candidate_ids` does not matter: choices follow the document. `gold_id=None`, or an id that is not
+    among the candidates, asks for the answer "none". `previous_k=None` is the form of memory snippets, without
+    previous actions. Raises IndexError for a candidate that is not on the page (see `prune_tree`).
+    """
+    root = page if isinstance(page, Element) else parse(page)
+    pruned = prune_tree(root, candidate_ids)
+    context, id_mapping = tree_repr(pruned, keep_html_brackets=keep_html_brackets)
+    choices = tuple(
+        (node.attrib[NODE_ID], _choice_text(node, id_mapping, keep_html_brackets))
+        for node in pruned.iter("*")
+        if NODE_ID in node.attrib
+    )
+    gold_index = -1 if gold_id is None else id_mapping.get(gold_id, -1)
+    return PageInput(
+        context=context,
+        input=_input_text(task, paradigm, [text for _, text in choices], previous_k, wording),
+        target=_target_text(task, paradigm, gold_index, choices[gold_index][1] if gold_index >= 0 else ""),
+        choices=choices,
+        id_mapping=id_mapping,
+        gold_index=gold_index,
+    )
+
+
+def gold_context(
+    page: Element | str | bytes, gold_id: str, id_mapping: dict[str, int], keep_html_brackets: bool = False
+) -> str:
+    """Text of the page pruned around the gold element alone, numbered like the page it came from (for rationales).
+
+    "" when the gold element is not among the formatted candidates.
+    """
+    if gold_id not in id_mapping:
+        return ""
+    root = page if isinstance(page, Element) else parse(page)
+    return tree_repr(prune_tree(root, [gold_id]), dict(id_mapping), keep_html_brackets)[0]
+
+
+def _choice_text(node: Element, id_mapping: dict[str, int], keep_html_brackets: bool) -> str:
+    return " ".join(tree_repr(node, id_mapping, keep_html_brackets)[0].split()[:CHOICE_WORDS])
+
+
+def choice_letter(index: int) -> str:
+    """Letter printed for choice `index`; A is "none of the above"."""
+    return chr(ord("B") + index)
+
+
+def _input_text(
+    task: PageTask, paradigm: Paradigm, choices: list[str], previous_k: int | None, wording: Wording
+) -> str:
+    lines = [wording.header, f"Task: {task.instruction}"]
+    if previous_k is not None:
+        lines += ["Previous actions:", *(task.previous_actions[-previous_k:] or ["None"])]
+    if paradigm == "generation":
+        return "\n".join([*lines, wording.question_generation])
+    lines += [wording.question_multichoice, "", f"A. {NONE_CHOICE}"]
+    lines += [f"{choice_letter(index)}. {text}" for index, text in enumerate(choices)]
+    return "\n".join(lines) + "\n"
+
+
+def _target_text(task: PageTask, paradigm: Paradigm, gold_index: int, gold_text: str) -> str:
+    if gold_index == -1:
+        return "A." if paradigm == "multichoice" else "None"
+    element = f"{choice_letter(gold_index)}." if paradigm == "multichoice" else f"Element: {gold_text}"
+    value = "" if task.operation == "CLICK" else f"Value: {task.value}"
+    return f"{element}\nAction: {task.operation}\n{value}"

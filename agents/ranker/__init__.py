@@ -1,0 +1,1 @@
+"""Stage `rank`: score a page's elements."""

@@ -1,0 +1,66 @@
+"""The recorded page of a step as the replay page shows it: signed addresses to frame, and the pruned tree as lines."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotations.dom.marks import Mark
+from annotations.dom.prune import prune_tree
+from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, node_ids, parse
+from annotations.models import Snapshot, Step
+from annotations.snapshot_host import snapshot_url
+from annotations.tree_rows import own_text
+
+MAX_LINES = 2000  # of a pruned tree; browsers stay quick below that
+
+
+def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark]) -> dict[str, Any]:
+    """The frames of a step: {before, after, raw, screenshot, elements, bytes}; what was not recorded is null.
+
+    `step` comes with its snapshots. Marks are written into the page only where frames run no scripts; elsewhere
+    the browser draws them.
+    """
+    before = step.snapshot
+    return {
+        "before": _frame(request, before, marks),
+        "after": _frame(request, step.snapshot_after, ()),
+        "raw": _frame(request, step.raw_snapshot, marks),
+        "screenshot": reverse("api:screenshot-image", args=[step.screenshot.sha256]) if step.screenshot else None,
+        "elements": before.node_count if before else 0,
+        "bytes": before.raw_size if before else 0,
+    }
+
+
+def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any] | None:
+    """`page` names the content: the same page under a new address need not be loaded again. `plain`: without marks."""
+    if snapshot is None:
+        return None
+    view = snapshot_url(request, snapshot, marks=marks)
+    plain = view.url if view.scripted else snapshot_url(request, snapshot).url
+    facts = {"url": view.url, "plain": plain, "sandbox": view.sandbox, "scripted": view.scripted}
+    return {"page": snapshot.sha256, **facts}
+
+
+def pruned_lines(html: str, kept: Iterable[str]) -> dict[str, Any]:
+    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
+    try:
+        root = parse(html)
+    except PageError as error:
+        return {"lines": [], "cut": False, "missing": 0, "error": str(error)}
+    here = set(node_ids(root))
+    kept = list(kept)
+    found = [node for node in kept if node in here]
+    lines = list(_lines(prune_tree(root, found))) if found else []
+    return {"lines": lines[:MAX_LINES], "cut": len(lines) > MAX_LINES, "missing": len(kept) - len(found)}
+
+
+def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
+    depths = {root: 0}
+    for element in root.iter("*"):  # document order: a parent always comes before its children
+        parent = element.getparent()
+        if parent in depths:
+            depths[element] = depths[parent] + 1
+        if element.tag != TEXT:
+            yield depths[element], str(element.tag), own_text(element), element.get(NODE_ID, "")

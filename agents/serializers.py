@@ -1,0 +1,122 @@
+"""JSON of what agents remember and did. Embeddings and traces are left out of lists."""
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
+from annotations.models import Operation
+from annotations.serializers import UsernameField
+
+
+class MemorySnippetSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = MemorySnippet
+        fields = ["id", "step", "conversation", "encoder", "text"]
+
+
+class ExemplarSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Exemplar
+        fields = ["id", "dataset", "conversation", "split", "domain", "encoder", "key_text"]
+
+
+class WorkflowSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Workflow
+        fields = ["id", "dataset", "website", "name", "description", "body", "model_name", "encoder", "sources"]
+
+
+class RunSerializer(serializers.ModelSerializer):
+    """One recipe on one split with one seed; the recipe is stored whole."""
+
+    created_by = UsernameField(source="created_by.username", default=None, read_only=True)
+
+    class Meta:
+        model = Run
+        fields = [
+            *("id", "recipe_name", "recipe", "recipe_sha256", "dataset", "split", "seed", "limit", "code_revision"),
+            *("data_sha256", "step_count", "state", "error", "created_by", "created_at", "started_at", "finished_at"),
+        ]
+
+
+class RunDetailSerializer(RunSerializer):
+    stored = serializers.IntegerField(read_only=True, help_text="Steps with a result so far, of step_count.")
+
+    class Meta(RunSerializer.Meta):
+        fields = [*RunSerializer.Meta.fields, "stored"]
+
+
+class TrajectorySerializer(serializers.ModelSerializer):
+    conversation_source_id = serializers.CharField(source="conversation.source_id", read_only=True)
+    split = serializers.CharField(source="conversation.split", read_only=True)
+
+    class Meta:
+        model = Trajectory
+        fields = ["id", "run", "conversation", "conversation_source_id", "split", "state", "step_count", "updated_at"]
+
+
+class RecipeSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    can_run = serializers.BooleanField()
+    missing = serializers.ListField(child=serializers.CharField(), help_text="What is needed and not configured.")
+    recipe = serializers.DictField(help_text="Every setting of every stage.")
+
+
+# What `agents.replay` builds; declared here for the schema. Nothing else reads these classes.
+
+
+class GoldActionSerializer(serializers.Serializer):
+    operation = serializers.ChoiceField(choices=Operation.choices)
+    value = serializers.CharField()
+    node_ids = serializers.ListField(child=serializers.CharField())
+    action_repr = serializers.CharField()
+
+
+class StepResultSerializer(serializers.Serializer):
+    """A decided step. Where gold is hidden, it and everything that tells it are null."""
+
+    seq = serializers.IntegerField(help_text="Place in the conversation, from 0.")
+    step = serializers.IntegerField(help_text="Id of the gold step.")
+    turn_index = serializers.IntegerField()
+    step_index = serializers.IntegerField()
+    instruction = serializers.CharField()
+    operation = serializers.CharField()
+    value = serializers.CharField()
+    node_id = serializers.CharField()
+    action_repr = serializers.CharField()
+    element_correct = serializers.BooleanField(allow_null=True)
+    operation_f1 = serializers.FloatField(allow_null=True)
+    success = serializers.BooleanField(allow_null=True)
+    gold_rank = serializers.IntegerField(allow_null=True)
+    milliseconds = serializers.FloatField()
+    gold = GoldActionSerializer(allow_null=True)
+
+
+class TrajectoryStepsSerializer(serializers.Serializer):
+    trajectory = serializers.IntegerField()
+    state = serializers.ChoiceField(choices=Trajectory.State.choices)
+    run_state = serializers.ChoiceField(choices=Run.State.choices)
+    step_count = serializers.IntegerField(help_text="Steps that the trajectory has when complete.")
+    stored = serializers.IntegerField(help_text="Steps decided so far.")
+    steps = StepResultSerializer(many=True)
+
+
+@extend_schema_field({"type": "array", "items": {"type": "object"}})
+class ObjectsField(serializers.ListField):
+    """A list of JSON objects that the stages shape."""
+
+
+class StepResultDetailSerializer(StepResultSerializer):
+    """With what each stage recorded: the ranked candidates, the memory and the trace."""
+
+    verdict = serializers.ListField(child=serializers.CharField(), help_text="Empty where gold is hidden.")
+    candidates = ObjectsField(help_text="node_id, score and text, best first; at most 200.")
+    candidate_total = serializers.IntegerField(help_text="How many elements were ranked.")
+    marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")
+    memory = ObjectsField(help_text="The recalled snippets with their similarity.")
+    trace = serializers.DictField(help_text="By stage word: what it recorded.")
+    error = serializers.CharField()
+    call_index = serializers.IntegerField(help_text="Model call that gave this action.")
+    calls = serializers.IntegerField()
+    prompt_tokens = serializers.IntegerField()
+    completion_tokens = serializers.IntegerField()

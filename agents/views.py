@@ -1,0 +1,83 @@
+"""Pages of recipes and runs."""
+
+from django.core.paginator import Paginator
+from django.db.models import Avg, Count, Min, Q, QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from agents import recipes as book
+from agents.models import Run, Trajectory
+from agents.run_progress import run_live
+from annotations import policy
+
+ROWS = 50
+ORDERS = {
+    "conversation": ("conversation__position", "id"),
+    "worst": ("right_steps", "conversation__position", "id"),
+}
+
+
+def recipes(request: HttpRequest) -> HttpResponse:
+    """Every recipe by family (the paper that describes it), with what it lacks here."""
+    families: dict[str, list] = {}
+    for recipe in book.RECIPES.values():
+        families.setdefault(recipe.paper or "Comes with WebNav", []).append((recipe, book.missing(recipe)))
+    may = policy.projects(request.user, "evaluate").exists()
+    return render(request, "agents/recipes.html", {"families": families, "may_evaluate": may})
+
+
+def runs(request: HttpRequest) -> HttpResponse:
+    page = Paginator(_visible(request).order_by("-id"), ROWS).get_page(request.GET.get("page"))
+    rows = [(row, run_live(row)) for row in page]
+    return render(request, "agents/runs.html", {"page": page, "rows": rows})
+
+
+def run(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    # What was right at single steps tells what gold is; only the scores of whole runs are for everybody.
+    gold = policy.sees_gold(request.user, found.dataset.project, found.split or "test")
+    order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
+    rows = trajectories(found).order_by(*ORDERS[order])
+    context = {
+        "run": found,
+        "live": run_live(found),
+        "changed": _changed(found),
+        "order": order,
+        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
+        "study": found.studies.order_by("-id").first(),
+        "gold": gold,
+    }
+    return render(request, "agents/run.html", context)
+
+
+@require_GET
+def run_state(request: HttpRequest, pk: int) -> JsonResponse:
+    return JsonResponse(run_live(get_object_or_404(_visible(request), pk=pk)).to_dict())
+
+
+def trajectories(found: Run) -> QuerySet[Trajectory]:
+    """A run's trajectories with their stored steps, accuracies and the place of the first failure."""
+    failed = Q(steps__success=False)
+    return found.trajectories.select_related("conversation__website").annotate(
+        done=Count("steps"),
+        right_elements=Count("steps", filter=Q(steps__element_correct=True)),
+        operation_f1=Avg("steps__operation_f1"),
+        right_steps=Count("steps", filter=Q(steps__success=True)),
+        first_failure=Min("steps__seq", filter=failed),
+        errors=Count("steps", filter=~Q(steps__error="")),
+    )
+
+
+def _visible(request: HttpRequest) -> QuerySet[Run]:
+    rows = Run.objects.select_related("dataset__project", "created_by")
+    failed = Count("steps", filter=~Q(steps__error=""))
+    return policy.visible(request.user, rows).annotate(done=Count("steps"), failed=failed)
+
+
+def _changed(found: Run) -> dict:
+    """Settings that differ from the recipe of that name; {} where the stored one cannot be read any more."""
+    try:
+        return book.changed(book.from_dict(found.recipe))
+    except (KeyError, TypeError, ValueError):
+        return {}
