@@ -1,0 +1,138 @@
+"""Admin of studies and scores, and "evaluate with …" for datasets."""
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils.html import format_html
+
+from agents.recipes import RECIPES, missing
+from annotations import policy
+from annotations.admin import DatasetAdmin
+from annotations.admin_base import MadeElsewhere
+from annotations.models import Dataset, Split
+from evaluation.models import Score, Shard, Study
+
+
+class EvaluateForm(forms.Form):
+    """What to evaluate the chosen datasets with."""
+
+    recipe = forms.ChoiceField()
+    split = forms.ChoiceField(choices=[("", "every split"), *Split.choices], required=False)
+    limit = forms.IntegerField(min_value=1, required=False, help_text="The first conversations only; empty: all.")
+    preset = forms.ChoiceField(
+        choices=[("", "the recipe's own"), *Study.Preset.choices], required=False,
+        help_text="Quirks of the recipe, and which metrics are shown first; both sets are stored.",
+    )  # fmt: skip
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["recipe"].choices = [(name, _label(name)) for name in RECIPES]
+
+    def clean_recipe(self) -> str:
+        name = self.cleaned_data["recipe"]
+        if lacking := missing(RECIPES[name]):
+            raise forms.ValidationError(f"{name} cannot run here: it needs {'; '.join(lacking)}.")
+        return name
+
+
+def _label(name: str) -> str:
+    return f"{name} (cannot run here)" if missing(RECIPES[name]) else name
+
+
+admin.site.unregister(Dataset)
+
+
+@admin.register(Dataset)
+class EvaluableDatasetAdmin(DatasetAdmin):
+    """Datasets, which can be evaluated from the list: `annotations` knows nothing of studies, so it is said here."""
+
+    actions = ["evaluate"]
+
+    def has_evaluate_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("evaluation.add_study")
+
+    @admin.action(description="Evaluate with …", permissions=["evaluate"])
+    def evaluate(self, request: HttpRequest, datasets: QuerySet[Dataset]) -> HttpResponse:
+        """A page that asks for recipe, split, limit and preset; then one study per dataset."""
+        form = EvaluateForm(request.POST if "evaluate" in request.POST else None)
+        if form.is_valid():
+            for dataset in datasets.select_related("project"):
+                self._start(request, dataset, form.cleaned_data)
+            return redirect(request.get_full_path())
+        context = self.admin_site.each_context(request) | {
+            "title": "Evaluate with …", "form": form, "datasets": datasets, "opts": self.model._meta,
+            "checkbox": ACTION_CHECKBOX_NAME,
+        }  # fmt: skip
+        return TemplateResponse(request, "admin/annotations/dataset/evaluate.html", context)
+
+    def _start(self, request: HttpRequest, dataset: Dataset, wanted: dict) -> None:
+        from evaluation.studies import create_study
+
+        try:
+            policy.require(request.user, "evaluate", dataset.project)
+            study = create_study(
+                user=request.user, dataset=dataset, recipes=[wanted["recipe"]], splits=[wanted["split"]], seeds=[0],
+                limit=wanted["limit"], overrides={}, preset=wanted["preset"] or None, name="",
+            )  # fmt: skip
+        except (ValueError, PermissionDenied) as error:
+            self.message_user(request, f"{dataset}: {error}", messages.ERROR)
+            return
+        self.log_change(request, dataset, f"Started the study {study}.")
+        link = format_html('{}: started <a href="{}">{}</a>.', dataset, reverse("study", args=[study.pk]), study)
+        self.message_user(request, link, messages.SUCCESS)
+
+
+@admin.register(Study)
+class StudyAdmin(MadeElsewhere):
+    list_display = ["name", "project", "preset", "cancel_requested", "created_by", "created_at"]
+    list_select_related = ["project", "created_by"]
+    list_filter = ["preset", "project", "cancel_requested"]
+    search_fields = ["name", "project__name", "created_by__username"]
+    date_hierarchy = "created_at"
+    actions = ["cancel", "resume"]
+
+    def has_work_permission(self, request: HttpRequest) -> bool:
+        return request.user.has_perm("evaluation.change_study")
+
+    @admin.action(description="Cancel", permissions=["work"])
+    def cancel(self, request: HttpRequest, studies: QuerySet[Study]) -> None:
+        from evaluation.studies import cancel_study
+
+        for study in studies:
+            cancel_study(study)
+        self.message_user(request, "The studies stop after the batch of steps at work; what is stored stays.")
+
+    @admin.action(description="Resume", permissions=["work"])
+    def resume(self, request: HttpRequest, studies: QuerySet[Study]) -> None:
+        from evaluation.studies import resume_study
+
+        for study in studies:
+            try:
+                resume_study(study)
+                self.message_user(request, f"{study} goes on.", messages.SUCCESS)
+            except ValueError as error:
+                self.message_user(request, f"{study}: {error}", messages.ERROR)
+
+
+@admin.register(Shard)
+class ShardAdmin(MadeElsewhere):
+    heavy = ("conversation_ids",)
+    list_display = ["__str__", "state", "attempt", "lease_owner", "heartbeat_at", "step_count", "finished_at"]
+    list_filter = ["state", "attempt"]
+    search_fields = ["=run__id", "lease_owner", "last_error"]
+    search_help_text = "A run's number, a worker, or words of the error."
+    date_hierarchy = "created_at"
+
+
+@admin.register(Score)
+class ScoreAdmin(MadeElsewhere):
+    list_display = ["run_id", "metric", "grouping", "preset", "headline", "value", "low", "high", "n"]
+    list_filter = ["preset", "headline", "metric", "grouping"]
+    search_fields = ["=run__id", "metric", "run__recipe_name"]
+    search_help_text = "A run's number, a metric or a recipe."

@@ -1,0 +1,130 @@
+"""Studies, shards and scores; a POST to studies starts an evaluation."""
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from agents.api import RunViewSet
+from agents.models import Run
+from annotations import idempotency, policy
+from annotations.downloads import attachment
+from annotations.permissions import JobThrottle, ReadOnlyViewSet
+from evaluation import exports, filters, serializers
+from evaluation.models import Score, Shard, Study
+
+
+class MetricsMixin:
+    """The same metrics as JSON and as CSV."""
+
+    def scores(self) -> QuerySet[Score]:
+        """Of the object that the URL names."""
+        raise NotImplementedError
+
+    @extend_schema(responses=serializers.MetricSerializer(many=True), filters=False)
+    @action(detail=True, pagination_class=None)
+    def metrics(self, request: Request, pk: str) -> Response:
+        """Every metric with its interval, for both presets."""
+        return Response(exports.metric_rows(self.scores()))
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, filters=False)
+    def metrics_csv(self, request: Request, pk: str) -> HttpResponseBase:
+        """The rows of `metrics` as CSV."""
+        text = exports.to_csv(exports.METRIC_COLUMNS, exports.metric_rows(self.scores()))
+        name = f"{self.queryset.model._meta.model_name}-{pk}-metrics.csv"
+        return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name)
+
+
+class ScoredRunViewSet(MetricsMixin, RunViewSet):
+    """Runs: one recipe, one split, one seed; with their metrics."""
+
+    def scores(self) -> QuerySet[Score]:
+        return Score.objects.filter(run=self.get_object())
+
+
+class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
+    """Planned comparisons."""
+
+    queryset = Study.objects.select_related("created_by", "project").prefetch_related(
+        Prefetch("runs", queryset=Run.objects.order_by("id"))
+    )
+    serializer_class = serializers.StudySerializer
+    filterset_class = filters.StudyFilter
+    throttle_classes = [JobThrottle]
+
+    def scores(self) -> QuerySet[Score]:
+        return Score.objects.filter(run__in=policy.visible(self.request.user, self.get_object().runs.all()))
+
+    @extend_schema(
+        request=serializers.StudyRequestSerializer, responses={202: serializers.StudySerializer},
+        parameters=[idempotency.PARAMETER],
+    )  # fmt: skip
+    def create(self, request: Request) -> Response:
+        """Start an evaluation; it runs in the background and its runs fill up with steps and scores."""
+        from evaluation.studies import create_study
+
+        wanted = serializers.StudyRequestSerializer(data=request.data, context=self.get_serializer_context())
+        wanted.is_valid(raise_exception=True)
+        policy.require(request.user, "evaluate", wanted.validated_data["dataset"].project)
+
+        def work() -> Response:
+            try:
+                study = create_study(user=request.user, **wanted.validated_data)
+            except ValueError as error:
+                raise ValidationError({"detail": str(error)}) from error
+            location = reverse("api:study-detail", [study.pk], request=request)
+            data = self.get_serializer(study).data
+            return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
+
+        return idempotency.once(request, work)
+
+    @extend_schema(request=None, responses=serializers.StudySerializer)
+    @action(detail=True, methods=["post"], throttle_classes=[])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stop after the batch of steps at work; what is stored stays and is scored."""
+        from evaluation.studies import cancel_study
+
+        study = self.get_object()
+        policy.require(request.user, "evaluate", study.project)
+        cancel_study(study)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None, responses=serializers.StudySerializer, parameters=[idempotency.PARAMETER])
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        """Decide the steps that have no result yet."""
+        from evaluation.studies import resume_study
+
+        study = self.get_object()
+        policy.require(request.user, "evaluate", study.project)
+
+        def work() -> Response:
+            try:
+                resume_study(study)
+            except ValueError as error:
+                raise ValidationError({"detail": str(error)}) from error
+            return Response(self.get_serializer(self.get_object()).data)
+
+        return idempotency.once(request, work)
+
+
+class ShardViewSet(ReadOnlyViewSet):
+    """What one worker does of a run under one lease."""
+
+    queryset = Shard.objects.all()
+    serializer_class = serializers.ShardSerializer
+    filterset_class = filters.ShardFilter
+
+
+class ScoreViewSet(ReadOnlyViewSet):
+    """One metric value of a run with its interval."""
+
+    queryset = Score.objects.all()
+    serializer_class = serializers.ScoreSerializer
+    filterset_class = filters.ScoreFilter

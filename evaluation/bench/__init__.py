@@ -1,0 +1,14 @@
+"""Benchmarks of what the product promises; `manage.py bench` runs them. One module each."""
+
+from collections.abc import Callable
+
+from evaluation.bench import candidates, importing, retrieval, throughput
+from evaluation.bench.measures import Measure
+from evaluation.bench.scratch import Setting
+
+BENCHMARKS: dict[str, Callable[[Setting], list[Measure]]] = {
+    "candidates": candidates.measure,
+    "import": importing.measure,
+    "retrieval": retrieval.measure,
+    "throughput": throughput.measure,
+}

@@ -1,0 +1,61 @@
+"""Candidate formatting on the two generated pages, against the straightforward copy of the page per candidate."""
+
+import time
+from collections.abc import Callable
+
+from annotations.dom.candidates import format_candidate, format_candidates
+from annotations.dom.generated import list_page, random_page
+from annotations.dom.tree import Element, parse
+from evaluation.bench.measures import Goal, Measure
+from evaluation.bench.scratch import Setting
+
+PAGES = (("list page", list_page, Goal("<=", 0.5)), ("random page", random_page, Goal("<=", 1.5)))
+ROUNDS = 5  # the best of them counts: the others met something else on the machine
+SAMPLED = 60  # candidates that the straightforward way formats
+
+
+def measure(setting: Setting) -> list[Measure]:
+    """Seconds of processor time, as formatting uses one core; whole pages, and twice the page against the page."""
+    nodes = 600 if setting.quick else 12_000
+    measures = []
+    for name, generate, goal in PAGES:
+        setting.say(f"candidates: {name}")
+        xml, ids = generate(nodes)
+        measures.append(_against_copies(f"{nodes:,}-node {name}, {len(ids):,} candidates", parse(xml), ids, goal))
+    for name, generate, _ in PAGES:
+        setting.say(f"candidates: twice the {name}")
+        once, twice = generate(nodes), generate(2 * nodes)
+        measures.append(_against_half(f"twice the {name}", once, twice))
+    return measures
+
+
+def _against_copies(name: str, root: Element, ids: list[str], goal: Goal) -> Measure:
+    sample = [ids[place * len(ids) // SAMPLED] for place in range(SAMPLED)]
+    ours, reference = [], []
+    for number in range(ROUNDS):
+        part = sample[number::ROUNDS]
+        ours.append(_seconds(lambda: format_candidates(root, ids)))
+        reference.append(_seconds(lambda part=part: [format_candidate(root, node_id) for node_id in part]))
+    texts = format_candidates(root, sample)
+    assert texts == {node_id: format_candidate(root, node_id) for node_id in sample}
+    note = (
+        f"candidates: processor time, best of {ROUNDS}; baseline: one copy of the page per candidate, measured on "
+        f"{SAMPLED} candidates evenly spread over the page (same texts), times the number of candidates"
+    )
+    return Measure(name, min(ours), "s", sum(reference) / SAMPLED * len(ids), goal, note)
+
+
+def _against_half(name: str, once: tuple[str, list[str]], twice: tuple[str, list[str]]) -> Measure:
+    pages = [(parse(xml), ids) for xml, ids in (once, twice)]
+    times = [
+        [_seconds(lambda root=root, ids=ids: format_candidates(root, ids)) for root, ids in pages]
+        for _ in range(ROUNDS)
+    ]
+    half, whole = (min(column) for column in zip(*times, strict=True))
+    return Measure(name, whole, "s", half, Goal("<=", 2.3, "ratio"), "twice the page: the baseline is the page itself")
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun

@@ -1,0 +1,47 @@
+"""Metrics core: one pure function per metric; `METRICS` names them all. No Django, no torch.
+
+`scores.score` turns judged steps into named values with intervals; `aggregate` groups them as published or corrected.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
+from evaluation.metrics.turn import all_succeeded
+
+Unit = Literal["step", "turn", "conversation"]
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A metric: its short name in tables, what it judges, and how.
+
+    `judge` takes a `StepOutcome` where the unit is a step, else the successes of the unit's steps in order.
+    """
+
+    label: str
+    unit: Unit
+    judge: Callable
+
+
+def _recall(k: int) -> Definition:
+    return Definition(f"Recall@{k}", "step", lambda step: recall_at(step.gold_rank, k))
+
+
+METRICS: dict[str, Definition] = {
+    "element_accuracy": Definition("Ele. Acc", "step", lambda step: step.element_correct),
+    "operation_f1": Definition("Op. F1", "step", lambda step: step.operation_f1),
+    "step_success": Definition("SSR", "step", lambda step: step.success),
+    "turn_success": Definition("TSR", "turn", all_succeeded),
+    "conversation_success": Definition("CSR", "conversation", all_succeeded),
+    "recall@1": _recall(1),
+    "recall@3": _recall(3),
+    "recall@5": _recall(5),
+    "recall@10": _recall(10),
+    "recall@20": _recall(20),
+    "recall@50": _recall(50),
+    "recall@100": _recall(100),
+    "mrr": Definition("MRR", "step", lambda step: reciprocal_rank(step.gold_rank)),
+    "mrr@50": Definition("MRR@50", "step", lambda step: reciprocal_rank(step.gold_rank, PUBLISHED_MRR_CUT)),
+}

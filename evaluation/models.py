@@ -1,0 +1,96 @@
+"""Judging what agents did: studies, the shards that workers run, and scores."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Q
+
+from agents.models import Run
+from annotations.models import Leased, LeaseQuerySet, Project
+
+
+class StudyQuerySet(models.QuerySet):
+    def for_list(self) -> "StudyQuerySet":
+        """Studies with what a list row shows."""
+        return self.select_related("project", "created_by").prefetch_related("runs__dataset").annotate(
+            step_total=models.Sum("runs__step_count", default=0, distinct=False)
+        )  # fmt: skip
+
+
+class Study(models.Model):
+    """A planned comparison: recipes × splits × seeds on one dataset."""
+
+    class Preset(models.TextChoices):
+        FAITHFUL = "faithful", "faithful (published quirks and groupings)"
+        CORRECTED = "corrected", "corrected (all steps count; mean over conversations)"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="studies")
+    name = models.CharField(max_length=200)
+    preset = models.CharField(max_length=10, choices=Preset.choices, help_text="Which metric set is shown first.")
+    runs = models.ManyToManyField(Run, related_name="studies")
+    cancel_requested = models.BooleanField(default=False)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = StudyQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        verbose_name_plural = "studies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Shard(Leased):
+    """Some conversations of a run: what one worker does under one lease. Results are stored per batch of steps."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="shards")
+    index = models.PositiveIntegerField()
+    conversation_ids = models.JSONField()
+    step_count = models.PositiveIntegerField()
+    published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
+
+    objects = LeaseQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="shard_index_once")]
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of run {self.run_id}"
+
+
+class ScoreQuerySet(models.QuerySet):
+    def headline(self, preset: str) -> "ScoreQuerySet":
+        return self.filter(preset=preset, headline=True)
+
+
+class Score(models.Model):
+    """One metric value of a run with its 95 % interval; `grouping` says what the mean is taken over."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="scores")
+    preset = models.CharField(max_length=10, choices=Study.Preset.choices)
+    metric = models.CharField(max_length=60)
+    grouping = models.CharField(max_length=40)
+    headline = models.BooleanField(default=False)
+    value = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    n = models.PositiveIntegerField(help_text="Items averaged at the outermost level.")
+
+    objects = ScoreQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "preset", "metric", "grouping"], name="score_once"),
+            models.CheckConstraint(condition=Q(low__lte=models.F("high")), name="score_interval_ordered"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value:.3f}"
+
+
+def step_progress(runs: models.QuerySet) -> dict[int, int]:
+    """Run id -> stored steps: the progress of a run is what is in the database, nothing else."""
+    return dict(runs.annotate(done=Count("steps")).values_list("id", "done"))

@@ -1,0 +1,57 @@
+"""Stored steps into scores: a pure function of rows, computed again whenever a run ends."""
+
+from agents.models import Run, TrajectoryStep
+from evaluation.metrics.outcomes import StepOutcome
+from evaluation.metrics.scores import headlines, score
+from evaluation.models import Score, Study
+
+
+def outcomes(run: Run, preset: str) -> list[StepOutcome]:
+    """The facts of every stored step in the order of the split.
+
+    `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
+    (planners.md 6.2); `corrected` judges it like any other.
+    """
+    top_k = run.recipe["rank"]["top_k"]
+    rows = (
+        TrajectoryStep.objects.filter(run=run)
+        .order_by("trajectory__conversation__position", "trajectory__conversation_id", "seq")
+        .values_list(
+            "trajectory__conversation_id", "step__turn_id", "step__turn__index", "step__operation",
+            "trajectory__conversation__website__name", "trajectory__conversation__website__domain",
+            "element_correct", "operation_f1", "success", "gold_rank",
+        )
+    )  # fmt: skip
+    found = []
+    for position, row in enumerate(rows.iterator()):
+        conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
+        skipped = preset == Study.Preset.FAITHFUL and (rank is None or rank >= top_k)
+        found.append(
+            StepOutcome(
+                conversation=str(conversation), turn=str(turn), turn_index=turn_index, operation=operation,
+                website=website, domain=domain, position=position, gold_rank=rank, skipped=skipped,
+                element_correct=0.0 if skipped else float(element), operation_f1=0.0 if skipped else f1,
+                success=success and not skipped,
+            )
+        )  # fmt: skip
+    return found
+
+
+def store_scores(run: Run) -> int:
+    """Replace the run's scores of both presets; the number of steps they rest on."""
+    rows, count = [], 0
+    for preset in Study.Preset.values:
+        steps = outcomes(run, preset)
+        count = len(steps)
+        metrics = score(steps, preset, seed=run.seed) if steps else []
+        first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
+        rows += [
+            Score(
+                run=run, preset=preset, metric=metric.name, grouping=metric.grouping, value=metric.value,
+                low=metric.low, high=metric.high, n=metric.n, headline=(metric.name, metric.grouping) in first,
+            )
+            for metric in metrics
+        ]  # fmt: skip
+    Score.objects.filter(run=run).delete()
+    Score.objects.bulk_create(rows)
+    return count

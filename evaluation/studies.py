@@ -1,0 +1,286 @@
+"""Studies: plan runs and shards, let workers run them, cancel, resume, and end them with scores."""
+
+import hashlib
+import logging
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Count, Q, QuerySet
+from django.utils import timezone
+
+from agents import events, recipes
+from agents.models import Run, Trajectory
+from agents.runner import run_conversations
+from agents.types import Decision
+from annotations import policy
+from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
+from evaluation.judging import Gold, Judgement, judge
+from evaluation.models import Shard, Study
+from evaluation.scoring import store_scores
+
+logger = logging.getLogger(__name__)
+
+SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
+OPEN = (Run.State.QUEUED, Run.State.RUNNING)
+TELL_AGAIN = timedelta(minutes=2)  # a shard that waits longer than this gets another message
+
+
+# Planning -----------------------------------------------------------------------------------------------------------
+
+
+def create_study(
+    *,
+    user,
+    dataset: Dataset,
+    recipes: list[str],
+    splits: list[str] | None = None,
+    seeds: list[int] | None = None,
+    limit: int | None = None,
+    overrides: dict[str, str] | None = None,
+    preset: str | None = None,
+    name: str = "",
+    publish: bool = True,
+) -> Study:
+    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
+
+    `user` may be None for the command line. Raises ValueError with a readable message when a recipe cannot run,
+    a setting does not exist, or a split is empty.
+    """
+    if user is not None:
+        policy.require(user, "evaluate", dataset.project)
+    if not recipes:
+        raise ValueError("choose at least one recipe")
+    if preset and preset not in Study.Preset.values:
+        raise ValueError(f"unknown preset {preset!r}; choose one of {', '.join(Study.Preset.values)}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    splits, seeds = splits or [""], seeds or [0]
+    if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
+        raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
+    chosen = [_recipe(recipe, overrides or {}, preset) for recipe in recipes]
+    plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
+    title = name or f"{', '.join(r.name for r in chosen)} on {dataset.name}"
+    with transaction.atomic():
+        study = Study.objects.create(
+            project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user
+        )
+        for recipe, split, seed in plans:
+            run = _create_run(dataset, recipe, split, seed, limit, user)
+            study.runs.add(run)
+            if publish:
+                _publish_on_commit(run)
+    return study
+
+
+def _recipe(name: str, overrides: dict[str, str], preset: str | None) -> "recipes.Recipe":
+    recipe = recipes.override(recipes.get(name), overrides)
+    lacking = recipes.missing(recipe)
+    if lacking:
+        raise ValueError(f"{name} cannot run yet: it needs {'; '.join(lacking)}")
+    return replace(recipe, preset=preset) if preset else recipe
+
+
+def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: int, limit: int | None, user) -> Run:
+    if split and split not in Split.values:
+        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
+    rows = dataset.conversations.order_by("position", "id")
+    if split:
+        rows = rows.filter(split=split)
+    counted = list(rows.annotate(n=Count("turns__steps")).filter(n__gt=0)[:limit])
+    if not counted:
+        where = f"split {split} of {dataset.name}" if split else dataset.name
+        raise ValueError(f"{where} has no conversation with steps")
+    run = Run.objects.create(
+        recipe_name=recipe.name, recipe=recipes.to_dict(recipe), recipe_sha256=recipes.sha256(recipe), dataset=dataset,
+        split=split, seed=seed, limit=limit, code_revision=_code_revision(), created_by=user,
+        data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
+        step_count=sum(c.n for c in counted),
+    )  # fmt: skip
+    Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.n) for c in counted)
+    Shard.objects.bulk_create(
+        Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.n for c in part))
+        for index, part in enumerate(_parts(counted))
+    )
+    return run
+
+
+def _parts(conversations: list[Conversation]) -> list[list[Conversation]]:
+    """Whole conversations, about SHARD_STEPS steps together."""
+    parts: list[list[Conversation]] = []
+    size = SHARD_STEPS
+    for conversation in conversations:
+        if size + conversation.n > SHARD_STEPS:
+            parts.append([])
+            size = 0
+        parts[-1].append(conversation)
+        size += conversation.n
+    return parts
+
+
+def _code_revision() -> str:
+    try:
+        command = ["git", "rev-parse", "HEAD"]
+        done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""  # not a checkout
+    return done.stdout.strip()
+
+
+def _publish_on_commit(run: Run) -> None:
+    """Wake workers up once the rows are there. Robust: without Redis the study still stands, and the reaper
+    publishes later."""
+    transaction.on_commit(lambda: publish_shards(run.shards.filter(state=Shard.State.QUEUED)), robust=True)
+
+
+def publish_shards(shards: QuerySet[Shard]) -> None:
+    """Tell workers about waiting shards. Messages may be lost or repeated."""
+    from evaluation.tasks import run_shard
+
+    waiting = list(shards.values_list("pk", flat=True))
+    for pk in waiting:
+        run_shard.delay(pk)
+    Shard.objects.filter(pk__in=waiting).update(published_at=timezone.now())
+
+
+# Working ------------------------------------------------------------------------------------------------------------
+
+
+def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
+    """Run a claimed shard to its end. What is wrong with the work is recorded on the row; losing the lease is not
+    an error: somebody else goes on."""
+    run = shard.run
+    started = Run.objects.filter(pk=run.pk, state=Run.State.QUEUED)
+    started.update(state=Run.State.RUNNING, started_at=timezone.now())
+    with shard.heartbeat():
+        try:
+            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, on_batch)
+        except LeaseLost as lost:
+            logger.info("%s", lost)
+            return
+        except ValueError as error:  # a recipe or input that cannot work: trying again would not help
+            shard.finish(Shard.State.FAILED, last_error=str(error))
+        except Exception as error:
+            shard.release(f"{type(error).__name__}: {error}")
+            finish_run(run)  # does nothing while another attempt follows
+            raise
+        else:
+            shard.finish(Shard.State.DONE)
+    finish_run(run)
+
+
+def _judge(decision: Decision, step: Step) -> Judgement:
+    node_ids = tuple(target.node_id for target in step.targets.all() if not target.pruned)
+    action = decision.actions[0] if decision.actions else None
+    return judge(action, decision.ranking, Gold(step.operation, step.value, node_ids))
+
+
+def run_inline(study: Study, on_batch: Callable[[], None] = lambda: None) -> None:
+    """Run all shards of a study in this process: the same code that workers run, with the same attempts.
+
+    Where workers are about, the reaper tells them of waiting shards; what they hold is waited for.
+    """
+    for run in study.runs.order_by("id"):
+        while not Run.objects.get(pk=run.pk).is_over:
+            worked = False
+            for pk in run.shards.claimable().order_by("index").values_list("pk", flat=True):
+                shard = Shard.objects.claim(pk)
+                if shard is not None:
+                    _try(shard, on_batch)
+                    worked = True
+            run.shards.reap()
+            if not finish_run(run) and not worked:
+                time.sleep(0.5)
+
+
+def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
+    try:
+        work(shard, on_batch)
+    except Exception:  # recorded on the row by `work`; another attempt follows
+        logger.exception("%s failed", shard)
+
+
+# Ending -------------------------------------------------------------------------------------------------------------
+
+
+def finish_run(run: Run) -> bool:
+    """End a run whose shards are all over: scores first, then its state. True for the caller that ended it."""
+    with transaction.atomic():
+        locked = _locked(run)
+        if locked.state not in OPEN:
+            return False
+        states = set(locked.shards.values_list("state", flat=True))
+        if states & {Shard.State.QUEUED, Shard.State.RUNNING}:
+            return False
+        stored = store_scores(locked)
+        errors = locked.shards.filter(state=Shard.State.FAILED).exclude(last_error="")
+        locked.error = errors.values_list("last_error", flat=True).first() or ""
+        if stored == locked.step_count:
+            locked.state = Run.State.DONE
+        elif stored:
+            locked.state = Run.State.DONE_WITH_ERRORS
+        else:
+            locked.state = Run.State.FAILED
+        locked.finished_at = timezone.now()
+        locked.save(update_fields=["state", "error", "finished_at"])
+        _end_trajectories(locked)
+    events.publish(events.run_group(run.pk), stored, locked.state)
+    return True
+
+
+def _locked(run: Run) -> Run:
+    """The run, so that only one caller ends it; rows that refer to it can still be added."""
+    return Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+
+
+def _end_trajectories(run: Run) -> None:
+    unfinished = run.trajectories.exclude(state=Trajectory.State.DONE)
+    unfinished.update(state=Trajectory.State.FAILED)
+
+
+def cancel_study(study: Study) -> None:
+    """Stop at the next batch. What is stored stays and is scored; `resume_study` runs the rest."""
+    Study.objects.filter(pk=study.pk).update(cancel_requested=True)
+    for run in study.runs.filter(state__in=OPEN):
+        with transaction.atomic():
+            if _locked(run).state not in OPEN:
+                continue  # it has just ended by itself
+            # Taking the token away makes the next write of a running worker fail: it stops within one batch.
+            run.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).update(
+                state=Shard.State.CANCELLED, lease_token=None, lease_until=None, finished_at=timezone.now()
+            )
+            stored = store_scores(run)
+            Run.objects.filter(pk=run.pk).update(state=Run.State.CANCELLED, finished_at=timezone.now())
+            _end_trajectories(run)
+        events.publish(events.run_group(run.pk), stored, Run.State.CANCELLED)
+
+
+def resume_study(study: Study) -> None:
+    """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
+    runs = study.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
+    if not runs:
+        raise ValueError("every run of this study is complete or still under way")
+    Study.objects.filter(pk=study.pk).update(cancel_requested=False)
+    for run in runs:
+        with transaction.atomic():
+            again = Q(state__in=[Shard.State.CANCELLED, Shard.State.FAILED])
+            run.shards.filter(again).update(
+                state=Shard.State.QUEUED, attempt=0, last_error="", finished_at=None, created_at=timezone.now()
+            )
+            run.trajectories.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
+            Run.objects.filter(pk=run.pk).update(state=Run.State.QUEUED, finished_at=None, error="")
+            _publish_on_commit(run)
+
+
+def reap() -> None:
+    """Every 30 s: free the shards of dead workers, publish what waits, end runs whose last message was lost."""
+    waiting = Shard.objects.filter(pk__in=Shard.objects.reap())
+    # Messages pile up behind a long queue, so only those shards are told again whose message may be gone.
+    unheard = Q(published_at=None) | Q(published_at__lt=timezone.now() - TELL_AGAIN) | Q(attempt__gt=0)
+    publish_shards(waiting.filter(unheard))
+    for run in Run.objects.filter(state__in=OPEN):
+        finish_run(run)

@@ -1,0 +1,17 @@
+"""Pages of the evaluation app: home, studies."""
+
+from django.urls import path
+
+from evaluation import views
+
+urlpatterns = [
+    path("", views.home_page, name="home"),
+    path("studies/", views.studies, name="studies"),
+    path("studies/new/", views.study_new, name="study-new"),
+    path("studies/<int:pk>/", views.study, name="study"),
+    path("studies/<int:pk>/state/", views.study_state, name="study-state"),
+    path("studies/<int:pk>/cancel/", views.cancel, name="study-cancel"),
+    path("studies/<int:pk>/resume/", views.resume, name="study-resume"),
+    path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
+    path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
+]

@@ -1,0 +1,131 @@
+"""Home, and the pages of studies."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from agents.recipes import RECIPES, missing
+from annotations import policy
+from annotations.downloads import attachment
+from annotations.models import Dataset
+from evaluation import exports, failures, home
+from evaluation.forms import StudyForm
+from evaluation.models import Score, Study
+from evaluation.studies import cancel_study, create_study, resume_study
+from evaluation.study_page import failure_rows, study_context
+from evaluation.study_progress import study_live, with_progress
+
+ROWS = 50
+
+
+def home_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "evaluation/home.html", home.context(request.user))
+
+
+def studies(request: HttpRequest) -> HttpResponse:
+    page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
+    rows = [(row, study_live(row, with_progress(row))) for row in page]
+    may = policy.projects(request.user, "evaluate").exists()
+    return render(request, "evaluation/studies.html", {"page": page, "rows": rows, "may_evaluate": may})
+
+
+def study_new(request: HttpRequest) -> HttpResponse:
+    datasets = Dataset.objects.filter(project__in=policy.projects(request.user, "evaluate")).order_by("name")
+    if not policy.projects(request.user, "evaluate").exists():
+        raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
+    only = datasets.get().name if datasets.count() == 1 else ""
+    chosen = request.GET.get("recipe", "grounded")
+    initial = {"dataset": request.GET.get("dataset", only), "recipes": [chosen] if chosen in RECIPES else []}
+    form = StudyForm(request.POST or None, datasets=datasets, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        study = _start(request, form)
+        if study is not None:
+            return redirect("study", study.pk)
+    listed = [(recipe, missing(recipe)) for recipe in RECIPES.values()]
+    return render(request, "evaluation/study_new.html", {"form": form, "recipes": listed})
+
+
+def study(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    context = study_context(found, request.GET, policy.can(request.user, "evaluate", found.project))
+    return render(request, "evaluation/study.html", context)
+
+
+@require_GET
+def study_state(request: HttpRequest, pk: int) -> JsonResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    return JsonResponse(study_live(found, with_progress(found)).to_dict())
+
+
+@require_POST
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    policy.require(request.user, "evaluate", found.project)
+    cancel_study(found)
+    return redirect("study", pk)
+
+
+@require_POST
+def resume(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    policy.require(request.user, "evaluate", found.project)
+    try:
+        resume_study(found)
+    except ValueError as error:
+        messages.error(request, str(error))
+    return redirect("study", pk)
+
+
+@require_GET
+def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+    """Every score of the study's runs, both metric sets, as a download."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    rows = exports.metric_rows(Score.objects.filter(run__in=found.runs.all()))
+    if kind == "json":
+        return attachment(JsonResponse(rows, safe=False), f"study-{pk}.json")
+    if kind != "csv":
+        raise Http404
+    text = exports.to_csv(exports.METRIC_COLUMNS, rows)
+    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), f"study-{pk}.csv")
+
+
+def failing(request: HttpRequest, pk: int) -> HttpResponse:
+    """The failed steps of one run, by reason; each leads to its replay."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    runs = with_progress(found)
+    run = next((run for run in runs if str(run.pk) == request.GET.get("run")), runs[0] if runs else None)
+    if run is None:
+        raise Http404
+    rows, chosen = failure_rows(request.user, run, request.GET)
+    context = {
+        "study": found,
+        "run": run,
+        "runs": runs,
+        "chosen": chosen,
+        "reasons": failures.counted(run),
+        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
+    }
+    return render(request, "evaluation/failures.html", context)
+
+
+def _visible(request: HttpRequest) -> QuerySet[Study]:
+    return policy.visible(request.user, Study.objects.select_related("project", "created_by"))
+
+
+def _start(request: HttpRequest, form: StudyForm) -> Study | None:
+    """The started study; None when it cannot start, with the reason in the form."""
+    data = form.cleaned_data
+    policy.require(request.user, "evaluate", data["dataset"].project)
+    try:
+        return create_study(
+            user=request.user, dataset=data["dataset"], recipes=data["recipes"], splits=data["splits"] or [""],
+            seeds=[data["seed"]], limit=data["limit"], overrides=data["overrides"], preset=data["preset"] or None,
+            name=data["name"],
+        )  # fmt: skip
+    except ValueError as error:
+        form.add_error(None, str(error))
+        return None
