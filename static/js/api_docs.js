@@ -1,0 +1,23 @@
+// Swagger UI on the schema of this server. Requests that it tries out carry the page's CSRF token.
+const place = document.getElementById("swagger-ui");
+const token = document.querySelector("#swagger-csrf input").value;
+
+const chosen = document.documentElement.dataset.theme;
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const showTheme = () => document.documentElement.classList.toggle("dark-mode", chosen ? chosen === "dark" : dark.matches);
+dark.addEventListener("change", showTheme);
+showTheme();
+
+SwaggerUIBundle({
+  url: place.dataset.schema,
+  domNode: place,
+  presets: [SwaggerUIBundle.presets.apis],
+  layout: "BaseLayout",
+  deepLinking: true,
+  docExpansion: "none",
+  defaultModelsExpandDepth: 0,
+  requestInterceptor: (request) => {
+    if (new URL(request.url, location.href).origin === location.origin) request.headers["X-CSRFToken"] = token;
+    return request;
+  },
+});

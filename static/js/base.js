@@ -1,0 +1,68 @@
+// Every page: the sheet of keys, going to sections, the theme, menus that close, and times in the reader's clock.
+import { bind, bindElements, listed, shown } from "./keys.js";
+
+function node(tag, text = "", className = "") {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (className) element.className = className;
+  return element;
+}
+
+/** Fill the sheet from the registry each time it opens: pages bind keys after this module has run. */
+function openSheet() {
+  const sheet = document.getElementById("key-sheet");
+  const body = sheet.querySelector("div");
+  body.replaceChildren();
+  for (const [group, commands] of listed()) {
+    const list = node("dl", "", "keys");
+    for (const command of commands) {
+      const keys = node("dt");
+      for (const part of shown(command.spec)) keys.append(node("kbd", part), " ");
+      list.append(keys, node("dd", command.label));
+    }
+    body.append(node("h2", group), list);
+  }
+  sheet.showModal();
+}
+
+function goToSections() {
+  for (const link of document.querySelectorAll(".top nav a[data-go]")) {
+    const open = () => link.click();
+    bind(`g ${link.dataset.go}`, link.dataset.label, open, { group: "Go to" });
+  }
+}
+
+/** The theme is kept in a cookie, so that the server writes it into the first byte and nothing flashes. */
+function chooseTheme(theme) {
+  const age = theme === "auto" ? 0 : 365 * 24 * 3600;
+  document.cookie = `theme=${theme}; path=/; max-age=${age}; samesite=lax`;
+  if (theme === "auto") document.documentElement.removeAttribute("data-theme");
+  else document.documentElement.dataset.theme = theme;
+  for (const button of document.querySelectorAll("[data-theme-choice]")) {
+    button.setAttribute("aria-pressed", String(button.dataset.themeChoice === theme));
+  }
+}
+
+function closeMenusOutside(event) {
+  for (const menu of document.querySelectorAll("details.menu[open]")) {
+    if (!menu.contains(event.target)) menu.open = false;
+  }
+}
+
+bind("?", "This sheet", openSheet, { group: "Everywhere" });
+bind("Escape", "Close a menu", () => closeMenusOutside({ target: null }), { group: "Everywhere" });
+const search = document.querySelector("input[type=search]");
+if (search) bind("/", "Search", () => search.focus());
+goToSections();
+bindElements();
+document.getElementById("key-sheet").addEventListener("keydown", (event) => {
+  if (event.key === "?") event.currentTarget.close();
+});
+document.addEventListener("click", closeMenusOutside);
+for (const button of document.querySelectorAll("[data-theme-choice]")) {
+  button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice));
+}
+for (const button of document.querySelectorAll("[data-open-keys]")) button.addEventListener("click", openSheet);
+for (const time of document.querySelectorAll("time[datetime]")) {
+  time.title = new Date(time.dateTime).toLocaleString();
+}

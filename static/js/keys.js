@@ -1,0 +1,82 @@
+// Keyboard commands: one registry, shown on the `?` sheet. Import this module; never load it by a script tag
+// (a hashed and an unhashed address would be two registries).
+
+/** @typedef {{spec: string, label: string, group: string, run: (event?: Event) => void, hidden?: boolean}} Command */
+
+/** @type {Map<string, Command>} */
+const commands = new Map();
+const SEQUENCE_MS = 1200;
+const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Enter: "⏎", Shift: "⇧" };
+let prefix = "";
+let prefixTimer = 0;
+
+/**
+ * Register a key: "j", "ArrowLeft", "Shift+ArrowLeft", "g d" (one after the other), "?". A later registration wins.
+ * @param {string} spec
+ * @param {string} label what it does, for the sheet
+ * @param {(event?: Event) => void} run
+ * @param {{group?: string, hidden?: boolean}} [options]
+ */
+export function bind(spec, label, run, { group = "This page", hidden = false } = {}) {
+  commands.set(spec, { spec, label, group, run, hidden });
+}
+
+/** Bind every element with data-key (and data-key-label, else its text) below `root` to a click on it. */
+export function bindElements(root = document) {
+  for (const element of root.querySelectorAll("[data-key]")) {
+    const label = element.dataset.keyLabel || element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", "").trim();
+    bind(element.dataset.key, label, () => element.click());
+  }
+}
+
+/** Run the command of a key, as if it had been pressed; also for keys that a framed page passes on. */
+export function press(key, { shift = false, event } = {}) {
+  const name = shift && key.length > 1 ? `Shift+${key}` : key;
+  const sequence = prefix ? `${prefix} ${name}` : "";
+  clearPrefix();
+  const command = commands.get(sequence) ?? commands.get(name);
+  if (command) {
+    event?.preventDefault();
+    command.run(event);
+    return true;
+  }
+  if ([...commands.keys()].some((spec) => spec.startsWith(`${name} `))) {
+    prefix = name;
+    prefixTimer = window.setTimeout(clearPrefix, SEQUENCE_MS);
+    return true;
+  }
+  return false;
+}
+
+/** The commands for the sheet, in groups. */
+export function listed() {
+  const groups = new Map();
+  for (const command of commands.values()) {
+    if (!command.hidden) groups.set(command.group, [...(groups.get(command.group) ?? []), command]);
+  }
+  return groups;
+}
+
+/** The parts of a spec as people read them: "Shift+ArrowLeft" is ["⇧", "←"]. */
+export function shown(spec) {
+  return spec.split(/[ +]/).map((part) => SHOWN[part] ?? part);
+}
+
+function clearPrefix() {
+  window.clearTimeout(prefixTimer);
+  prefix = "";
+}
+
+function typing(target) {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+}
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
+  if (typing(event.target)) {
+    if (event.key === "Escape") event.target.blur();
+    return;
+  }
+  if (document.querySelector("dialog[open]")) return; // the dialog has the keyboard; Escape closes it
+  press(event.key, { shift: event.shiftKey, event });
+});

@@ -1,0 +1,69 @@
+// Pages that follow long work: poll a small JSON every second while it runs; when its version changes, read the
+// parts of the page (elements with data-part and an id) again.
+import { bindElements } from "./keys.js";
+import { readAgain } from "./parts.js";
+
+const SECOND = 1000;
+const head = document.querySelector("[data-live]");
+
+function show(live) {
+  for (const [name, text] of Object.entries(live.fields)) {
+    for (const element of document.querySelectorAll(`[data-field="${name}"]:not([data-state])`)) {
+      if (element.textContent !== text) element.textContent = text;
+    }
+  }
+  const state = head.querySelector("[data-state]");
+  state.className = `tag ${live.fields.state}`;
+  state.textContent = live.fields.state_label;
+  let x = 0;
+  head.querySelectorAll(".prog rect").forEach((rect, index) => {
+    rect.setAttribute("x", String(x));
+    rect.setAttribute("width", String(1000 * live.bar[index]));
+    x += 1000 * live.bar[index];
+  });
+}
+
+async function readParts() {
+  const ids = [...document.querySelectorAll("[data-part]")].map((element) => element.id);
+  await readAgain(location.href, ids);
+  bindElements();
+}
+
+/** One round. Throws when the server cannot be reached, or answers with something else (a login page, say). */
+async function poll() {
+  const response = await fetch(head.dataset.live, { headers: { Accept: "application/json" } });
+  if (!response.ok) throw new Error(String(response.status));
+  const live = await response.json();
+  show(live);
+  if (live.version !== head.dataset.version) {
+    await readParts();
+    head.dataset.version = live.version;
+  }
+  if (!live.running) {
+    delete head.dataset.running;
+    head.querySelector('[data-field="announce"]').textContent = `${live.fields.headline}: ${live.fields.state_label}`;
+  }
+}
+
+/** Lists say with data-refresh how many seconds apart they are read again while something in them runs. */
+async function refreshLists() {
+  const list = document.querySelector("[data-refresh]");
+  while (list && document.querySelector("[data-refresh] .tag:is(.running, .queued)")) {
+    await new Promise((resolve) => window.setTimeout(resolve, SECOND * Number(list.dataset.refresh)));
+    if (!document.hidden) await readParts().catch(() => {}); // the server is away: the next round tries again
+  }
+}
+
+async function follow() {
+  while ("running" in head.dataset) {
+    try {
+      if (!document.hidden) await poll(); // a page nobody looks at asks nothing
+    } catch {
+      head.querySelector('[data-field="detail"]').textContent = "The server does not answer; trying again every second.";
+    }
+    await new Promise((resolve) => window.setTimeout(resolve, SECOND));
+  }
+}
+
+if (head && "running" in head.dataset) follow();
+refreshLists();

@@ -1,0 +1,195 @@
+// The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
+import { bind, press } from "./keys.js";
+import { ConversationPane, FilmStrip } from "./replay_conversation.js";
+import { LiveFeed } from "./replay_live.js";
+import { PagePane, TABS } from "./replay_page.js";
+import { SidePane } from "./replay_side.js";
+import { ReplayStore } from "./replay_store.js";
+
+const data = JSON.parse(document.getElementById("replay-data").textContent);
+const element = (id) => document.getElementById(id);
+const store = new ReplayStore(data);
+const conversation = new ConversationPane(element("conversation"), store);
+const film = new FilmStrip(element("film"), store);
+const page = new PagePane(element("page"), { url: data.url, onKey: press, onPick: (node) => side.pick(node), onExpired: () => reload() });
+const side = new SidePane(element("side"), store, {
+  gold: data.gold,
+  onHover: (node) => page.hover(node),
+  onPick: (node) => page.scrollTo(node),
+});
+const titled = document.title;
+let current = -1;
+let running = -1;
+let following = false;
+
+/** Show a step; `history`: "push" a new address, "replace" the one we have, or leave it ("keep"). */
+async function select(seq, history = "push") {
+  if (seq < 0 || seq >= store.total) return;
+  const previous = current;
+  current = seq;
+  if (history !== "keep") window.history[`${history}State`](null, "", address(seq));
+  document.title = `step ${seq + 1} · ${titled}`;
+  element("place").textContent = `step ${seq + 1} of ${store.total}`;
+  conversation.select(seq, previous);
+  film.select(seq, previous);
+  showButtons();
+  await showView(seq);
+}
+
+async function showView(seq) {
+  let view = store.view(seq)?.data;
+  if (!view) {
+    side.wait();
+    page.wait();
+    try {
+      view = await store.load(seq);
+    } catch (error) {
+      if (seq === current) for (const pane of [side, page]) pane.showError(`${error.message}. Select the step again to retry.`);
+      return;
+    }
+  }
+  if (seq !== current) return; // another step was selected meanwhile
+  side.show(view.detail, store.mark(seq));
+  await page.show(seq, view);
+  if (seq === current) prefetch(seq);
+}
+
+/** What the next key is likely to ask for. Pages of the direct neighbours, records of the nearest failures too. */
+async function prefetch(seq) {
+  for (const near of [seq + 1, seq - 1]) {
+    if (near < 0 || near >= store.total) continue;
+    const view = await store.load(near).catch(() => null);
+    if (seq !== current) return;
+    if (view) page.prefetch(view);
+  }
+  for (const failure of [store.failure(seq, 1), store.failure(seq, -1)]) {
+    if (failure !== null && seq === current) await store.load(failure).catch(() => null);
+  }
+}
+
+function reload() {
+  store.views.delete(current);
+  showView(current);
+}
+
+function address(seq) {
+  return `${data.url}steps/${seq}/${page.tab === "page" ? "" : `?tab=${page.tab}`}`;
+}
+
+function showButtons() {
+  const failures = { "next-failure": store.failure(current, 1), "previous-failure": store.failure(current, -1) };
+  for (const [id, seq] of Object.entries(failures)) element(id).disabled = seq === null;
+  element("follow").disabled = store.isOver;
+  element("follow").setAttribute("aria-pressed", String(following));
+}
+
+function go(seq) {
+  follow(false);
+  return select(seq);
+}
+
+function goTurn(direction) {
+  const turn = store.turnOf(current);
+  const place = store.turns.indexOf(turn);
+  if (direction > 0) return store.turns[place + 1] && go(store.turns[place + 1].first);
+  if (current > turn.first) return go(turn.first);
+  return store.turns[place - 1] && go(store.turns[place - 1].first);
+}
+
+function goFailure(direction) {
+  const seq = store.failure(current, direction);
+  if (seq === null) say(data.gold ? `No ${direction > 0 ? "later" : "earlier"} failure` : "Right and wrong are hidden with the gold");
+  else go(seq);
+}
+
+function goConversation(name) {
+  if (data.neighbours[name]) location.assign(data.neighbours[name]);
+  else say(`This is the ${name === "next" ? "last" : "first"} conversation of the run`);
+}
+
+function follow(on) {
+  following = on && !store.isOver;
+  showButtons();
+  if (following && store.last >= 0 && store.last !== current) select(store.last, "replace");
+}
+
+function chooseTab(tab) {
+  if (page.choose(tab)) window.history.replaceState(null, "", address(current));
+}
+
+async function copyLink() {
+  await navigator.clipboard.writeText(location.href);
+  say("Link copied");
+}
+
+function say(text) {
+  element("said").textContent = text;
+  window.clearTimeout(say.timer);
+  say.timer = window.setTimeout(() => element("said").replaceChildren(), 2500);
+}
+
+function onSteps(added) {
+  const changed = new Set([...added, running]);
+  running = store.complete + 1;
+  for (const seq of changed.add(running)) {
+    conversation.update(seq);
+    film.update(seq);
+  }
+  if (following && added.length) select(store.last, "replace");
+  else if (added.includes(current)) showView(current);
+  showButtons();
+}
+
+function onStatus(text, kind) {
+  const tag = element("live");
+  if (tag.textContent !== text) tag.textContent = text;
+  tag.className = `tag ${kind}`;
+}
+
+function bindKeys() {
+  const keys = [
+    ["ArrowRight", "Next step", () => go(current + 1)],
+    ["ArrowLeft", "Previous step", () => go(current - 1)],
+    ["Shift+ArrowRight", "Next turn", () => goTurn(1)],
+    ["Shift+ArrowLeft", "Previous turn", () => goTurn(-1)],
+    ["n", "Next failure", () => goFailure(1)],
+    ["p", "Previous failure", () => goFailure(-1)],
+    ["f", "Follow live", () => follow(!following)],
+    ["h", "Marks in the page", () => page.toggleMarks()],
+    ["H", "Candidate marks in the page", () => page.toggleMarks(["candidate"])],
+    ["j", "Next conversation of the run", () => goConversation("next")],
+    ["k", "Previous conversation of the run", () => goConversation("previous")],
+    ["c", "Copy the link to this step", copyLink],
+  ];
+  for (const [spec, label, run] of keys) bind(spec, label, run);
+  for (const tab of document.querySelectorAll("#page [role=tab]")) {
+    const number = TABS.indexOf(tab.dataset.tab) + 1;
+    bind(String(number), tab.textContent.trim(), () => chooseTab(tab.dataset.tab));
+    tab.addEventListener("click", () => chooseTab(tab.dataset.tab));
+  }
+}
+
+function listen() {
+  element("next-failure").addEventListener("click", () => goFailure(1));
+  element("previous-failure").addEventListener("click", () => goFailure(-1));
+  element("follow").addEventListener("click", () => follow(!following));
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest("a[data-seq]");
+    if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    go(Number(link.dataset.seq));
+  });
+  window.addEventListener("popstate", () => {
+    follow(false);
+    select(Number(/steps\/(\d+)\//.exec(location.pathname)?.[1] ?? 0), "keep");
+  });
+}
+
+const asked = new URLSearchParams(location.search).get("tab");
+page.choose(TABS.includes(asked) ? asked : "page");
+bindKeys();
+listen();
+running = store.complete + 1;
+following = store.rows.size === 0 && !store.isStopped;
+select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
+new LiveFeed(store, { socket: data.socket, steps: data.steps_url, age: data.age }, { onSteps, onStatus }).start();

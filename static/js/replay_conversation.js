@@ -1,0 +1,80 @@
+// The left pane and the film strip: every step of the conversation, stored or not, and where we are.
+import { actionText, make, milliseconds } from "./replay_elements.js";
+
+const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
+const DENSE = 60; // cells; above it they carry no numbers
+
+/** Turns with their steps, as links: a step's own address opens in another tab too. */
+export class ConversationPane {
+  /** @param {HTMLElement} root @param {import("./replay_store.js").ReplayStore} store */
+  constructor(root, store) {
+    this.store = store;
+    this.links = [];
+    for (const turn of store.turns) {
+      root.append(make("div.turn", {}, make("div.who", {}, `Turn ${turn.index + 1}`), make("p", {}, turn.instruction)));
+      for (let seq = turn.first; seq < turn.first + turn.step_count; seq += 1) root.append(this.#link(seq));
+    }
+  }
+
+  #link(seq) {
+    const link = make("a.step", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq }, make("b"), make("span"), make("i"));
+    this.links.push(link);
+    this.update(seq);
+    return link;
+  }
+
+  update(seq) {
+    const [link, row, mark] = [this.links[seq], this.store.rows.get(seq), this.store.mark(seq)];
+    if (!link) return;
+    const [sign, text, time] = link.children;
+    sign.className = `sign ${mark}`;
+    sign.replaceChildren(make("span.sr", {}, SAID[mark]));
+    text.textContent = row ? actionText(row) : mark === "running" ? "…" : "pending";
+    text.title = row ? row.action_repr : "";
+    time.textContent = row ? milliseconds(row.milliseconds) : "";
+    link.classList.toggle("todo", !row);
+  }
+
+  select(seq, previous) {
+    this.links[previous]?.removeAttribute("aria-current");
+    this.links[seq].setAttribute("aria-current", "step");
+    this.links[seq].scrollIntoView({ block: "nearest" });
+  }
+}
+
+/** One cell per step, turns apart: solid green foot for right, double red with a cross for wrong. */
+export class FilmStrip {
+  constructor(root, store) {
+    this.store = store;
+    this.cells = [];
+    root.classList.toggle("dense", store.total > DENSE);
+    for (const turn of store.turns) {
+      const group = make("div.reel", { "data-steps": turn.step_count, title: `Turn ${turn.index + 1}: ${turn.instruction}` });
+      for (let seq = turn.first; seq < turn.first + turn.step_count; seq += 1) group.append(this.#cell(seq));
+      group.style.flexGrow = turn.step_count;
+      root.append(group);
+    }
+  }
+
+  #cell(seq) {
+    // The pane holds the same links in the order of reading; these are for the mouse.
+    const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 }, seq + 1);
+    this.cells.push(cell);
+    this.update(seq);
+    return cell;
+  }
+
+  update(seq) {
+    const cell = this.cells[seq];
+    if (!cell) return;
+    const [row, mark] = [this.store.rows.get(seq), this.store.mark(seq)];
+    cell.className = `cell ${mark}`;
+    cell.title = `Step ${seq + 1}: ${row ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
+  }
+
+  select(seq, previous) {
+    this.cells[previous]?.removeAttribute("aria-current");
+    this.cells[seq].setAttribute("aria-current", "step");
+    this.cells[seq].scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+}

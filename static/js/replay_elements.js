@@ -1,0 +1,64 @@
+// Building elements from data: text goes in as text, never as markup.
+
+/**
+ * @param {string} spec tag and classes: "div", "span.tag.gold"
+ * @param {Record<string, string | number | boolean | null | undefined>} [attributes] null, undefined and false are left out
+ * @param {...(Node | string | number | null | undefined)} children
+ * @returns {HTMLElement}
+ */
+export function make(spec, attributes = {}, ...children) {
+  const [tag, ...classes] = spec.split(".");
+  const element = document.createElement(tag);
+  if (classes.length) element.className = classes.join(" ");
+  setAttributes(element, attributes);
+  element.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child))));
+  return element;
+}
+
+/** A horizontal bar; drawn as SVG, so that no style attribute is needed. `fraction` lies in 0..1. */
+export function bar(fraction) {
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  setAttributes(svg, { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" });
+  const rect = document.createElementNS("http://www.w3.org/2000/svg", "rect");
+  setAttributes(rect, { width: Math.max(1, Math.min(1, fraction) * 100).toFixed(1), height: 6, rx: 2 });
+  svg.append(rect);
+  return svg;
+}
+
+function setAttributes(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** 0.4 s, 12 ms: three digits are enough to compare steps. */
+export function milliseconds(ms) {
+  if (ms >= 10000) return `${(ms / 1000).toFixed(0)} s`;
+  if (ms >= 100) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
+}
+
+/** An action in short: "CLICK DVD $1.75", "TYPE Columbus". */
+export function actionText(action) {
+  const { operation, name, value } = actionParts(action);
+  return `${operation} ${value || name}`.trim();
+}
+
+/** Operation, element and value of an action, for people; `node_ids` of a gold action, `node_id` of a decided one. */
+export function actionParts({ operation, value, action_repr: representation, node_id: node, node_ids: nodes }) {
+  const id = node || nodes?.[0];
+  const name = representationParts(representation).name || (id ? `element ${id}` : "");
+  return { operation: operation || "no action", name, value };
+}
+
+/**
+ * The parts of a representation: "[button]  DVD -> CLICK" and "button DVD → CLICK" both give the name "DVD"; an
+ * element without text gives its tag. What follows the arrow is the operation and its value.
+ * @param {string | null | undefined} representation
+ */
+export function representationParts(representation) {
+  const arrow = /^(.*?)\s*(?:->|→)\s*([A-Z_]+)(?::\s*(.*))?$/s.exec(representation ?? "");
+  const element = /^(?:\[([^\]]*)\]|([a-z][a-z0-9-]*)(?=\s|$))?\s*(.*)$/s.exec((arrow ? arrow[1] : representation) ?? "");
+  const [, bracketed, plain, rest] = element ?? [];
+  return { name: rest || bracketed || plain || "", operation: arrow?.[2] ?? "", value: arrow?.[3] ?? "" };
+}

@@ -1,0 +1,124 @@
+// Following a running trajectory. The socket only says that there is news; steps are read over HTTP, always from
+// the first gap on, so lost, repeated or reordered nudges change nothing but how soon they are seen.
+
+const POLL_MS = 5000; // also with an open socket: the last nudge may be the one that is lost
+const FIRST_RETRY_MS = 500;
+const LONGEST_RETRY_MS = 30000;
+const NOT_ALLOWED = [4403, 4404];
+
+export class LiveFeed {
+  /**
+   * @param {import("./replay_store.js").ReplayStore} store
+   * @param {{socket: string, steps: string, age: number | null}} options `age`: seconds since the newest step
+   * @param {{onSteps: (added: number[]) => void, onStatus: (text: string, kind: string) => void}} handlers
+   */
+  constructor(store, { socket, steps, age }, { onSteps, onStatus }) {
+    Object.assign(this, { store, socketUrl: socket, stepsUrl: steps, onSteps, onStatus });
+    this.newestAt = age === null ? null : performance.now() - age * 1000;
+    this.askedAt = performance.now();
+    this.retries = 0;
+    this.open = false;
+    this.lost = "";
+    this.unreachable = false;
+    this.asking = this.askAgain = false;
+  }
+
+  start() {
+    this.#show();
+    if (this.store.isOver) return;
+    this.#connect();
+    this.timer = window.setInterval(() => this.#tick(), 1000);
+  }
+
+  #connect() {
+    this.socket = new WebSocket(this.socketUrl);
+    this.socket.addEventListener("open", () => {
+      this.open = true;
+      this.retries = 0;
+      this.ask(); // what happened while nobody listened
+    });
+    this.socket.addEventListener("message", () => this.ask());
+    this.socket.addEventListener("close", (event) => this.#closed(event.code));
+  }
+
+  #closed(code) {
+    this.open = false;
+    if (this.store.isOver || this.lost) return;
+    this.#show();
+    if (NOT_ALLOWED.includes(code)) this.ask(); // the answer to a request says it for good
+    const wait = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** this.retries) * (0.75 + Math.random() / 2);
+    this.retries += 1;
+    window.setTimeout(() => !this.lost && !this.store.isOver && this.#connect(), wait);
+  }
+
+  #tick() {
+    // A tab that nobody looks at does not poll; nudges still reach it.
+    if (!document.hidden && performance.now() - this.askedAt >= POLL_MS) this.ask();
+    this.#show();
+  }
+
+  /** Read everything from the first gap on; while an answer is under way, once more after it. */
+  async ask() {
+    if (this.lost) return;
+    if (this.asking) {
+      this.askAgain = true;
+      return;
+    }
+    this.asking = true;
+    try {
+      do {
+        this.askAgain = false;
+        this.askedAt = performance.now();
+        await this.#read();
+      } while (this.askAgain && !this.lost);
+    } finally {
+      this.asking = false;
+    }
+  }
+
+  async #read() {
+    let response;
+    try {
+      response = await fetch(`${this.stepsUrl}?after=${this.store.complete}`, { headers: { Accept: "application/json" } });
+    } catch {
+      this.unreachable = true;
+      this.#show();
+      return;
+    }
+    this.unreachable = response.status >= 500;
+    if (response.redirected || [401, 403, 404].includes(response.status)) this.#stop(response);
+    if (!response.ok || this.lost) return this.#show();
+    const added = this.store.merge(await response.json());
+    if (added.length) this.newestAt = performance.now();
+    this.onSteps(added);
+    if (this.store.isOver) this.#end();
+    this.#show();
+  }
+
+  #stop(response) {
+    this.lost = response.redirected || response.status === 401 ? "signed out" : "no longer visible to you";
+    this.#end();
+  }
+
+  #end() {
+    window.clearInterval(this.timer);
+    this.socket?.close();
+  }
+
+  #show() {
+    const { store } = this;
+    if (this.lost) return this.onStatus(this.lost, "bad");
+    if (store.isOver) return this.onStatus("finished", "done");
+    if (store.isStopped) return this.onStatus(store.runState === "cancelled" ? "cancelled" : "stopped: failed", "bad");
+    if (!this.open) return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
+    if (store.state === "waiting") return this.onStatus("live · waiting to start", "running");
+    this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
+  }
+}
+
+function ago(ms) {
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 1) return "now";
+  if (seconds < 60) return `${seconds} s ago`;
+  return seconds < 3600 ? `${Math.floor(seconds / 60)} min ago` : `${Math.floor(seconds / 3600)} h ago`;
+}

@@ -1,0 +1,218 @@
+// The middle pane: the recorded page with its marks, before and after, the pruned tree, the screenshot.
+import { SnapshotFrame } from "./snapshot_frame.js";
+import { make } from "./replay_elements.js";
+
+const FRESH_MS = 240000; // a signed address is good for at least five minutes
+const KINDS = ["gold", "predicted", "candidate"];
+const MARKS_KEY = "replay-marks";
+const CLEANED_KEY = "replay-cleaned";
+
+export const TABS = ["page", "change", "tree", "screenshot"];
+
+export class PagePane {
+  /**
+   * @param {HTMLElement} root with [role=tab] and [role=tabpanel] elements named by `data-tab`
+   * @param {{url: string, onKey: Function, onPick: (node: string) => void, onExpired: () => void}} options
+   */
+  constructor(root, options) {
+    Object.assign(this, { root, options, tab: "page", frames: {}, addresses: new Map(), trees: new Map() });
+    this.shownMarks = new Set(JSON.parse(sessionStorage.getItem(MARKS_KEY) ?? "null") ?? KINDS);
+    this.facts = root.querySelector("[data-facts]");
+    for (const button of root.querySelectorAll("[data-mark]")) {
+      button.addEventListener("click", () => this.toggleMarks([button.dataset.mark]));
+    }
+    this.cleaned = sessionStorage.getItem(CLEANED_KEY) === "true";
+    for (const button of root.querySelectorAll("[data-version]")) {
+      button.addEventListener("click", () => this.#chooseVersion(button.dataset.version === "cleaned"));
+    }
+    this.#showToggles();
+  }
+
+  #frame(name) {
+    if (!this.frames[name]) {
+      const frame = new SnapshotFrame(this.root.querySelector(`[data-frame=${name}]`), { title: name === "after" ? "Page after the step" : "Page of the step" });
+      frame.onKey = this.options.onKey;
+      frame.onPick = this.options.onPick;
+      frame.onExpired = this.options.onExpired;
+      if (name === "page") frame.onMarked = (found) => this.#showUnmarked(found);
+      this.frames[name] = frame;
+    }
+    return this.frames[name];
+  }
+
+  /** Say of the gold and the predicted element when they cannot be seen: then there is no mark to look for. */
+  #showUnmarked({ missing, hidden }) {
+    const marks = (this.detail?.marks ?? []).filter(({ kind }) => kind !== "candidate");
+    const named = (ids) => marks.filter(({ id }) => ids.includes(id)).map(({ kind }) => kind);
+    const parts = [...named(missing).map((kind) => `${kind}: not in this page`), ...named(hidden).map((kind) => `${kind}: hidden, its surroundings are marked`)];
+    this.root.querySelector("[data-unmarked]").textContent = parts.join(" · ");
+  }
+
+  /** Keep the old page, dimmed only when the new one takes long. */
+  wait() {
+    this.root.setAttribute("aria-busy", "true");
+  }
+
+  showError(message) {
+    this.root.removeAttribute("aria-busy");
+    this.#note(this.tab, message);
+  }
+
+  /** @param {number} seq @param {{detail: object | null, page: object}} view */
+  async show(seq, { detail, page }) {
+    Object.assign(this, { seq, detail, page });
+    this.root.removeAttribute("aria-busy");
+    this.facts.textContent = page.before ? `${page.elements.toLocaleString("en")} elements · ${Math.round(page.bytes / 1024).toLocaleString("en")} KB` : "";
+    this.root.querySelector("[data-versions]").hidden = !page.raw;
+    this.root.querySelector("[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !page.screenshot);
+    await this.#showTab();
+  }
+
+  choose(tab) {
+    if (this.root.querySelector(`[role=tab][data-tab=${tab}]`).disabled) return false;
+    this.tab = tab;
+    for (const element of this.root.querySelectorAll("[role=tab]")) {
+      element.setAttribute("aria-selected", String(element.dataset.tab === tab));
+      element.tabIndex = element.dataset.tab === tab ? 0 : -1;
+    }
+    for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
+    if (this.page) this.#showTab();
+    return true;
+  }
+
+  async #showTab() {
+    if (this.tab === "page") await this.#showFrame("page", this.#version(this.page));
+    else if (this.tab === "change") await Promise.all([this.#showFrame("before", this.page.before), this.#showFrame("after", this.page.after)]);
+    else if (this.tab === "tree") await this.#showTree();
+    else this.#showScreenshot();
+  }
+
+  async #showFrame(name, view) {
+    const empty = name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
+    this.#note(name, view ? "" : empty);
+    if (!view) return;
+    const frame = this.#frame(name);
+    const marks = name === "after" ? [] : this.#marks();
+    const scrollTo = (this.detail?.marks ?? []).find(({ kind }) => kind !== "candidate")?.id ?? null;
+    const plain = !view.scripted && this.shownMarks.size === 0; // there the marks are part of the address
+    if (frame.page === view.page && view.scripted) {
+      frame.setMarks(marks, { scrollTo });
+      return;
+    }
+    frame.page = view.page;
+    const { sandbox, scripted } = view;
+    await frame.show(plain ? view.plain : this.#address(view), { sandbox, scripted, marks, scrollTo });
+  }
+
+  /** The address that this page was loaded from, while it is good: then its frame is used again. */
+  #address({ page, url, scripted }) {
+    if (!scripted) return url; // holds the marks of one step
+    const known = this.addresses.get(page);
+    if (known && performance.now() - known.at < FRESH_MS) return known.url;
+    this.addresses.set(page, { url, at: performance.now() });
+    return url;
+  }
+
+  /** Load the page of a step that may be shown next. */
+  prefetch({ page }) {
+    const view = this.#version(page);
+    if (this.tab === "page" && view && this.frames.page && view.page !== this.frames.page.page) this.frames.page.prefetch(this.#address(view), view);
+  }
+
+  /** The most important last: it is drawn over the others. */
+  #marks() {
+    return (this.detail?.marks ?? []).filter(({ kind }) => this.shownMarks.has(kind)).toReversed();
+  }
+
+  /** Show or hide kinds of marks; all of them are shown when one was hidden. */
+  toggleMarks(kinds = KINDS) {
+    const show = kinds.some((kind) => !this.shownMarks.has(kind));
+    for (const kind of kinds) show ? this.shownMarks.add(kind) : this.shownMarks.delete(kind);
+    sessionStorage.setItem(MARKS_KEY, JSON.stringify([...this.shownMarks]));
+    this.#showToggles();
+    if (!this.page) return;
+    const scripted = this.page.before?.scripted;
+    if (!scripted) for (const frame of Object.values(this.frames)) frame.page = null; // another address
+    if (!scripted) this.#showTab();
+    else for (const name of ["page", "before"]) this.frames[name]?.setMarks(this.#marks());
+  }
+
+  #showToggles() {
+    for (const button of this.root.querySelectorAll("[data-mark]")) {
+      button.setAttribute("aria-pressed", String(this.shownMarks.has(button.dataset.mark)));
+    }
+    for (const button of this.root.querySelectorAll("[data-version]")) {
+      button.setAttribute("aria-pressed", String((button.dataset.version === "cleaned") === this.cleaned));
+    }
+  }
+
+  /** The page as it was recorded, or as it is after cleaning, which is what agents see. */
+  #version({ before, raw }) {
+    return this.cleaned ? before : (raw ?? before);
+  }
+
+  #chooseVersion(cleaned) {
+    this.cleaned = cleaned;
+    sessionStorage.setItem(CLEANED_KEY, String(cleaned));
+    this.#showToggles();
+    if (this.page) this.#showTab();
+  }
+
+  hover(node) {
+    for (const name of ["page", "before"]) this.frames[name]?.hover(node);
+    for (const line of this.root.querySelectorAll(".lines .pointed")) line.classList.remove("pointed");
+    if (node) this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.classList.add("pointed");
+  }
+
+  scrollTo(node) {
+    for (const name of ["page", "before"]) this.frames[name]?.scrollTo(node);
+    this.root.querySelector(`.lines [data-node="${CSS.escape(node)}"]`)?.scrollIntoView({ block: "center" });
+  }
+
+  async #showTree() {
+    const { seq, detail } = this;
+    const text = detail?.trace.simplify?.text;
+    const panel = this.root.querySelector("[data-lines]");
+    this.#note("tree", detail ? "" : "Not decided yet: the pruned tree is what the agent keeps of the page.");
+    if (!detail) return panel.replaceChildren();
+    const tree = await this.#tree(seq);
+    if (this.seq !== seq || this.tab !== "tree") return;
+    const marks = new Map(detail.marks.toReversed().map((mark) => [mark.id, mark]));
+    const ranks = new Map(detail.candidates.map(({ node_id: node }, place) => [node, place + 1]));
+    const lines = tree.lines.map((line) => this.#line(line, marks, ranks));
+    panel.replaceChildren(...(text ? [make("pre", {}, text)] : []), ...lines);
+    const parts = [tree.error, tree.cut && "cut after 2,000 lines", tree.missing && `${tree.missing} kept elements are not in the page`, !tree.lines.length && !tree.error && "nothing was kept"];
+    this.#note("tree", parts.filter(Boolean).join(" · "));
+  }
+
+  async #tree(seq) {
+    if (!this.trees.has(seq)) {
+      const response = await fetch(`${this.options.url}steps/${seq}/tree/`, { headers: { Accept: "application/json" } });
+      if (!response.ok) return { lines: [], error: `The server answered ${response.status}.` };
+      this.trees.set(seq, await response.json());
+    }
+    return this.trees.get(seq);
+  }
+
+  #line([depth, tag, text, node], marks, ranks) {
+    const mark = marks.get(node);
+    const chip = mark && mark.kind !== "candidate" ? make(`span.tag.${mark.kind === "gold" ? "gold" : "pred"}`, {}, mark.label) : ranks.has(node) ? make("span.tag", {}, ranks.get(node)) : null;
+    const line = make(`div.line${mark ? `.mk-${{ gold: "gold", predicted: "pred", candidate: "none" }[mark.kind]}` : ""}`, { "data-node": node || null }, make("b", {}, tag), " ", text, " ", chip);
+    line.style.marginLeft = `${Math.min(depth, 40) * 12}px`;
+    return line;
+  }
+
+  #showScreenshot() {
+    const image = this.root.querySelector("[data-screenshot]");
+    const { screenshot } = this.page;
+    image.hidden = !screenshot;
+    if (screenshot && image.getAttribute("src") !== screenshot) image.src = screenshot;
+    this.#note("screenshot", screenshot ? "" : "The source recorded no screenshot for this step.");
+  }
+
+  #note(name, text) {
+    const note = this.root.querySelector(`[data-note=${name}]`) ?? this.root.querySelector("[data-note=page]");
+    note.textContent = text;
+    note.hidden = !text;
+  }
+}

@@ -1,0 +1,227 @@
+// The right pane: what the agent decided and what each stage recorded. Known records are laid out, unknown ones are
+// shown as text; a stage without a record says so.
+import { actionParts, actionText, bar, make, representationParts } from "./replay_elements.js";
+
+const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
+// What the sections above the table of stages show already.
+const SHOWN = { observe: ["elements", "candidates"], rank: ["query"], recall: ["query", "of", "kind"], simplify: ["kept", "text"], compose: ["prompt"], plan: ["reply", "why"], act: ["representation"] };
+const LISTED = 8;
+const HIDDEN = "Gold actions of test splits are hidden from you, and so is what repeats them: an admin of the project can let you see them.";
+
+export class SidePane {
+  /**
+   * @param {HTMLElement} root
+   * @param {import("./replay_store.js").ReplayStore} store
+   * @param {{gold: boolean, onHover: (node: string | null) => void, onPick: (node: string) => void}} options
+   */
+  constructor(root, store, options) {
+    Object.assign(this, { root, store, options });
+    this.allCandidates = false;
+    this.open = new Set(); // summaries that the reader opened stay open from step to step
+    root.addEventListener("toggle", (event) => this.#remember(event.target), true);
+  }
+
+  #remember(element) {
+    if (!element.dataset?.remember) return;
+    if (element.open) this.open.add(element.dataset.remember);
+    else this.open.delete(element.dataset.remember);
+  }
+
+  /** The last step stays readable, dimmed, until the next one is here: nothing jumps. */
+  wait() {
+    this.root.setAttribute("aria-busy", "true");
+  }
+
+  showError(message) {
+    this.#fill(section("Decision", null, make("p.note.bad", {}, message)));
+  }
+
+  /** @param {object | null} detail null while the step is not decided @param {string} mark */
+  show(detail, mark) {
+    this.detail = detail;
+    if (!detail) {
+      const said = mark === "running" ? "The agent is deciding this step; it appears here when it is stored." : "Not decided yet.";
+      this.#fill(section("Decision", null, make("p.muted", {}, said)));
+      return;
+    }
+    const sections = [this.#decision(detail), this.#candidates(detail), this.#memory(detail), this.#prompt(detail), this.#stages(detail)];
+    this.#fill(...sections);
+  }
+
+  #fill(...sections) {
+    this.options.onHover(null); // rows that go away never say that the pointer left them
+    const top = this.root.scrollTop;
+    this.root.replaceChildren(...sections);
+    this.root.scrollTop = top;
+    this.root.removeAttribute("aria-busy");
+  }
+
+  #decision(detail) {
+    const rows = make("div.actions-shown", {}, this.#named("predicted", "pred", detail.node_id), action(detail));
+    if (detail.gold) rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
+    const words = detail.verdict.length ? make("p.verdict", {}, make("span", {}, detail.verdict.join(" · "))) : null;
+    if (words) words.classList.add(detail.success ? "right" : "wrong");
+    const notes = [detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null];
+    if (!this.options.gold) notes.push(make("p.note", {}, HIDDEN));
+    return section("Decision", null, rows, words, ...notes);
+  }
+
+  /** A tag that brings its element into view. */
+  #named(text, look, node) {
+    const tag = make(`button.plain.tag.${look}`, { type: "button", title: node ? "Show it in the page" : null, disabled: !node }, text);
+    this.#point(tag, node);
+    return tag;
+  }
+
+  #point(button, node) {
+    button.addEventListener("pointerenter", () => this.options.onHover(node));
+    button.addEventListener("pointerleave", () => this.options.onHover(null));
+    button.addEventListener("focus", () => this.options.onHover(node));
+    button.addEventListener("blur", () => this.options.onHover(null));
+    button.addEventListener("click", () => this.options.onPick(node));
+  }
+
+  #candidates({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
+    const heading = candidates.length ? `${total.toLocaleString("en")} ranked` : null;
+    if (!candidates.length) return section("Candidates", null, missing("rank"));
+    const golden = new Set(gold?.node_ids ?? []);
+    const named = candidates.filter((one) => one.text).length || candidates.length;
+    const shown = this.allCandidates ? named : Math.min(LISTED, named);
+    const best = Math.max(...candidates.map((one) => one.score));
+    const worst = Math.min(0, candidates[Math.min(named, candidates.length) - 1].score);
+    const row = (place, name) => this.#candidate({ name, ...candidates[place] }, place, golden, (candidates[place].score - worst) / (best - worst || 1));
+    const list = make("div.candidates", {}, ...Array.from({ length: shown }, (_, place) => row(place)));
+    if (goldRank !== null && goldRank >= shown) list.append(make("div.skipped", {}, "⋯"), this.#beyond(goldRank, candidates, gold, row));
+    if (gold && goldRank === null) list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
+    const more = named > LISTED ? make("button.btn.small", { type: "button" }, this.allCandidates ? `First ${LISTED}` : `All ${named}`) : null;
+    more?.addEventListener("click", () => {
+      this.allCandidates = !this.allCandidates;
+      this.show(this.detail);
+    });
+    return section("Candidates", heading, list, more, query(trace.rank, this.open));
+  }
+
+  /** The gold element where the list does not reach it; its text is recorded only for the first ones. */
+  #beyond(goldRank, candidates, gold, row) {
+    const name = actionParts(gold).name;
+    if (goldRank < candidates.length) return row(goldRank, name);
+    return make("div.cand", {}, make("span.faint", {}, goldRank + 1), make("span.gold.clip", {}, name), make("span.tag.gold", {}, "gold"), make("span"), make("span"));
+  }
+
+  #candidate({ node_id: node, score, text, name: known }, place, golden, fraction) {
+    const isGold = golden.has(node);
+    const predicted = node === this.detail.node_id;
+    const name = make(isGold ? "span.gold.clip" : "span.clip", {}, text || known || `element ${node}`);
+    const tag = isGold ? make("span.tag.gold", {}, predicted ? "✓ gold" : "gold") : predicted ? make("span.tag.pred", {}, "pred") : make("span");
+    const title = `${name.textContent}\nelement ${node} · score ${score}`;
+    const button = make("button.cand", { type: "button", title, "data-node": node }, make("span.faint", {}, place + 1), name, tag, bar(fraction), make("span.faint.n", {}, score.toFixed(2)));
+    this.#point(button, node);
+    return button;
+  }
+
+  /** An element was pointed at in the page. */
+  pick(node) {
+    if (!this.root.querySelector(`[data-node="${CSS.escape(node)}"]`) && !this.allCandidates && this.detail?.candidates.some((one) => one.node_id === node)) {
+      this.allCandidates = true;
+      this.show(this.detail);
+    }
+    const row = this.root.querySelector(`[data-node="${CSS.escape(node)}"]`);
+    row?.scrollIntoView({ block: "nearest" });
+    row?.focus({ preventScroll: true });
+  }
+
+  #memory({ memory, trace }) {
+    const { of, kind } = trace.recall ?? {};
+    const count = of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${of} snippets`;
+    if (!trace.recall) return section("Memory", null, missing("recall"));
+    const rows = memory.map((snippet) => this.#snippet(snippet));
+    const none = memory.length ? null : make("p.faint", {}, "nothing recalled: no earlier turn, or nothing near enough");
+    return section("Memory", [count, kind].filter(Boolean).join(" · "), make("div.snippets", {}, ...rows), none, query(trace.recall, this.open));
+  }
+
+  #snippet({ turn_index: turn, step_index: step, instruction, action: done, similarity }) {
+    const seq = this.store.place(turn, step);
+    const shown = done ? actionText({ action_repr: done, ...representationParts(done) }) : make("span.faint", {}, "action hidden");
+    const parts = [make("span.n", {}, similarity === null ? "–" : similarity.toFixed(2)), make("span.clip", {}, `Turn ${turn + 1} · `, shown)];
+    const title = `${instruction}${done ? `\n${done}` : ""}`;
+    if (seq === null) return make("div.snippet", { title }, ...parts);
+    return make("a.snippet", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, title }, ...parts);
+  }
+
+  #prompt({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
+    const used = calls ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}` : "no model call";
+    const { reply, why } = trace.plan ?? {};
+    const { prompt } = trace.compose ?? {};
+    const shown = [];
+    if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
+    if (why !== undefined) shown.push(facts(why));
+    if (prompt !== undefined) shown.push(folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open));
+    const hidden = [...(trace.compose?.hidden ?? []), ...(trace.plan?.hidden ?? [])];
+    if (hidden.length) shown.push(make("p.faint", {}, `hidden with the gold: ${hidden.join(", ")}`));
+    if (!shown.length) shown.push(missing("compose", "plan"));
+    return section("Prompt and reply", used, ...shown);
+  }
+
+  #stages({ trace, milliseconds, call_index: call }) {
+    const seconds = trace.seconds ?? {};
+    const longest = Math.max(0.0001, ...Object.values(seconds).filter(Number.isFinite));
+    const words = [...STAGES, ...Object.keys(trace).filter((word) => !STAGES.includes(word) && word !== "seconds")];
+    const rows = words.map((word) => stageRow(word, trace[word], seconds[word], longest));
+    return section("Stages", `${(milliseconds / 1000).toFixed(3)} s in all${call ? ` · call ${call + 1}` : ""}`, ...rows);
+  }
+}
+
+function stageRow(word, record, seconds, longest) {
+  const time = seconds === undefined ? [make("span"), make("span.faint.n", {}, record === undefined ? "no record" : "not timed")] : [bar(seconds / longest), make("span.faint.n", {}, `${(seconds * 1000).toFixed(1)} ms`)];
+  const row = make("div.stage", {}, make("span", {}, word), make("span.faint.clip", { title: summary(word, record) || null }, summary(word, record)), ...time);
+  const rest = unknown(word, record);
+  return rest === null ? row : make("div", {}, row, rest);
+}
+
+/** What a stage gave, in a few words. */
+function summary(word, record) {
+  if (!record) return "";
+  if (word === "observe" && record.elements !== undefined) return `${record.candidates}/${record.elements} elements`;
+  if (word === "simplify" && record.kept !== undefined) return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
+  if (word === "act") return record.representation ?? "";
+  return "";
+}
+
+/** Records that no section lays out, as plain text. */
+function unknown(word, record) {
+  if (record === undefined || record === null) return null;
+  if (typeof record !== "object") return make("pre", {}, asText(record));
+  const known = [...(SHOWN[word] ?? []), "hidden"];
+  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
+  return Object.keys(rest).length ? facts(rest) : null;
+}
+
+function section(title, note, ...children) {
+  return make("section", {}, make("h2", {}, title, note ? make("small", {}, ` ${note}`) : null), ...children);
+}
+
+function action(one) {
+  const { operation, name, value } = actionParts(one);
+  return make("span", { title: one.action_repr }, make("b", {}, operation), value ? ` “${value}” ` : " ", name ? make("span.muted", {}, value ? `in ${name}` : name) : null);
+}
+
+function missing(...words) {
+  return make("p.faint", {}, `no record of ${words.join(" or ")}`);
+}
+
+function query(record, open) {
+  return record?.query ? folded("query", "Query", make("pre", {}, asText(record.query)), open) : null;
+}
+
+function folded(name, title, content, open) {
+  return make("details", { "data-remember": name, open: open.has(name) }, make("summary", {}, title), content);
+}
+
+function facts(record) {
+  if (typeof record !== "object" || record === null) return make("pre", {}, asText(record));
+  return make("dl.facts", {}, ...Object.entries(record).flatMap(([key, value]) => [make("dt", {}, key.replaceAll("_", " ")), make("dd", {}, asText(value))]));
+}
+
+function asText(value) {
+  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,115 @@
+// What this page knows about a trajectory: the outline of its conversation, stored steps in short, and details of
+// steps that were looked at. Rows may arrive twice and in any order.
+
+/** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
+
+const KEPT_DETAILS = 80;
+const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
+
+export class ReplayStore {
+  /** @param {{turns: {index: number, instruction: string, step_count: number}[], progress: object, url: string}} data */
+  constructor(data) {
+    this.url = data.url;
+    this.turns = [];
+    this.total = 0;
+    for (const turn of data.turns) {
+      this.turns.push({ ...turn, first: this.total });
+      this.total += turn.step_count;
+    }
+    /** @type {Map<number, object>} */
+    this.rows = new Map();
+    this.views = new Map();
+    this.state = this.runState = "";
+    this.merge(data.progress);
+  }
+
+  /** Take stored steps and the state; returns the sequence numbers that are new. */
+  merge({ state, run_state: runState, steps }) {
+    const added = [];
+    for (const row of steps) {
+      if (!this.rows.has(row.seq)) added.push(row.seq);
+      this.rows.set(row.seq, row);
+      if (!this.views.get(row.seq)?.stored) this.views.delete(row.seq); // it was read before the step was decided
+    }
+    this.state = state;
+    this.runState = runState;
+    return added;
+  }
+
+  /** The last step before the first gap: whoever asks from here on misses nothing. */
+  get complete() {
+    let seq = -1;
+    while (this.rows.has(seq + 1)) seq += 1;
+    return seq;
+  }
+
+  get last() {
+    return Math.max(-1, ...this.rows.keys());
+  }
+
+  /** Nothing will come any more. */
+  get isOver() {
+    return this.state === "done" && this.complete + 1 >= this.total;
+  }
+
+  get isStopped() {
+    return this.state === "failed" || (["failed", "cancelled"].includes(this.runState) && this.state !== "done");
+  }
+
+  turnOf(seq) {
+    return this.turns.findLast((turn) => turn.first <= seq) ?? this.turns[0];
+  }
+
+  /** The sequence number of a step by its place in the conversation; null when there is none. */
+  place(turnIndex, stepIndex) {
+    const turn = this.turns.find((one) => one.index === turnIndex);
+    return turn && stepIndex < turn.step_count ? turn.first + stepIndex : null;
+  }
+
+  /** @returns {Mark} */
+  mark(seq) {
+    const row = this.rows.get(seq);
+    if (row) return row.success === null ? "done" : row.success ? "ok" : "bad";
+    return !this.isStopped && this.state === "running" && seq === this.complete + 1 ? "running" : "pending";
+  }
+
+  /** The nearest failed step after (direction 1) or before (-1) a step; null when there is none. */
+  failure(seq, direction) {
+    const failed = [...this.rows.values()].filter((row) => row.success === false && (row.seq - seq) * direction > 0);
+    return failed.length ? failed.map((row) => row.seq).reduce((a, b) => (Math.abs(b - seq) < Math.abs(a - seq) ? b : a)) : null;
+  }
+
+  /** A step's record and page if they are at hand and its page address is still good. */
+  view(seq) {
+    const view = this.views.get(seq);
+    return view && performance.now() - view.at < VIEW_SECONDS * 1000 ? view : null;
+  }
+
+  /** Read a step's record and page addresses; one request however often it is asked for. */
+  load(seq) {
+    const known = this.view(seq);
+    if (known) return known.promise;
+    const view = { at: performance.now(), stored: false, data: null, promise: null };
+    view.promise = this.#read(seq).then(
+      (data) => {
+        view.data = data;
+        view.stored = data.detail !== null;
+        return data;
+      },
+      (error) => {
+        if (this.views.get(seq) === view) this.views.delete(seq);
+        throw error;
+      },
+    );
+    this.views.delete(seq);
+    this.views.set(seq, view);
+    if (this.views.size > KEPT_DETAILS) this.views.delete(this.views.keys().next().value);
+    return view.promise;
+  }
+
+  async #read(seq) {
+    const response = await fetch(`${this.url}steps/${seq}/view/`, { headers: { Accept: "application/json" } });
+    if (!response.ok || response.redirected) throw new Error(`step ${seq + 1}: the server answered ${response.status}`);
+    return response.json();
+  }
+}

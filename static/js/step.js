@@ -1,0 +1,142 @@
+// The step page: stepping without leaving it, the rendered page in its frame, the tree's branches on demand.
+import { bind, press } from "./keys.js";
+import { exchange } from "./parts.js";
+import { SnapshotFrame } from "./snapshot_frame.js";
+
+const PARTS = ["crumbs", "place", "links", "listed", "steps", "details", "tabs"];
+const KEPT_MS = 4 * 60 * 1000; // addresses of rendered pages run out after ten minutes
+const KEPT = 8;
+
+/** @type {Map<string, {at: number, page: Promise<Document>}>} pages read ahead, by address */
+const pages = new Map();
+/** @type {SnapshotFrame | null} */
+let frame = null;
+let marked = true;
+let turn = 0;
+
+/** A page of this site, read once within some minutes. @returns {Promise<Document>} */
+function read(url) {
+  const known = pages.get(url);
+  if (known && performance.now() - known.at < KEPT_MS) return known.page;
+  const page = fetch(url, { headers: { Accept: "text/html" } }).then(async (response) => {
+    if (!response.ok) throw new Error(`${response.status}`);
+    return new DOMParser().parseFromString(await response.text(), "text/html");
+  });
+  page.catch(() => pages.delete(url));
+  pages.set(url, { at: performance.now(), page });
+  if (pages.size > KEPT) pages.delete(pages.keys().next().value);
+  return page;
+}
+
+/** How a page's frame is shown: {url, sandbox, scripted, marks, plain}, or null. */
+function frameData(page) {
+  const script = page.getElementById("snapshot-data");
+  return script ? JSON.parse(script.textContent) : null;
+}
+
+/** Go to another step, conversation or tab; falls back to loading the page when it cannot be read. */
+async function go(url, { push = true } = {}) {
+  const mine = ++turn;
+  let page;
+  try {
+    page = (await read(url)).cloneNode(true);
+  } catch {
+    location.assign(url);
+    return;
+  }
+  if (mine !== turn) return;
+  const stays = frame !== null && page.getElementById("snapshot") !== null;
+  const data = frameData(page);
+  exchange(page, stays ? PARTS : [...PARTS, "panel"]);
+  document.title = page.title;
+  if (push) history.pushState(null, "", url);
+  if (stays) document.getElementById("snapshot-data").textContent = JSON.stringify(data);
+  showCurrent();
+  await showFrame(data);
+  readAhead();
+}
+
+/** The rendered page with its marks; the page before stays until this one is there. */
+async function showFrame(data = frameData(document)) {
+  const container = document.getElementById("snapshot");
+  if (!container || !data) {
+    frame?.destroy();
+    frame = null;
+    return;
+  }
+  if (!frame) {
+    frame = new SnapshotFrame(container);
+    frame.onKey = press;
+    frame.onExpired = async () => {
+      pages.delete(location.href);
+      await showFrame(frameData(await read(location.href)));
+    };
+  }
+  await frame.show(marked || data.scripted ? data.url : data.plain, { ...data, marks: marked ? data.marks : [] });
+}
+
+function toggleMarks() {
+  marked = !marked;
+  const data = frameData(document);
+  if (data && frame && !frame.setMarks(marked ? data.marks : [])) showFrame(data);
+}
+
+/** Keep the current step and conversation in view in their lists, and the gold element in the tree. */
+function showCurrent() {
+  for (const current of document.querySelectorAll(".work [aria-current]")) current.scrollIntoView({ block: "nearest" });
+  document.querySelector("#panel .gold")?.scrollIntoView({ block: "center" });
+}
+
+/** The next step's page and frame, so that stepping takes no time. */
+async function readAhead() {
+  const next = document.querySelector('[data-link="next_step"]')?.href;
+  if (!next) return;
+  const data = frameData(await read(next).catch(() => document));
+  if (frame && data) frame.prefetch(data.url, data);
+}
+
+function follow(name) {
+  const link = document.querySelector(`[data-link="${name}"]`);
+  if (link?.href) go(link.href);
+}
+
+/** Rows of a branch of the tree, from the server. */
+async function rows(url) {
+  const page = await fetch(url).then((response) => response.text());
+  return [...new DOMParser().parseFromString(page, "text/html").querySelector("ul").children].map((row) => document.adoptNode(row));
+}
+
+document.addEventListener("click", async (event) => {
+  if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const more = event.target.closest("[data-more]");
+  if (more) more.parentElement.replaceWith(...(await rows(more.dataset.more)));
+  const link = event.target.closest(".work a[href], #links a[href]");
+  if (!link) return;
+  event.preventDefault();
+  go(link.href);
+});
+// `toggle` does not bubble, so it is caught on its way down.
+document.addEventListener(
+  "toggle",
+  async (event) => {
+    const branch = event.target.dataset?.branch;
+    if (!branch || !event.target.open) return;
+    delete event.target.dataset.branch;
+    event.target.querySelector("ul").replaceChildren(...(await rows(branch)));
+  },
+  true,
+);
+window.addEventListener("popstate", () => go(location.href, { push: false }));
+
+bind("ArrowLeft", "Previous step", () => follow("previous_step"));
+bind("ArrowRight", "Next step", () => follow("next_step"));
+bind("Shift+ArrowLeft", "Previous turn", () => follow("previous_turn"));
+bind("Shift+ArrowRight", "Next turn", () => follow("next_turn"));
+bind("j", "Next conversation", () => follow("next_conversation"));
+bind("k", "Previous conversation", () => follow("previous_conversation"));
+bind("h", "Show or hide the marks", toggleMarks);
+document.querySelectorAll("#tabs [role=tab]").forEach((tab, place) => {
+  bind(String(place + 1), `Show ${tab.textContent}`, () => document.getElementById(tab.id).click(), { group: "Views" });
+});
+showCurrent();
+showFrame().then(readAhead);
