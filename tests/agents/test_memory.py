@@ -1,0 +1,200 @@
+"""Memory: what may be recalled, in which order, and how its shared pools are searched."""
+
+import hashlib
+
+import numpy as np
+import pytest
+from django.db import IntegrityError, connection, transaction
+from pgvector.django import CosineDistance
+
+from agents.embedding import HashEncoder
+from agents.memory.build import build_snippets
+from agents.memory.retrieve import ConversationMemory, nearest_exemplars
+from agents.memory.text import memory_text
+from agents.models import DIMENSIONS, Exemplar, MemorySnippet
+from agents.types import Observation, Snippet
+from annotations.models import Conversation, Step
+from tests import factories
+
+ENCODER = HashEncoder()
+
+
+def observation(conversation: Conversation, turn_index: int) -> Observation:
+    return Observation(
+        key=0, conversation=conversation.pk, turn_index=turn_index, step_index=0, website="", domain="", subdomain="",
+        instruction="", html="",
+    )  # fmt: skip
+
+
+def recall(conversation: Conversation, turn_index: int, query: np.ndarray, k: int = 3) -> list[Snippet]:
+    return ConversationMemory(ENCODER.name).snippets([observation(conversation, turn_index)], [query], k)[0]
+
+
+def random_unit(generator: np.random.Generator, count: int) -> np.ndarray:
+    vectors = generator.normal(size=(count, DIMENSIONS)).astype(np.float32)
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+@pytest.fixture
+def conversation(db) -> Conversation:
+    """Four turns with three steps each, and another conversation beside it; both with snippets."""
+    conversation = factories.make_conversation(turns=4, steps=3)
+    other = factories.make_conversation(turns=4, steps=3, dataset=conversation.dataset)
+    build_snippets([conversation.pk, other.pk], ENCODER)
+    return conversation
+
+
+# Snippets
+
+
+@pytest.mark.parametrize("turn_index", [0, 1, 3])
+def test_only_earlier_turns_of_the_same_conversation_are_recalled(conversation, turn_index) -> None:
+    query = ENCODER.encode(["Please do part 3 of the task."])[0]
+    found = recall(conversation, turn_index, query, k=100)
+    earlier = Step.objects.filter(turn__conversation=conversation, turn__index__lt=turn_index)
+    assert {snippet.step for snippet in found} == set(earlier.values_list("pk", flat=True))
+    assert len(found) == 3 * turn_index
+
+
+def test_recall_equals_brute_force_in_order_and_similarity(conversation) -> None:
+    generator = np.random.default_rng(7)
+    rows = list(MemorySnippet.objects.filter(conversation=conversation).select_related("step__turn"))
+    vectors = random_unit(generator, len(rows))
+    for row, vector in zip(rows, vectors, strict=True):
+        MemorySnippet.objects.filter(pk=row.pk).update(embedding=vector)
+    for query in random_unit(generator, 5):
+        allowed = [i for i, row in enumerate(rows) if row.step.turn.index < 3]
+        nearest = sorted(allowed, key=lambda i: -float(vectors[i] @ query))[:4]
+        found = recall(conversation, 3, query, k=4)
+        assert [snippet.step for snippet in found] == [rows[i].step_id for i in nearest]
+        assert [snippet.similarity for snippet in found] == pytest.approx(
+            [float(vectors[i] @ query) for i in nearest], abs=1e-5
+        )
+
+
+def test_of_equally_similar_snippets_the_later_step_comes_first(conversation) -> None:
+    MemorySnippet.objects.update(embedding=factories.unit_vector())
+    found = recall(conversation, 3, np.array(factories.unit_vector(), dtype=np.float32), k=4)
+    assert [(snippet.turn_index, snippet.step_index) for snippet in found] == [(2, 2), (2, 1), (2, 0), (1, 2)]
+
+
+def test_a_batch_recalls_for_each_observation_what_it_recalls_alone(conversation) -> None:
+    other = Conversation.objects.exclude(pk=conversation.pk).get()
+    queries = list(ENCODER.encode(["TYPE: red shoes", "Search -> CLICK", "part 2"]))
+    observations = [observation(conversation, 3), observation(other, 2), observation(conversation, 0)]
+    memory = ConversationMemory(ENCODER.name)
+    together = memory.snippets(observations, queries, 3)
+    alone = [memory.snippets([o], [q], 3)[0] for o, q in zip(observations, queries, strict=True)]
+    assert together == alone
+    assert [len(found) for found in together] == [3, 3, 0]
+
+
+def test_snippets_of_another_encoder_are_not_recalled(conversation) -> None:
+    query = ENCODER.encode(["Search"])[0]
+    assert ConversationMemory("another").snippets([observation(conversation, 3)], [query], 3) == [[]]
+
+
+def test_a_snippet_tells_the_instruction_and_the_action_of_its_step(conversation) -> None:
+    step = Step.objects.get(turn__conversation=conversation, turn__index=1, index=0)
+    query = ENCODER.encode([memory_text(step.turn.instruction, [step.action_repr])])[0]
+    first = recall(conversation, 2, query, k=1)[0]
+    assert (first.step, first.turn_index, first.step_index) == (step.pk, 1, 0)
+    assert (first.instruction, first.action) == (step.turn.instruction, "[input]  Search -> TYPE: red shoes")
+    assert first.similarity == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_text_of_a_snippet_is_the_task_and_its_action() -> None:
+    assert memory_text("Find shoes.", ["a", "b"]) == "Task: Find shoes.\nActions: a; b"
+    assert memory_text("Find shoes.", []) == "Task: Find shoes.\nActions: "
+
+
+def test_building_snippets_again_adds_only_what_is_missing(conversation) -> None:
+    assert MemorySnippet.objects.count() == 24
+    assert build_snippets([conversation.pk], ENCODER) == 0
+    MemorySnippet.objects.filter(step__turn__conversation=conversation, step__turn__index=2).delete()
+    assert build_snippets([conversation.pk], ENCODER) == 3
+    assert MemorySnippet.objects.count() == 24
+    assert build_snippets([conversation.pk], HashEncoder(dimensions=DIMENSIONS)) == 0, "the same encoder by name"
+
+
+def test_the_models_own_query_for_earlier_snippets_agrees(conversation) -> None:
+    turn = conversation.turns.get(index=2)
+    own = MemorySnippet.objects.filter(encoder=ENCODER.name).before(turn)
+    found = recall(conversation, 2, ENCODER.encode(["x"])[0], k=100)
+    assert {snippet.step for snippet in found} == set(own.values_list("step_id", flat=True))
+
+
+# Exemplars
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("split", ["dev", "test_task", "test_website"])
+def test_the_database_refuses_exemplars_that_are_not_from_train(split) -> None:
+    with pytest.raises(IntegrityError, match="exemplar_from_train_only"), transaction.atomic():
+        factories.make_exemplar(split=split)
+
+
+@pytest.fixture
+def pool(db) -> tuple[list[Exemplar], np.ndarray]:
+    """600 exemplars of one dataset; the last four are of the domain "Rare" and point away from the others."""
+    dataset = factories.make_dataset()
+    website = factories.make_website(dataset)
+    conversations = Conversation.objects.bulk_create(
+        Conversation(
+            dataset=dataset, website=website, split="train", source_id=f"c{i}", position=i,
+            content_sha256=hashlib.sha256(b"%d" % i).hexdigest(),
+        )
+        for i in range(600)
+    )  # fmt: skip
+    vectors = random_unit(np.random.default_rng(3), 600)
+    vectors[:596, 0], vectors[596:, 0] = 2.0, -2.0
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    exemplars = Exemplar.objects.bulk_create(
+        Exemplar(
+            dataset=dataset, conversation=conversation, split="train", domain="Rare" if i >= 596 else "Common",
+            encoder="test", key_text=str(i), embedding=vector,
+        )
+        for i, (conversation, vector) in enumerate(zip(conversations, vectors, strict=True))
+    )  # fmt: skip
+    return exemplars, vectors
+
+
+@pytest.fixture
+def through_the_index(pool) -> None:
+    """The planner would sort so small a table; a large one goes through HNSW."""
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_sort = off")
+        rows = Exemplar.objects.filter(encoder="test").order_by(CosineDistance("embedding", pool[1][0]))[:3]
+        assert "exemplar_hnsw" in rows.explain()
+
+
+def test_the_nearest_exemplars_equal_brute_force(pool) -> None:
+    exemplars, vectors = pool
+    for query in vectors[[5, 100, 599]]:
+        expected = np.argsort(-(vectors @ query))[:5]
+        found = nearest_exemplars(exemplars[0].dataset, "test", query, 5)
+        assert [row.pk for row in found] == [exemplars[i].pk for i in expected]
+        assert [row.distance for row in found] == sorted(row.distance for row in found)
+
+
+def test_a_rare_domain_far_from_the_query_still_gives_k_exemplars(pool, through_the_index) -> None:
+    exemplars, vectors = pool
+    query = vectors[0]
+    found = nearest_exemplars(exemplars[0].dataset, "test", query, 4, domain="Rare", ef_search=10)
+    expected = 596 + np.argsort(-(vectors[596:] @ query))
+    assert [row.pk for row in found] == [exemplars[i].pk for i in expected]
+
+
+def test_a_domain_rarer_than_what_the_index_scans_is_searched_exactly(pool, through_the_index) -> None:
+    exemplars, vectors = pool
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL hnsw.max_scan_tuples = 50")
+    found = nearest_exemplars(exemplars[0].dataset, "test", vectors[0], 4, domain="Rare", ef_search=10)
+    assert {row.pk for row in found} == {exemplar.pk for exemplar in exemplars[596:]}
+
+
+def test_exemplars_of_other_datasets_and_encoders_are_not_found(pool) -> None:
+    exemplars, vectors = pool
+    assert nearest_exemplars(exemplars[0].dataset, "another", vectors[0], 3) == []
+    assert nearest_exemplars(factories.make_dataset(), "test", vectors[0], 3) == []
+    assert len(nearest_exemplars(exemplars[0].dataset, "test", vectors[0], 2000)) == 600

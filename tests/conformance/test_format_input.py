@@ -1,0 +1,35 @@
+"""format_input against the published code's output, in both paradigms."""
+
+import pytest
+
+from agents.planner.page import PageTask, Wording, format_input
+from tests.conformance.cases import params
+
+PLACEHOLDERS = Wording(header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}")
+
+
+@pytest.mark.parametrize("paradigm", ["multichoice", "generation"])
+@pytest.mark.parametrize("case", params("format_input"))
+def test_formatted_page_agrees_with_the_published_code(case, paradigm):
+    sample = case["sample"]
+    task = PageTask(
+        sample["confirmed_task"],
+        sample["previous_actions"],
+        sample["operation"]["op"],
+        sample["operation"]["value"],
+    )
+    page = format_input(
+        sample["cleaned_html"],
+        case["candidate_ids"],
+        task,
+        paradigm,
+        gold_id=None if case["gt"] == -1 else case["gt"],
+        previous_k=case["previous_k"],
+        keep_html_brackets=case["keep_html_brackets"],
+        wording=PLACEHOLDERS,
+    )
+    expected = case[paradigm]
+    assert page.context == expected["context"]
+    assert page.input == expected["input"]
+    assert page.target == expected["target"]
+    assert [list(choice) for choice in page.choices] == expected["choices"]

@@ -1,0 +1,60 @@
+"""Fixtures of the evaluation tests."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from agents import runner
+from agents.embedding import CachedEncoder, HashEncoder
+from annotations.models import Dataset
+from evaluation import studies, tasks
+from tests import factories
+from tests.evaluation.workers import Worker, empty_broker
+
+
+@pytest.fixture
+def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> CachedEncoder:
+    """Recipes rank with hashed words instead of MiniLM: for tests of everything but quality."""
+    encoder = CachedEncoder(HashEncoder())
+    monkeypatch.setattr(runner, "_encoder", lambda name: encoder)
+    return encoder
+
+
+@pytest.fixture
+def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shard per conversation or so."""
+    monkeypatch.setattr(studies, "SHARD_STEPS", 6)
+
+
+@pytest.fixture
+def dataset(db) -> Dataset:
+    """Five conversations of two turns with three steps each: 30 steps."""
+    dataset = factories.make_dataset()
+    for _ in range(5):
+        factories.make_conversation(turns=2, steps=3, dataset=dataset)
+    return dataset
+
+
+@pytest.fixture
+def messages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The shards that workers were told about, instead of messages in Redis."""
+    told: list[int] = []
+    monkeypatch.setattr(tasks.run_shard, "delay", told.append)
+    return told
+
+
+@pytest.fixture
+def worker(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., Worker]]:
+    """`worker(name)` starts one on an empty broker; whatever is left of it is killed after the test."""
+    empty_broker()
+    started: list[Worker] = []
+
+    def start(name: str, module: str = "webnav_site") -> Worker:
+        started.append(Worker(tmp_path / f"{name}.log", module))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.stop()
+    empty_broker()

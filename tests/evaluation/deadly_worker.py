@@ -1,0 +1,25 @@
+"""A Celery app whose policy dies like a process out of memory when an instruction says POISON."""
+
+import os
+
+import django
+
+django.setup()
+
+from agents import runner  # noqa: E402  after the set-up
+from agents.embedding import CachedEncoder, HashEncoder  # noqa: E402
+from agents.policy import POLICIES, GroundedPolicy  # noqa: E402
+from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
+
+
+class DeadlyPolicy(GroundedPolicy):
+    """Takes its whole process down."""
+
+    def decide(self, observations):
+        if any(observation.instruction == "POISON" for observation in observations):
+            os._exit(137)
+        return super().decide(observations)
+
+
+POLICIES["grounded"] = DeadlyPolicy
+runner._encoder = lambda name: CachedEncoder(HashEncoder())

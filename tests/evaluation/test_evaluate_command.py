@@ -1,0 +1,161 @@
+"""`manage.py evaluate` and `manage.py recipes`: the contract that scripts rely on."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from agents.models import Run
+from agents.recipes import RECIPES
+from annotations.models import Dataset
+from evaluation.models import Study
+from tests import factories
+
+ROOT = Path(__file__).resolve().parents[2]
+METRICS = {"element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success", "mrr"}
+
+
+@pytest.fixture
+def dataset(db) -> Dataset:
+    dataset = factories.make_dataset(name="shopping")
+    for split in ("train", "train", "dev"):
+        factories.make_conversation(turns=2, steps=3, dataset=dataset, split=split)
+    return dataset
+
+
+def evaluate(*arguments: str) -> tuple[str, str]:
+    """What it wrote to stdout and stderr, run in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command("evaluate", *arguments, "--inline", stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def result(*arguments: str) -> dict:
+    lines = evaluate(*arguments, "--json")[0].splitlines()
+    assert len(lines) == 1, "exactly one line on stdout"
+    return json.loads(lines[0])
+
+
+def test_json_is_one_line_with_the_keys_of_the_contract(dataset, hash_encoder) -> None:
+    found = result("grounded", "shopping", "--seed", "3")
+    study = Study.objects.get()
+    assert list(found) == [
+        "study", "recipe", "dataset", "split", "seed", "preset", "state", "counts", "metrics"
+    ]  # fmt: skip
+    assert found | {"metrics": {}} == {
+        "study": study.pk, "recipe": "grounded", "dataset": "shopping", "split": "", "seed": 3, "preset": "corrected",
+        "state": "done", "counts": {"conversations": 3, "turns": 6, "steps": 18, "failed": 0}, "metrics": {},
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("preset", ["corrected", "faithful"])
+def test_metrics_are_fractions_inside_their_intervals(dataset, hash_encoder, preset) -> None:
+    metrics = result("grounded", "shopping", "--preset", preset)["metrics"]
+    names = set(metrics)
+    assert names >= METRICS
+    assert all(name.startswith("recall@") and name[7:].isdigit() for name in names - METRICS)
+    assert "recall@50" in names
+    for name, metric in metrics.items():
+        assert list(metric) == ["value", "low", "high", "n", "grouping"], name
+        assert 0 <= metric["low"] <= metric["value"] <= metric["high"] <= 1, name
+        assert metric["n"] > 0
+        assert metric["grouping"] in {"step", "turn", "conversation"}
+
+
+def test_the_same_seed_gives_the_same_metrics(dataset, hash_encoder) -> None:
+    first, again = (result("grounded", "shopping", "--seed", "5")["metrics"] for _ in range(2))
+    assert first == again
+
+
+def test_split_and_limit_choose_the_conversations(dataset, hash_encoder) -> None:
+    found = result("grounded", "shopping", "--split", "train", "--limit", "1")
+    assert found["split"] == "train"
+    assert found["counts"] == {"conversations": 1, "turns": 2, "steps": 6, "failed": 0}
+
+
+def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encoder) -> None:
+    result("grounded", "shopping", "--set", "rank.top_k=7", "recall.memory=none", "--set", "recall.weight=0.5")
+    recipe = Run.objects.get().recipe
+    assert recipe["rank"]["top_k"] == 7
+    assert recipe["recall"] == {"memory": "none", "k": 3, "weight": 0.5}
+
+
+def test_steps_that_failed_are_counted(dataset, hash_encoder) -> None:
+    from annotations.models import Step
+
+    Step.objects.filter(pk=Step.objects.first().pk).update(snapshot=None)
+    assert result("grounded", "shopping")["counts"]["failed"] == 1
+
+
+def test_progress_goes_to_stderr_and_a_table_to_stdout(dataset, hash_encoder) -> None:
+    out, err = evaluate("grounded", "shopping")
+    assert "18 of 18 steps" in err
+    assert "steps" not in out.splitlines()[0]
+    assert "element_accuracy" in out
+    assert "95 % interval" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["grounded", "shoping"], "there is no dataset 'shoping'; there are: shopping"),
+        (["groundhog", "shopping"], "there is no recipe 'groundhog'; choose one of grounded"),
+        (["mindact", "shopping"], "mindact cannot run yet: it needs a trained cross-encoder ranker"),
+        (["grounded", "shopping", "--split", "test_domain"], "split test_domain of shopping has no conversation"),
+        (["grounded", "shopping", "--set", "rank.topk=3"], "there is no setting 'rank.topk'"),
+        (["grounded", "shopping", "--set", "rank.top_k"], "--set takes key=value, got 'rank.top_k'"),
+        (["grounded", "shopping", "--limit", "0"], "--limit must be at least 1"),
+        (["grounded", "shopping", "--seed", "-2"], "seed must lie in 0..2147483647, got -2"),
+        (["grounded", "shopping", "--split", "halb"], "invalid choice: 'halb'"),
+        (["grounded", "shopping", "--set", "rank.model=/no/such/folder"], "'/no/such/folder' could not be loaded"),
+    ],
+)
+def test_what_cannot_be_evaluated_is_explained(dataset, arguments, message) -> None:
+    with pytest.raises(CommandError, match=message.replace("(", r"\(")):
+        evaluate(*arguments)
+
+
+def test_a_failed_command_exits_with_1_and_a_message_without_traceback(transactional_db) -> None:
+    from tests.evaluation.workers import environment
+
+    command = [sys.executable, "manage.py", "evaluate", "grounded", "no-such-dataset", "--inline", "--json"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=os.environ | environment(), capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "there is no dataset 'no-such-dataset'; there are: none yet" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.django_db(transaction=True)
+def test_without_inline_workers_do_the_work_and_the_command_follows_them(dataset, worker) -> None:
+    worker("patient", "tests.evaluation.deadly_worker")
+    out, err = io.StringIO(), io.StringIO()
+    call_command("evaluate", "grounded", "shopping", "--json", stdout=out, stderr=err)
+    found = json.loads(out.getvalue())
+    assert (found["state"], found["counts"]["steps"]) == ("done", 18)
+    assert "done: 18 of 18 steps" in err.getvalue()
+
+
+def test_recipes_lists_every_recipe_and_what_it_lacks() -> None:
+    out = io.StringIO()
+    call_command("recipes", "--json", stdout=out)
+    listed = {recipe["name"]: recipe for recipe in json.loads(out.getvalue())}
+    assert list(listed) == list(RECIPES)
+    assert listed["grounded"]["can_run"] is True
+    assert listed["grounded"]["missing"] == []
+    assert listed["self-map"]["can_run"] is False
+    assert any("LLM_BASE_URL" in need for need in listed["self-map"]["missing"])
+
+
+def test_recipes_can_be_read_by_people() -> None:
+    out = io.StringIO()
+    call_command("recipes", stdout=out)
+    assert "grounded               can run" in out.getvalue()
+    assert "needs a trained cross-encoder ranker" in out.getvalue()

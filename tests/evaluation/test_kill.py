@@ -1,0 +1,49 @@
+"""kill -9 of a worker in the middle of a study changes nothing but the time it takes."""
+
+import pytest
+
+from agents.models import Run
+from evaluation import studies
+from evaluation.models import Shard
+from tests.evaluation.sample_rows import gold_steps, import_website
+from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
+
+SECONDS = 150  # until a worker must have got on; a quiet machine needs a tenth
+
+
+def is_midway(run: Run) -> bool:
+    """A worker holds a shard, has stored part of it, and has more than a batch to go."""
+    for shard in run.shards.filter(state=Shard.State.RUNNING):
+        stored = run.steps.filter(trajectory__conversation__in=shard.conversation_ids).count()
+        if 0 < stored < shard.step_count - 4:
+            return True
+    return False
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_killed_in_the_middle_leaves_the_rows_and_numbers_of_an_undisturbed_run(
+    tmp_path, small_shards, worker
+) -> None:
+    dataset = import_website(tmp_path / "sample")
+    total = gold_steps(dataset)
+    first = worker("first")
+    study = make_study(dataset, publish=True)
+    run = study.runs.get()
+    assert run.shards.count() >= 3
+
+    first.wait_until(lambda: is_midway(run), SECONDS, "shard that is partly stored")
+    first.kill()
+    assert 0 < run.steps.count() < total
+    assert run.shards.filter(state=Shard.State.RUNNING).exists(), "it died holding a shard"
+
+    second = worker("second")
+    studies.reap()  # what beat does every 30 s
+    second.wait_until(lambda: Run.objects.get(pk=run.pk).is_over, SECONDS, "end of the run")
+    assert Run.objects.get(pk=run.pk).state == Run.State.DONE
+    assert run.shards.exclude(state=Shard.State.DONE).count() == 0
+    assert max(run.shards.values_list("attempt", flat=True)) == 2, "the shard of the dead worker was claimed again"
+
+    reference = undisturbed(dataset)
+    assert run.steps.count() == reference.steps.count() == total
+    assert rows(run) == rows(reference)
+    assert numbers(run) == numbers(reference)

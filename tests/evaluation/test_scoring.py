@@ -1,0 +1,110 @@
+"""From a decision to a judgement, and from stored rows to scores."""
+
+import pytest
+
+from agents.models import Run
+from agents.types import Action, RankedCandidate
+from evaluation.judging import Gold, Judgement, judge
+from evaluation.models import Score
+from evaluation.scoring import outcomes, store_scores
+from tests import factories
+
+RANKING = tuple(RankedCandidate(node_id, 1.0 - rank / 10, rank, "") for rank, node_id in enumerate("abcd"))
+
+
+@pytest.mark.parametrize(
+    ("action", "gold", "expected"),
+    [
+        (Action("CLICK", "a"), Gold("CLICK", "", ("a",)), Judgement(True, 1.0, True, 0)),
+        (Action("CLICK", "a"), Gold("CLICK", "", ("c",)), Judgement(False, 1.0, False, 2)),
+        (Action("CLICK", "c"), Gold("CLICK", "", ("c", "b")), Judgement(True, 1.0, True, 1)),
+        (Action("TYPE", "a", "red shoes"), Gold("TYPE", "red shoes", ("a",)), Judgement(True, 1.0, True, 0)),
+        (Action("TYPE", "a", "red"), Gold("TYPE", "red shoes", ("a",)), Judgement(True, 0.8, False, 0)),
+        (Action("CLICK", "a"), Gold("TYPE", "red shoes", ("a",)), Judgement(True, 0.0, False, 0)),
+        (Action("CLICK", "a", "ignored"), Gold("CLICK", "other", ("a",)), Judgement(True, 1.0, True, 0)),
+        (Action("CLICK", "a"), Gold("CLICK", "", ()), Judgement(False, 1.0, False, None)),
+        (Action("CLICK", None), Gold("CLICK", "", ()), Judgement(False, 1.0, False, None)),
+        (None, Gold("CLICK", "", ("b",)), Judgement(False, 0.0, False, 1)),
+    ],
+    ids=["right", "wrong element", "one of several", "typed", "half typed", "wrong operation", "click has no value",
+         "gold pruned", "no element at all", "no action"],
+)  # fmt: skip
+def test_a_decision_is_judged_by_element_and_by_operation(action, gold, expected) -> None:
+    found = judge(action, RANKING, gold)
+    assert (found.element_correct, found.success, found.gold_rank) == (
+        expected.element_correct, expected.success, expected.gold_rank
+    )  # fmt: skip
+    assert found.operation_f1 == pytest.approx(expected.operation_f1)
+
+
+@pytest.fixture
+def run(db) -> Run:
+    """Two conversations, of one turn with three steps and of two turns with three each: only CLICKs are right."""
+    recipe = {"name": "grounded", "rank": {"top_k": 2}}
+    dataset = factories.make_dataset()
+    run = factories.make_run(dataset, recipe=recipe)
+    for turns in (1, 2):
+        factories.make_trajectory(run, factories.make_conversation(turns=turns, steps=3, dataset=dataset))
+    return run
+
+
+def value(run: Run, preset: str, metric: str, grouping: str) -> float:
+    return Score.objects.get(run=run, preset=preset, metric=metric, grouping=grouping).value
+
+
+def test_scores_follow_from_the_rows(run) -> None:
+    assert store_scores(run) == 9
+    for grouping in ("step", "turn", "conversation"):
+        assert value(run, "corrected", "element_accuracy", grouping) == pytest.approx(1 / 3)
+    assert value(run, "corrected", "turn_success", "conversation") == 0
+    assert value(run, "corrected", "recall@1", "step") == pytest.approx(1 / 3)
+    assert value(run, "corrected", "recall@5", "step") == 1
+
+
+def test_a_turn_succeeds_when_all_of_its_steps_do(run) -> None:
+    conversation = run.trajectories.order_by("id").last().conversation
+    run.steps.filter(step__turn=conversation.turns.get(index=1)).update(success=True)
+    store_scores(run)
+    assert value(run, "corrected", "turn_success", "turn") == pytest.approx(1 / 3)
+    assert value(run, "corrected", "turn_success", "conversation") == pytest.approx(1 / 4)
+    assert value(run, "corrected", "conversation_success", "conversation") == 0
+
+
+def test_faithful_fails_steps_whose_gold_element_is_not_among_the_first_k(run) -> None:
+    run.steps.filter(success=True).update(gold_rank=2)
+    assert [outcome.skipped for outcome in outcomes(run, "faithful")] == [False, False, True] * 3
+    assert not any(outcome.success or outcome.element_correct for outcome in outcomes(run, "faithful"))
+    assert sum(outcome.success for outcome in outcomes(run, "corrected")) == 3
+    run.steps.update(gold_rank=None)
+    assert all(outcome.skipped for outcome in outcomes(run, "faithful"))
+    assert not any(outcome.skipped for outcome in outcomes(run, "corrected"))
+
+
+def test_outcomes_come_in_the_order_of_the_split(run) -> None:
+    found = outcomes(run, "corrected")
+    order = [(t.conversation_id, step.seq) for t in run.trajectories.order_by("conversation__position")
+             for step in t.steps.order_by("seq")]  # fmt: skip
+    assert [outcome.conversation for outcome in found] == [str(conversation) for conversation, _ in order]
+    assert [outcome.operation for outcome in found] == ["TYPE", "SELECT", "CLICK"] * 3
+    assert [outcome.position for outcome in found] == list(range(9))
+
+
+def test_scoring_again_replaces_the_scores(run) -> None:
+    store_scores(run)
+    first = list(Score.objects.values_list("preset", "metric", "grouping", "value", "low", "high"))
+    store_scores(run)
+    assert list(Score.objects.values_list("preset", "metric", "grouping", "value", "low", "high")) == first
+
+
+def test_every_metric_has_one_headline_per_preset(run) -> None:
+    store_scores(run)
+    for preset in ("faithful", "corrected"):
+        shown = list(Score.objects.headline(preset).filter(run=run).values_list("metric", flat=True))
+        assert len(shown) == len(set(shown))
+        assert set(shown) == set(run.scores.filter(preset=preset).values_list("metric", flat=True))
+
+
+def test_a_run_without_rows_has_no_scores(db) -> None:
+    run = factories.make_run(recipe={"rank": {"top_k": 50}})
+    assert store_scores(run) == 0
+    assert not run.scores.exists()

@@ -1,0 +1,168 @@
+"""Workers die, come back, meet old messages and lose new ones: the rows stay the same."""
+
+import time
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from agents.models import Run
+from annotations.models import Conversation
+from evaluation import studies, tasks
+from evaluation.models import Shard
+from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
+
+
+def test_a_stale_worker_writes_no_rows_and_does_not_end_the_run(dataset, hash_encoder) -> None:
+    run = make_study(dataset).runs.get()
+    stale = Shard.objects.claim(run.shards.get().pk)
+    Shard.objects.filter(pk=stale.pk).update(lease_token=uuid.uuid4())  # somebody else has it now
+    studies.work(stale)
+    assert run.steps.count() == 0
+    assert Run.objects.get(pk=run.pk).state == Run.State.RUNNING
+    assert Shard.objects.get(pk=stale.pk).state == Shard.State.RUNNING
+
+
+def test_a_worker_that_loses_its_lease_midway_stops_and_the_next_one_does_the_rest(dataset, hash_encoder) -> None:
+    run = make_study(dataset).runs.get()
+    paused = Shard.objects.claim(run.shards.get().pk)
+
+    def pause_past_the_lease() -> None:
+        if run.steps.count() == 8:
+            Shard.objects.filter(pk=paused.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+            studies.work(Shard.objects.claim(paused.pk))  # meanwhile another worker finishes it
+
+    studies.work(paused, pause_past_the_lease)
+    assert run.steps.count() == 30
+    assert Run.objects.get(pk=run.pk).state == Run.State.DONE
+    assert rows(run) == rows(undisturbed(dataset))
+
+
+def test_a_message_delivered_five_times_gives_one_row_per_step(dataset, hash_encoder, in_thread) -> None:
+    run = make_study(dataset).runs.get()
+    for _ in range(5):
+        tasks.run_shard(run.shards.get().pk)
+    assert run.steps.count() == 30
+    assert run.shards.get().attempt == 1
+    assert not studies.finish_run(run), "it was ended by the first"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_of_many_callers_at_once_one_ends_the_run(dataset, hash_encoder) -> None:
+    run = make_study(dataset).runs.get()
+    shard = Shard.objects.claim(run.shards.get().pk)
+    studies.run_conversations(run, shard.conversation_ids, studies._judge, shard.fenced)
+    shard.finish(Shard.State.DONE)
+
+    def finish(_: int) -> bool:
+        try:
+            return studies.finish_run(run)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(5) as pool:
+        assert sorted(pool.map(finish, range(5))) == [False, False, False, False, True]
+    assert numbers(run) == numbers(undisturbed(dataset))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_cancel_that_comes_too_late_leaves_the_ended_run_as_it_is(
+    dataset, hash_encoder, in_thread, monkeypatch
+) -> None:
+    study = make_study(dataset)
+    run, lock = study.runs.get(), studies._locked
+
+    def end_just_before(locked: Run) -> Run:
+        in_thread(lambda: Run.objects.filter(pk=run.pk).update(state=Run.State.DONE))
+        return lock(locked)
+
+    monkeypatch.setattr(studies, "_locked", end_just_before)
+    studies.cancel_study(study)
+    assert Run.objects.get(pk=run.pk).state == Run.State.DONE
+    assert run.shards.get().state == Shard.State.QUEUED, "untouched"
+
+
+def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(dataset, small_shards, messages) -> None:
+    run = make_study(dataset).runs.get()
+    lost, told, old, freed, held = run.shards.order_by("index")
+    now = timezone.now()
+    Shard.objects.filter(pk=told.pk).update(published_at=now)
+    Shard.objects.filter(pk=old.pk).update(published_at=now - 2 * studies.TELL_AGAIN)
+    dead = {"state": Shard.State.RUNNING, "attempt": 1, "lease_token": uuid.uuid4(), "lease_owner": "elsewhere:1"}
+    Shard.objects.filter(pk=freed.pk).update(published_at=now, lease_until=now - timedelta(seconds=1), **dead)
+    Shard.objects.filter(pk=held.pk).update(published_at=now, lease_until=now + timedelta(seconds=60), **dead)
+    studies.reap()
+    assert sorted(messages) == [lost.pk, old.pk, freed.pk]
+    messages.clear()
+    studies.reap()
+    assert messages == [freed.pk], "until a worker has taken it"
+
+
+def test_the_reaper_ends_a_run_whose_last_worker_died_before_ending_it(dataset, hash_encoder, messages) -> None:
+    run = make_study(dataset).runs.get()
+    shard = Shard.objects.claim(run.shards.get().pk)
+    studies.run_conversations(run, shard.conversation_ids, studies._judge, shard.fenced)
+    shard.finish(Shard.State.DONE)
+    studies.reap()
+    assert Run.objects.get(pk=run.pk).state == Run.State.DONE
+    assert run.scores.exists()
+
+
+def test_a_rolled_back_study_tells_nobody(dataset, messages, django_capture_on_commit_callbacks) -> None:
+    with django_capture_on_commit_callbacks(execute=True) as callbacks, transaction.atomic():
+        make_study(dataset, publish=True)
+        transaction.set_rollback(True)
+    assert callbacks == []
+    assert messages == []
+    assert not Shard.objects.exists()
+
+
+def test_a_committed_study_tells_workers_once_per_shard(
+    dataset, small_shards, messages, django_capture_on_commit_callbacks
+) -> None:
+    with django_capture_on_commit_callbacks(execute=True):
+        run = make_study(dataset, publish=True).runs.get()
+        assert messages == [], "not before the rows can be seen"
+    assert messages == list(run.shards.values_list("pk", flat=True))
+    assert not run.shards.filter(published_at=None).exists()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_study_stands_when_nobody_can_be_told(dataset, messages, monkeypatch) -> None:
+    def unreachable(pk: int) -> None:
+        raise ConnectionError("no broker")
+
+    monkeypatch.setattr(tasks.run_shard, "delay", unreachable)
+    run = make_study(dataset, publish=True).runs.get()
+    assert run.shards.filter(published_at=None).count() == 1
+    monkeypatch.setattr(tasks.run_shard, "delay", messages.append)
+    studies.reap()
+    assert messages == [run.shards.get().pk]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_conversation_that_kills_its_worker_parks_its_shard_while_the_others_finish(
+    dataset, small_shards, worker
+) -> None:
+    poisoned = Conversation.objects.filter(dataset=dataset).order_by("position")[2]
+    poisoned.turns.filter(index=1).update(instruction="POISON")
+    run = make_study(dataset, publish=True).runs.get()
+    deadly = worker("deadly", "tests.evaluation.deadly_worker")
+
+    def over() -> bool:
+        time.sleep(0.2)
+        studies.reap()
+        return Run.objects.get(pk=run.pk).is_over
+
+    deadly.wait_until(over, 120, "end of the run")
+    run.refresh_from_db()
+    assert run.state == Run.State.DONE_WITH_ERRORS
+    assert "died 3 times" in run.error
+    parked = run.shards.exclude(state=Shard.State.DONE).get()
+    assert parked.conversation_ids == [poisoned.pk]
+    assert (parked.state, parked.attempt) == (Shard.State.FAILED, 3)
+    assert run.steps.exclude(trajectory__conversation=poisoned).count() == 24
+    assert run.scores.exists()

@@ -1,0 +1,135 @@
+"""Who is alive, and what is said when work waits for nobody."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotations.models import Job
+from evaluation.models import Shard
+from tests import factories
+from tests.web.test_permissions import client_of
+from webnav_site import health, heartbeats
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(autouse=True)
+def _own_redis_database(settings, tmp_path: Path) -> Iterator[None]:
+    """A database of the same Redis in which nobody is alive yet."""
+    settings.REDIS_URL = f"{settings.REDIS_URL.rpartition('/')[0]}/15"
+    settings.MEDIA_ROOT = tmp_path
+    with heartbeats.client() as server:
+        server.flushdb()
+        yield
+        server.flushdb()
+
+
+def wait_since(row, seconds: int) -> None:
+    type(row).objects.filter(pk=row.pk).update(created_at=timezone.now() - timedelta(seconds=seconds))
+
+
+@pytest.mark.django_db
+def test_all_is_well_while_nothing_waits() -> None:
+    response = Client().get("/healthz")
+    assert response.status_code == 200
+    assert response.json() == {"status": "ok"}  # strangers learn nothing else
+
+
+@pytest.mark.django_db
+def test_people_with_an_account_see_the_parts() -> None:
+    heartbeats.tell("io", "worker@one")
+    parts = client_of(factories.make_user()).get("/healthz").json()["components"]
+    assert parts["database"] == parts["redis"] == {"ok": True}
+    assert parts["storage"]["ok"] is True
+    assert parts["workers"]["io"]["alive"] is True
+    assert parts["workers"]["io"]["last_heartbeat"].startswith(str(timezone.now().year))
+    assert parts["workers"]["gpu"] == {
+        "ok": True, "alive": False, "last_heartbeat": None, "oldest_queued_seconds": None
+    }  # fmt: skip
+    assert parts["beat"]["ok"] is False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("queue", "make"), [("io", factories.make_job), ("gpu", factories.make_shard)])
+def test_work_that_waits_longer_than_a_minute_for_nobody_is_a_failure(queue: str, make) -> None:
+    work = make()
+    assert Client().get("/healthz").status_code == 200
+    wait_since(work, 61)
+    assert Client().get("/healthz").status_code == 503
+    assert f"“{queue}”" in health.worker_banner()
+    heartbeats.tell(queue, "worker@one")
+    assert Client().get("/healthz").status_code == 200
+    assert health.worker_banner() == ""
+
+
+@pytest.mark.django_db
+def test_work_that_goes_on_in_slices_waits_since_its_last_heartbeat() -> None:
+    wait_since(factories.make_job(heartbeat_at=timezone.now() - timedelta(seconds=10)), 3600)
+    assert 9 < health.oldest_queued_seconds("io") < 15
+    assert not Shard.objects.exists()
+    assert health.oldest_queued_seconds("gpu") is None
+
+
+@pytest.mark.django_db
+def test_work_that_is_over_waits_for_nobody() -> None:
+    wait_since(factories.make_job(state=Job.State.FAILED), 3600)
+    assert health.worker_banner() == ""
+
+
+@pytest.mark.django_db
+def test_a_worker_that_falls_silent_counts_as_dead() -> None:
+    with heartbeats.client() as server:
+        server.zadd("webnav:alive:io", {"worker@one": time.time() - heartbeats.ALIVE_SECONDS - 1})
+    wait_since(factories.make_job(), 61)
+    assert "“io”" in health.worker_banner()
+
+
+@pytest.mark.django_db
+def test_a_broken_redis_is_a_failure_that_is_told(settings) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:1/0"
+    response = client_of(factories.make_user()).get("/healthz")
+    assert response.status_code == 503
+    assert response.json()["components"]["redis"] == {"ok": False}
+    wait_since(factories.make_job(), 61)
+    assert "Redis does not answer" in health.worker_banner()
+
+
+@pytest.mark.django_db
+def test_a_full_disk_is_a_failure_that_is_told(monkeypatch) -> None:
+    monkeypatch.setattr(health, "FREE_BYTES", 2**60)
+    assert Client().get("/healthz").status_code == 503
+
+
+def test_a_real_worker_tells_its_queues_until_it_stops(settings, tmp_path: Path) -> None:
+    queue = f"test-{uuid.uuid4().hex}"
+    command = [sys.executable, "-m", "celery", "-A", "webnav_site", "worker", "-Q", queue, "-P", "solo", "-n", "t@h"]
+    environment = os.environ | {"REDIS_URL": settings.REDIS_URL}
+    with (tmp_path / "log").open("w") as log:
+        worker = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=log, stderr=log)
+    try:
+        with heartbeats.client() as server:
+            assert wait_for(lambda: heartbeats.last_heard(server, queue)), (tmp_path / "log").read_text()
+            worker.send_signal(signal.SIGTERM)
+            assert wait_for(lambda: heartbeats.last_heard(server, queue) is None), (tmp_path / "log").read_text()
+    finally:
+        worker.kill()
+        worker.wait()
+
+
+def wait_for(condition, seconds: float = 30) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.1)
+    return False

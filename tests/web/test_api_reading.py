@@ -1,0 +1,219 @@
+"""Reading over the API: shapes, paging, filters, constant numbers of queries, hidden gold."""
+
+import json
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from annotations.models import Conversation, Membership, Project, Step
+from tests import factories
+from tests.web.test_permissions import client_of
+from tests.web.world import LISTS, make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project() -> Project:
+    return factories.make_project()
+
+
+@pytest.fixture
+def reader(project: Project) -> Client:
+    return client_of(factories.make_user("reader", project))
+
+
+def count_queries(client: Client, url: str) -> int:
+    with CaptureQueriesContext(
+        connection,
+    ) as queries:
+        assert client.get(url).status_code == 200
+    return len(queries)
+
+
+@pytest.mark.parametrize("noun", LISTS)
+def test_the_number_of_queries_of_a_list_does_not_grow_with_its_rows(noun: str) -> None:
+    worlds = [make_world()]
+    user = factories.make_user("reader", worlds[0].project)
+    client = client_of(user)
+    before = count_queries(client, f"/api/{noun}/")
+    for _ in range(2):
+        worlds.append(make_world())
+        Membership.objects.create(project=worlds[-1].project, user=user, role="reader")
+    after = client.get(f"/api/{noun}/").json()["results"]
+    assert {world.keys[noun] for world in worlds} <= {row.get("id", row.get("sha256")) for row in after}
+    assert count_queries(client, f"/api/{noun}/") == before
+    assert before <= 5  # session, user, rows, and at most two for what is nested
+
+
+def test_lists_never_read_blobs_or_vectors(reader: Client, project: Project) -> None:
+    factories.make_memory_snippet(
+        factories.make_step(
+            factories.make_turn(factories.make_conversation(turns=0, dataset=factories.make_dataset(project)), steps=0)
+        )
+    )
+    with CaptureQueriesContext(connection) as queries:
+        for noun in LISTS:
+            reader.get(f"/api/{noun}/")
+    sql = " ".join(query["sql"] for query in queries)
+    assert '"annotations_snapshot"."sha256"' in sql
+    for column in ('"annotations_snapshot"."data"', '"annotations_screenshot"."data"', '"candidates"', '"embedding"'):
+        assert column not in sql
+
+
+def test_a_conversation_of_many_steps_is_read_with_as_many_queries_as_a_small_one(
+    reader: Client, project: Project
+) -> None:
+    dataset = factories.make_dataset(project)
+    small = factories.make_conversation(turns=1, steps=1, dataset=dataset)
+    large = factories.make_conversation(turns=4, steps=5, dataset=dataset)
+    counts = [count_queries(reader, f"/api/conversations/{row.pk}/") for row in (small, large)]
+    assert counts[0] == counts[1] <= 6
+
+
+def test_the_detail_of_a_conversation_nests_turns_steps_and_targets(reader: Client, project: Project) -> None:
+    conversation = factories.make_conversation(turns=2, steps=2, dataset=factories.make_dataset(project))
+    body = reader.get(f"/api/conversations/{conversation.pk}/").json()
+    assert [turn["index"] for turn in body["turns"]] == [0, 1]
+    step = body["turns"][0]["steps"][0]
+    assert (step["operation"], step["value"], step["gold_hidden"]) == ("TYPE", "red shoes", False)
+    assert [target["node_id"] for target in step["targets"]] == ["5"]
+    assert len(step["snapshot"]) == 64
+    assert step["snapshot"] != body["turns"][0]["steps"][1]["snapshot"]
+    assert (body["turn_count"], body["step_count"]) == (2, 4)
+
+
+def test_pages_of_a_list_stay_stable_while_rows_are_added(reader: Client, project: Project) -> None:
+    dataset = factories.make_dataset(project)
+    rows = [factories.make_conversation(turns=0, dataset=dataset).pk for _ in range(5)]
+    first = reader.get("/api/conversations/", {"page_size": 3}).json()
+    late = factories.make_conversation(turns=0, dataset=dataset).pk
+    second = reader.get(first["next"]).json()
+    assert [row["id"] for row in first["results"] + second["results"]] == [*rows, late]
+
+
+def test_a_reader_asks_only_for_what_is_new(reader: Client, project: Project) -> None:
+    dataset = factories.make_dataset(project)
+    old = factories.make_conversation(turns=0, dataset=dataset)
+    Conversation.objects.filter(pk=old.pk).update(created_at=timezone.now() - timedelta(days=2))
+    new = factories.make_conversation(turns=0, dataset=dataset)
+    since = (timezone.now() - timedelta(days=1)).isoformat()
+    rows = reader.get("/api/conversations/", {"created_after": since}).json()["results"]
+    assert [row["id"] for row in rows] == [new.pk]
+
+
+def test_trajectories_are_found_by_their_last_change(reader: Client, project: Project) -> None:
+    conversation = factories.make_conversation(dataset=factories.make_dataset(project))
+    trajectory = factories.make_trajectory(conversation=conversation)
+    for seconds, expected in ((-5, [trajectory.pk]), (5, [])):
+        since = (timezone.now() + timedelta(seconds=seconds)).isoformat()
+        rows = reader.get("/api/trajectories/", {"updated_after": since}).json()["results"]
+        assert [row["id"] for row in rows] == expected
+
+
+def test_conversations_are_found_by_dataset_split_and_domain(reader: Client, project: Project) -> None:
+    dataset = factories.make_dataset(project)
+    health = factories.make_website(dataset, domain="Health")
+    wanted = factories.make_conversation(turns=0, split="dev", dataset=dataset, website=health)
+    factories.make_conversation(turns=0, split="train", dataset=dataset, website=health)
+    factories.make_conversation(turns=0, split="dev", dataset=factories.make_dataset(project))
+    query = {"dataset": dataset.pk, "split": "dev", "domain": "Health"}
+    assert [row["id"] for row in reader.get("/api/conversations/", query).json()["results"]] == [wanted.pk]
+
+
+# Pages --------------------------------------------------------------------------------------------------------------
+
+
+def make_page(project: Project, html: str = "") -> Step:
+    conversation = factories.make_conversation(turns=0, dataset=factories.make_dataset(project))
+    return factories.make_step(factories.make_turn(conversation, steps=0), html=html)
+
+
+def test_a_page_is_given_as_json_and_never_as_html(reader: Client, project: Project) -> None:
+    page = '<html backend_node_id="1"><input backend_node_id="5" onfocus="alert(1)"/></html>'
+    step = make_page(project, page)
+    response = reader.get(f"/api/snapshots/{step.snapshot.sha256}/html/", headers={"accept": "text/html,*/*"})
+    assert response["Content-Type"] == "application/json"
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response.json() == {"sha256": step.snapshot.sha256, "html": page}
+
+
+def test_a_page_that_two_projects_share_exists_for_members_of_either(project: Project) -> None:
+    page = '<html backend_node_id="1"><input backend_node_id="5"/></html>'
+    other = factories.make_project()
+    sha256 = make_page(project, page).snapshot.sha256
+    stranger, member = factories.make_user("reader"), factories.make_user("reader", other)
+    assert client_of(member).get(f"/api/snapshots/{sha256}/").status_code == 404
+    make_page(other, page)
+    assert client_of(member).get(f"/api/snapshots/{sha256}/").status_code == 200
+    assert client_of(stranger).get(f"/api/snapshots/{sha256}/").status_code == 404
+
+
+def test_a_screenshot_is_an_attachment_that_is_not_sniffed(reader: Client, project: Project) -> None:
+    step = make_page(project)
+    step.screenshot = factories.make_screenshot()
+    step.save()
+    url = f"/api/screenshots/{step.screenshot.sha256}/"
+    assert reader.get(url).json() == {
+        "sha256": step.screenshot.sha256, "media_type": "image/png", "size": len(factories.PNG)
+    }  # fmt: skip
+    response = reader.get(f"{url}image/", headers={"accept": "image/png"})
+    assert response.content == factories.PNG
+    assert response["Content-Disposition"].startswith("attachment")
+    assert response["X-Content-Type-Options"] == "nosniff"
+
+
+# Gold of test splits ------------------------------------------------------------------------------------------------
+
+GOLD_WORDS = ("red shoes", "TYPE", "SELECT", "[input]")  # the gold actions of the steps that factories make
+
+
+def test_gold_of_a_test_split_is_null_for_those_who_may_not_see_it(project: Project, reader: Client) -> None:
+    conversation = factories.make_conversation(split="test_task", dataset=factories.make_dataset(project))
+    body = reader.get(f"/api/conversations/{conversation.pk}/").json()
+    for step in (step for turn in body["turns"] for step in turn["steps"]):
+        assert step["gold_hidden"] is True
+        assert [step[name] for name in ("operation", "value", "action_repr", "targets", "extra")] == [None] * 5
+    assert not any(word in json.dumps(body) for word in GOLD_WORDS)
+
+
+@pytest.mark.parametrize(("role", "sees_test_gold"), [("admin", False), ("reader", True)])
+def test_gold_of_a_test_split_is_shown_to_admins_and_to_whoever_was_given_it(
+    project: Project, role: str, sees_test_gold: bool
+) -> None:
+    conversation = factories.make_conversation(split="test_task", dataset=factories.make_dataset(project))
+    client = client_of(factories.make_user(role, project, sees_test_gold=sees_test_gold))
+    body = client.get(f"/api/conversations/{conversation.pk}/").json()
+    assert body["turns"][0]["steps"][0]["value"] == "red shoes"
+    assert body["turns"][0]["steps"][0]["gold_hidden"] is False
+
+
+def test_no_route_tells_hidden_gold(project: Project) -> None:
+    world = make_world(split="test_task")
+    client = client_of(factories.make_user("reader", world.project))
+    for url in (*world.details(), *world.reads(), *(f"/api/{noun}/" for noun in LISTS)):
+        response = client.get(url)
+        content = b"".join(response.streaming_content) if response.streaming else response.content
+        assert not any(word in content.decode(errors="replace") for word in GOLD_WORDS), url
+    assert client.get("/api/rationales/").json()["results"] == []
+    assert client.get("/api/memory-snippets/").json()["results"] == []
+
+
+def test_candidates_say_which_are_positive_only_where_gold_is_shown(project: Project, reader: Client) -> None:
+    dataset = factories.make_dataset(project)
+    shown, hidden = (
+        factories.make_step(factories.make_turn(factories.make_conversation(0, split=split, dataset=dataset), steps=0),
+                            index=2)
+        for split in ("train", "test_task")
+    )  # fmt: skip
+    body = reader.get(f"/api/steps/{shown.pk}/candidates/").json()
+    assert [(row["node_id"], row["positive"]) for row in body["candidates"]][:2] == [("9", True), ("5", False)]
+    body = reader.get(f"/api/steps/{hidden.pk}/candidates/").json()
+    assert body["gold_hidden"] is True
+    assert [(row["node_id"], row["positive"]) for row in body["candidates"]] == [
+        (node_id, None) for node_id in ("5", "6", "9", "12", "14")
+    ]

@@ -1,0 +1,272 @@
+"""Starting, watching and ending work over the API; downloads; the same request twice."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+
+from annotations.models import IdempotencyKey, Job, Project
+from evaluation.models import Study
+from tests import factories
+from tests.web.test_permissions import client_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _files(settings, tmp_path: Path) -> None:
+    settings.MEDIA_ROOT = tmp_path / "files"
+    settings.IMPORT_ROOT = tmp_path / "import"
+    settings.IMPORT_ROOT.mkdir()
+    cache.clear()  # the throttles count in it
+
+
+@pytest.fixture
+def project() -> Project:
+    return factories.make_project()
+
+
+@pytest.fixture
+def admin(project: Project) -> Client:
+    return client_of(factories.make_user("admin", project))
+
+
+def post(client: Client, url: str, body: dict, key: str = ""):
+    headers = {"Idempotency-Key": key} if key else {}
+    return client.post(url, body, content_type="application/json", headers=headers)
+
+
+# Imports ------------------------------------------------------------------------------------------------------------
+
+
+def test_an_upload_becomes_a_queued_import(admin: Client, project: Project) -> None:
+    upload = SimpleUploadedFile("train.json", b"[]")
+    fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "split": "train", "file": upload}
+    response = admin.post("/api/imports/", fields)
+    assert response.status_code == 202, response.content
+    job = Job.objects.get()
+    assert response["Location"].endswith(f"/api/jobs/{job.pk}/")
+    assert response.json()["state"] == "queued"
+    assert response.json()["file"] is None
+    assert job.path.read_bytes() == b"[]"
+    assert (job.params["format"], job.params["name"], job.params["split"]) == ("mt-mind2web", "mine", "train")
+
+
+def test_a_path_below_the_import_folder_becomes_a_queued_import(admin: Client, project: Project, settings) -> None:
+    (settings.IMPORT_ROOT / "data.jsonl").write_text("")
+    body = {"project": project.slug, "format": "jsonl", "name": "mine", "path": "data.jsonl", "limit": 5}
+    assert post(admin, "/api/imports/", body).status_code == 202
+    assert Job.objects.get().params["limit"] == 5
+
+
+@pytest.mark.parametrize("path", ["../secret", "/etc/passwd", "missing.jsonl"])
+def test_a_path_outside_the_import_folder_is_refused(admin: Client, project: Project, path: str) -> None:
+    body = {"project": project.slug, "format": "jsonl", "name": "mine", "path": path}
+    response = post(admin, "/api/imports/", body)
+    assert response.status_code == 400
+    assert "path" in response.json()
+
+
+def test_an_upload_that_is_too_large_is_refused_before_it_is_read(project: Project, settings) -> None:
+    settings.MAX_UPLOAD_BYTES = 10
+    admin = Client(enforce_csrf_checks=True)  # the check of the token would read the form
+    admin.force_login(factories.make_user("admin", project))
+    upload = SimpleUploadedFile("train.json", b"x" * 2 * 1024 * 1024)
+    fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "file": upload}
+    assert admin.post("/api/imports/", fields).status_code == 413
+
+
+def test_json_that_is_too_large_is_not_read_to_the_end(admin: Client, settings) -> None:
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 100
+    assert post(admin, "/api/exports/", {"dataset": "x" * 200}).status_code == 400
+
+
+def test_mistakes_in_a_request_are_named_by_their_field(admin: Client, project: Project) -> None:
+    response = post(admin, "/api/imports/", {"project": project.slug, "format": "parquet", "name": "No Slug"})
+    assert response.status_code == 400
+    assert {"format", "name"} <= set(response.json())
+
+
+def test_the_file_of_an_import_is_never_handed_out(admin: Client, project: Project) -> None:
+    job = factories.make_job(project, kind="import", state="done", file="uploads/x")
+    job.path.parent.mkdir(parents=True)
+    job.path.write_text("somebody's upload")
+    assert admin.get(f"/api/jobs/{job.pk}/file/").status_code == 404
+    assert admin.get(f"/api/jobs/{job.pk}/").json()["file"] is None
+
+
+# Exports and downloads ----------------------------------------------------------------------------------------------
+
+
+def test_an_export_is_queued_for_those_who_may(admin: Client, project: Project) -> None:
+    dataset = factories.make_dataset(project)
+    response = post(admin, "/api/exports/", {"dataset": dataset.name, "format": "jsonl"})
+    assert response.status_code == 202
+    assert Job.objects.get().dataset == dataset
+
+
+def test_a_split_whose_gold_is_hidden_is_not_exported(project: Project) -> None:
+    dataset = factories.make_dataset(project)
+    reviewer = client_of(factories.make_user("reviewer", project))
+    body = {"dataset": dataset.name, "format": "jsonl", "split": "test_task"}
+    assert post(reviewer, "/api/exports/", body).status_code == 400
+
+
+@pytest.fixture
+def result(project: Project) -> Job:
+    """A finished export with a file of the bytes 0 to 255, four times."""
+    job = factories.make_job(project, state="done", file="exports/1.zip", params={"format": "jsonl", "name": "sample"})
+    job.path.parent.mkdir(parents=True)
+    job.path.write_bytes(bytes(range(256)) * 4)
+    return job
+
+
+def download(client: Client, job: Job, **headers: str):
+    return client.get(f"/api/jobs/{job.pk}/file/", headers={"accept": "application/zip"} | headers)
+
+
+def test_the_result_of_an_export_is_downloaded_as_an_attachment(admin: Client, result: Job) -> None:
+    response = download(admin, result)
+    assert b"".join(response.streaming_content) == result.path.read_bytes()
+    assert response["Content-Disposition"] == 'attachment; filename="sample.zip"'
+    assert response["X-Content-Type-Options"] == "nosniff"
+    assert response["Content-Length"] == "1024"
+    assert admin.get(f"/api/jobs/{result.pk}/").json()["file"].endswith(f"/api/jobs/{result.pk}/file/")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "status", "content"),
+    [
+        ("bytes=0-3", 206, bytes([0, 1, 2, 3])),
+        ("bytes=1020-", 206, bytes([252, 253, 254, 255])),
+        ("bytes=-2", 206, bytes([254, 255])),
+        ("bytes=1020-9999", 206, bytes([252, 253, 254, 255])),
+        ("bytes=9999-", 416, b""),
+        ("bytes=5-2", 416, b""),
+        ("bytes=0-1,4-5", 200, bytes(range(256)) * 4),
+        ("lines=0-1", 200, bytes(range(256)) * 4),
+    ],
+)
+def test_a_part_of_a_download_can_be_asked_for(
+    admin: Client, result: Job, wanted: str, status: int, content: bytes
+) -> None:
+    response = download(admin, result, range=wanted)
+    assert response.status_code == status
+    assert (b"".join(response.streaming_content) if response.streaming else response.content) == content
+    if status == 206:
+        first = 1024 - len(content) if wanted != "bytes=0-3" else 0
+        assert response["Content-Range"] == f"bytes {first}-{first + len(content) - 1}/1024"
+
+
+def test_an_interrupted_download_goes_on_only_when_the_file_is_the_same(admin: Client, result: Job) -> None:
+    etag = download(admin, result)["ETag"]
+    assert download(admin, result, range="bytes=1000-", **{"if-range": etag}).status_code == 206
+    assert download(admin, result, range="bytes=1000-", **{"if-range": '"other"'}).status_code == 200
+    assert download(admin, result, **{"if-none-match": etag}).status_code == 304
+
+
+def test_others_exports_are_closed_to_those_who_may_not_see_test_gold(project: Project, result: Job) -> None:
+    reviewer = factories.make_user("reviewer", project)
+    assert download(client_of(reviewer), result).status_code == 403
+    Job.objects.update(created_by=reviewer)
+    assert download(client_of(reviewer), result).status_code == 200
+    assert download(client_of(factories.make_user("reader", project)), result).status_code == 403
+
+
+def test_a_queued_job_is_cancelled_at_once_and_can_be_retried(admin: Client, project: Project) -> None:
+    job = factories.make_job(project, dataset=factories.make_dataset(project))
+    assert admin.post(f"/api/jobs/{job.pk}/cancel/").json()["state"] == "cancelled"
+    assert admin.post(f"/api/jobs/{job.pk}/retry/").json()["state"] == "queued"
+    assert admin.post(f"/api/jobs/{job.pk}/retry/").status_code == 400
+
+
+def test_the_progress_of_a_job_leaves_out_how_it_resumes(admin: Client, project: Project) -> None:
+    job = factories.make_job(project, progress={"done": 3, "total": 9, "resume": {"file": 1}})
+    assert admin.get(f"/api/jobs/{job.pk}/").json()["progress"] == {"done": 3, "total": 9}
+
+
+# Studies ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def study_request(project: Project) -> dict:
+    conversation = factories.make_conversation(dataset=factories.make_dataset(project))
+    return {"dataset": conversation.dataset.name, "recipes": ["grounded"], "splits": ["train"], "limit": 1}
+
+
+def test_a_study_is_started(admin: Client, study_request: dict) -> None:
+    response = post(admin, "/api/studies/", study_request | {"name": "first look"})
+    assert response.status_code == 202, response.content
+    assert response.json()["name"] == "first look"
+    assert admin.get(response["Location"]).json() == response.json()
+
+
+def test_a_study_of_an_unknown_recipe_is_refused_with_the_choices(admin: Client, study_request: dict) -> None:
+    response = post(admin, "/api/studies/", study_request | {"recipes": ["nonsense"]})
+    assert response.status_code == 400
+    assert "nonsense" in response.json()["detail"]
+
+
+def test_a_study_is_cancelled_and_resumed(admin: Client, study_request: dict) -> None:
+    url = f"/api/studies/{post(admin, '/api/studies/', study_request).json()['id']}/"
+    assert admin.post(f"{url}cancel/").json()["cancel_requested"] is True
+    assert admin.post(f"{url}resume/").json()["cancel_requested"] is False
+
+
+# The same request twice ---------------------------------------------------------------------------------------------
+
+
+def test_a_repeated_request_with_the_same_key_starts_nothing(admin: Client, study_request: dict) -> None:
+    first = post(admin, "/api/studies/", study_request, key="abc")
+    again = post(admin, "/api/studies/", study_request, key="abc")
+    assert (again.status_code, again.json()) == (first.status_code, first.json())
+    assert again["Idempotency-Replayed"] == "true"
+    assert Study.objects.count() == 1
+
+
+def test_a_new_key_or_another_user_starts_new_work(admin: Client, project: Project, study_request: dict) -> None:
+    other = client_of(factories.make_user("admin", project))
+    for client, key in ((admin, "one"), (admin, "two"), (other, "one"), (admin, ""), (admin, "")):
+        assert post(client, "/api/studies/", study_request, key=key).status_code == 202
+    assert Study.objects.count() == 5
+
+
+def test_a_key_is_not_reused_for_another_request(admin: Client, study_request: dict) -> None:
+    post(admin, "/api/studies/", study_request, key="abc")
+    assert post(admin, "/api/studies/", study_request | {"limit": 2}, key="abc").status_code == 422
+
+
+def test_a_key_is_forgotten_after_a_day(admin: Client, study_request: dict) -> None:
+    post(admin, "/api/studies/", study_request, key="abc")
+    IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))
+    post(admin, "/api/studies/", study_request, key="abc")
+    assert Study.objects.count() == 2
+
+
+def test_a_refused_request_leaves_its_key_free(admin: Client, study_request: dict) -> None:
+    assert post(admin, "/api/studies/", study_request | {"recipes": ["nonsense"]}, key="abc").status_code == 400
+    assert post(admin, "/api/studies/", study_request, key="abc").status_code == 202
+
+
+def test_a_repeated_upload_is_queued_once(admin: Client, project: Project) -> None:
+    for _ in range(2):
+        upload = SimpleUploadedFile("train.json", b"[]")
+        fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "file": upload}
+        assert admin.post("/api/imports/", fields, headers={"Idempotency-Key": "k"}).status_code == 202
+    assert Job.objects.count() == 1
+
+
+def test_starting_work_is_limited_per_user_and_reading_is_not(admin: Client, project: Project, monkeypatch) -> None:
+    from annotations.permissions import JobThrottle
+
+    monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
+    body = {"dataset": "missing", "format": "jsonl"}
+    codes = [post(admin, "/api/exports/", body).status_code for _ in range(3)]
+    assert codes == [400, 400, 429]
+    assert admin.get("/api/studies/").status_code == 200
+    other = client_of(factories.make_user("admin", project))
+    assert post(other, "/api/exports/", body).status_code == 400

@@ -1,0 +1,183 @@
+"""Watching a trajectory while it runs, in a real browser: steps appear one after the other without a reload.
+
+The rows are the truth: nudges are dropped, repeated and put out of order here, and the page ends with the same steps.
+"""
+
+import json
+import random
+from collections.abc import Iterable
+
+import pytest
+from playwright.sync_api import expect
+
+from agents.events import publish, trajectory_group
+from agents.models import Run, Trajectory
+from annotations.models import Membership, Role
+from tests import factories
+from tests.web.replay_world import ReplayWorld, make_replay
+
+pytestmark = pytest.mark.browser
+# Counts loads and lets a test cut the line: sockets fail while `window.cut` is set.
+INSTRUMENTS = """
+if (window === top) {
+  sessionStorage.loads = Number(sessionStorage.loads ?? 0) + 1;
+  window.sockets = [];
+  window.WebSocket = class extends WebSocket {
+    constructor(url) { super(window.cut ? "/nowhere/" : url); window.sockets.push(this); }
+  };
+}
+"""
+
+
+@pytest.fixture
+def watch(app_server, page, sign_in):
+    """`watch(world)` opens a trajectory as a member; gives the member."""
+
+    def open_page(world: ReplayWorld, path: str = ""):
+        user = factories.make_user(Role.READER, world.trajectory.run.dataset.project)
+        sign_in(user)
+        page.add_init_script(INSTRUMENTS)
+        page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/{path}"))
+        expect(page.locator("#live")).to_contain_text("live")
+        return user
+
+    return open_page
+
+
+@pytest.fixture
+def tell(in_thread):
+    """`tell(world, [3, 1])` sends nudges with these numbers."""
+
+    def send(world: ReplayWorld, numbers: Iterable[int]) -> None:
+        group = trajectory_group(world.trajectory.pk)
+        in_thread(lambda: [publish(group, number, "running") for number in numbers])
+
+    return send
+
+
+def finish(world: ReplayWorld) -> None:
+    Trajectory.objects.filter(pk=world.trajectory.pk).update(state="done")
+    Run.objects.filter(pk=world.trajectory.run_id).update(state="done")
+
+
+def decided(page) -> int:
+    return page.locator("#conversation .step:not(.todo)").count()
+
+
+def signs(page) -> list[str]:
+    return page.locator("#conversation .sign").evaluate_all("signs => signs.map((sign) => sign.classList[1])")
+
+
+def expect_decided(page, number: int) -> None:
+    expect(page.locator("#conversation .step:not(.todo)")).to_have_count(number, timeout=15_000)
+
+
+def test_steps_appear_one_after_the_other_without_a_reload(watch, page, tell):
+    world = make_replay(0)
+    watch(world)
+    assert signs(page) == ["running", *["pending"] * 7]
+    for seq in range(8):
+        world.store(seq)
+        tell(world, [seq + 1])
+        expect_decided(page, seq + 1)
+    finish(world)
+    tell(world, [8])
+    expect(page.locator("#live")).to_have_text("finished")
+    assert signs(page) == ["ok", "ok", "ok", "ok", "bad", "ok", "ok", "bad"]
+    assert page.evaluate("sessionStorage.loads") == "1"
+
+
+def test_a_waiting_page_follows_and_shows_each_new_step_until_the_reader_steps_back(watch, page, tell):
+    world = make_replay(0, state="waiting")
+    watch(world)
+    expect(page.locator("#live")).to_have_text("live · waiting to start")
+    expect(page.locator("#side")).to_contain_text("Not decided yet")
+    for seq in range(3):
+        world.store(seq)
+        tell(world, [seq + 1])
+        expect(page.locator("#place")).to_have_text(f"step {seq + 1} of 8")
+        expect(page.locator(".actions-shown").first).to_contain_text(world.steps[seq].operation)
+    page.keyboard.press("ArrowLeft")
+    world.store(3)
+    tell(world, [4])
+    expect_decided(page, 4)
+    expect(page.locator("#place")).to_have_text("step 2 of 8")
+    page.keyboard.press("f")
+    expect(page.locator("#place")).to_have_text("step 4 of 8")
+
+
+def test_the_step_that_is_open_is_filled_in_when_it_is_decided(watch, page, tell):
+    world = make_replay(2)
+    watch(world, "steps/2/")
+    expect(page.locator("#side")).to_contain_text("The agent is deciding this step")
+    world.store(2)
+    tell(world, [3])
+    expect(page.locator(".verdict")).to_contain_text("right element")
+
+
+def test_lost_repeated_and_reordered_nudges_leave_the_same_steps(watch, page, tell):
+    world = make_replay(0)
+    watch(world, "steps/0/")
+    chance = random.Random(7)
+    numbers = [number for number in range(1, 9) if chance.random() > 0.3]
+    numbers += chance.sample(numbers, 3)
+    chance.shuffle(numbers)
+    for seq in chance.sample(range(8), 8):  # rows too become visible out of order
+        world.store(seq)
+        tell(world, numbers[seq : seq + 1])
+    finish(world)
+    expect_decided(page, 8)
+    expect(page.locator("#live")).to_have_text("finished", timeout=15_000)
+    assert signs(page) == ["ok", "ok", "ok", "ok", "bad", "ok", "ok", "bad"]
+
+
+def test_without_any_nudge_the_page_polls(watch, page):
+    world = make_replay(1)
+    watch(world)
+    world.store(1)
+    expect_decided(page, 2)
+
+
+def test_a_gap_is_filled_although_later_steps_are_there_already(watch, page, tell):
+    world = make_replay(0)
+    world.store(3)
+    watch(world, "steps/0/")
+    expect_decided(page, 1)
+    world.store(0)
+    tell(world, [2])
+    expect_decided(page, 2)
+    assert signs(page)[:4] == ["ok", "running", "pending", "ok"]
+
+
+def test_a_lost_connection_is_said_polled_around_and_mended(watch, page, tell):
+    world = make_replay(1)
+    watch(world)
+    page.evaluate("window.cut = true; window.sockets.at(-1).close()")
+    expect(page.locator("#live")).to_have_text("reconnecting…, polling")
+    world.store(1)
+    expect_decided(page, 2)
+    world.store(2)
+    page.evaluate("window.cut = false")
+    expect(page.locator("#live")).to_contain_text("live ·", timeout=15_000)
+    expect_decided(page, 3)  # what was stored while nobody listened
+
+
+def test_losing_the_permission_ends_the_live_view(watch, page, tell):
+    world = make_replay(1)
+    user = watch(world)
+    Membership.objects.filter(user=user).delete()
+    world.store(1)
+    tell(world, [2])
+    expect(page.locator("#live")).to_have_text("no longer visible to you")
+    assert decided(page) == 1
+
+
+def test_the_socket_carries_only_numbers_and_states(watch, page, tell):
+    world = make_replay(1)
+    frames: list[str] = []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: frames.append(frame)))
+    watch(world)
+    page.wait_for_timeout(300)
+    tell(world, [1, 1])
+    page.wait_for_timeout(500)
+    assert [json.loads(frame) for frame in frames] == [{"seq": 1, "state": "running"}] * 2

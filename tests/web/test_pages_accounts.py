@@ -1,0 +1,204 @@
+"""Signing in, invitations, password resets, API tokens, people."""
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.cache import cache
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from knox.models import AuthToken
+
+from annotations.models import Invite, Membership
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "a-long-enough-1"
+NEW = {"username": "newcomer", "password1": PASSWORD, "password2": PASSWORD}
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def issue(**fields) -> str:
+    return Invite.objects.issue(**fields)[1]
+
+
+def test_a_visitor_is_sent_to_the_login_page_and_back() -> None:
+    factories.make_user("admin", username="ada", password=PASSWORD)
+    client = Client()
+    assert client.get("/datasets/").url == "/login/?next=/datasets/"
+    response = client.post("/login/?next=/datasets/", {"username": "ada", "password": PASSWORD, "next": "/datasets/"})
+    assert response.url == "/datasets/"
+
+
+def test_a_wrong_password_is_told_and_the_name_is_kept() -> None:
+    factories.make_user(username="ada", password=PASSWORD)
+    page = Client().post("/login/", {"username": "ada", "password": "wrong"}).content.decode()
+    assert "correct username and password" in page
+    assert 'value="ada"' in page
+
+
+def test_the_twenty_first_attempt_in_a_minute_is_refused_even_with_the_right_password() -> None:
+    cache.clear()
+    factories.make_user(username="ada", password=PASSWORD)
+    client = Client()
+    for _ in range(20):
+        client.post("/login/", {"username": "ada", "password": "wrong"})
+    response = client.post("/login/", {"username": "ada", "password": PASSWORD})
+    cache.clear()
+    assert response.status_code == 429
+    assert "_auth_user_id" not in client.session
+
+
+def test_signing_out_needs_a_post() -> None:
+    client = client_of(factories.make_user())
+    assert client.get("/logout/").status_code == 405
+    client.post("/logout/")
+    assert "_auth_user_id" not in client.session
+
+
+def test_an_invitation_makes_an_account_with_its_role_and_signs_it_in() -> None:
+    project = factories.make_project()
+    client = Client()
+    url = f"/invites/{issue(project=project, role='reviewer', sees_test_gold=True)}/"
+    assert client.post(url, NEW).url == "/"
+    member = Membership.objects.get(user__username="newcomer")
+    assert (member.project, member.role, member.sees_test_gold) == (project, "reviewer", True)
+    assert not member.user.is_staff
+    assert client.get("/").status_code == 200
+
+
+def test_an_invitation_works_once() -> None:
+    url = f"/invites/{issue(project=factories.make_project(), role='reader')}/"
+    Client().post(url, NEW)
+    assert Client().get(url).status_code == 410
+    assert Client().post(url, NEW | {"username": "second"}).status_code == 410
+    assert not Membership.objects.filter(user__username="second").exists()
+
+
+def test_an_invitation_that_has_run_out_is_refused() -> None:
+    invite, secret = Invite.objects.issue(project=factories.make_project(), role="reader")
+    Invite.objects.filter(pk=invite.pk).update(expires_at=timezone.now() - timedelta(seconds=1))
+    assert Client().get(f"/invites/{secret}/").status_code == 410
+
+
+def test_a_form_with_a_mistake_does_not_use_the_invitation_up() -> None:
+    secret = issue(project=factories.make_project(), role="reader")
+    page = Client().post(f"/invites/{secret}/", NEW | {"password2": "other"}).content.decode()
+    assert 'value="newcomer"' in page
+    assert Invite.objects.find(secret) is not None
+
+
+def test_somebody_with_an_account_joins_a_project_without_a_new_one() -> None:
+    user, project = factories.make_user("reader"), factories.make_project()
+    client_of(user).post(f"/invites/{issue(project=project, role='annotator')}/")
+    assert Membership.objects.get(user=user, project=project).role == "annotator"
+
+
+def test_the_first_account_administers_the_whole_site() -> None:
+    Client().post(f"/invites/{issue(makes_superuser=True)}/", NEW)
+    assert get_user_model().objects.get(username="newcomer").is_superuser
+
+
+def test_a_reset_sets_the_password_and_revokes_tokens() -> None:
+    user = factories.make_user("reader", username="ada", password="forgotten-secret")
+    AuthToken.objects.create(user)
+    Client().post(f"/invites/{issue(user=user)}/", {"new_password1": PASSWORD, "new_password2": PASSWORD})
+    assert Client().login(username="ada", password=PASSWORD)
+    assert not AuthToken.objects.filter(user=user).exists()
+    assert user.memberships.count() == 1
+
+
+def test_a_new_token_is_shown_once_and_works() -> None:
+    client = client_of(factories.make_user("reader"))
+    secret = client.post("/tokens/", {"days": "30"}).context["secret"]
+    assert Client().get("/api/me/", headers={"Authorization": f"Token {secret}"}).status_code == 200
+    assert secret not in client.get("/tokens/").content.decode()
+
+
+def test_only_the_owner_revokes_a_token() -> None:
+    owner = factories.make_user("reader")
+    token, _ = AuthToken.objects.create(owner)
+    url = reverse("token-revoke", args=[token.digest])
+    client_of(factories.make_user("reader")).post(url)
+    assert AuthToken.objects.filter(pk=token.pk).exists()
+    client_of(owner).post(url)
+    assert not AuthToken.objects.filter(pk=token.pk).exists()
+
+
+# People -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_admin_sees_the_members_of_own_projects_only() -> None:
+    project = factories.make_project()
+    admin = factories.make_user("admin", project)
+    factories.make_user("reader", project, username="inside")
+    factories.make_user("reader", username="outside")
+    page = client_of(admin).get("/people/").content.decode()
+    assert "inside" in page
+    assert "outside" not in page
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "reader"])
+def test_other_roles_can_neither_invite_nor_change_roles(role: str) -> None:
+    project = factories.make_project()
+    member = Membership.objects.get(user=factories.make_user(role, project))
+    client = client_of(member.user)
+    assert client.post(reverse("people-invite", args=[project.slug]), {"role": "admin"}).status_code == 404
+    assert client.post(reverse("member-role", args=[member.pk]), {"role": "admin"}).status_code == 404
+    assert client.post(reverse("member-reset", args=[member.pk])).status_code == 404
+
+
+def test_an_invitation_link_from_the_page_works() -> None:
+    project = factories.make_project()
+    client = client_of(factories.make_user("admin", project))
+    link = client.post(reverse("people-invite", args=[project.slug]), {"role": "reviewer"}).context["link"]
+    Client().post(link.removeprefix("http://testserver"), NEW)
+    assert Membership.objects.get(user__username="newcomer").role == "reviewer"
+
+
+def test_a_withdrawn_invitation_stops_working() -> None:
+    project = factories.make_project()
+    invite, secret = Invite.objects.issue(project=project, role="reader")
+    client_of(factories.make_user("admin", project)).post(reverse("invite-withdraw", args=[invite.pk]))
+    assert Client().get(f"/invites/{secret}/").status_code == 410
+
+
+def test_the_only_admin_of_a_project_stays_admin() -> None:
+    member = Membership.objects.get(user=factories.make_user("admin"))
+    client_of(member.user).post(reverse("member-role", args=[member.pk]), {"role": "reader"})
+    member.refresh_from_db()
+    assert member.role == "admin"
+
+
+def test_a_role_change_takes_effect() -> None:
+    project = factories.make_project()
+    member = Membership.objects.get(user=factories.make_user("reader", project))
+    values = {"role": "reviewer", "sees_test_gold": "on"}
+    client_of(factories.make_user("admin", project)).post(reverse("member-role", args=[member.pk]), values)
+    member.refresh_from_db()
+    assert (member.role, member.sees_test_gold) == ("reviewer", True)
+
+
+def test_a_project_admin_cannot_take_over_an_account_that_others_trust() -> None:
+    """A reset link gives the account away, so a superuser or a member of a foreign project is out of reach."""
+    project = factories.make_project()
+    admin = client_of(factories.make_user("admin", project))
+    root = factories.make_superuser()
+    elsewhere = factories.make_user("admin")
+    for user in (root, elsewhere):
+        member = Membership.objects.create(project=project, user=user, role="reader")
+        admin.post(reverse("member-reset", args=[member.pk]))
+        assert not Invite.objects.filter(user=user).exists()
+
+
+def test_a_project_admin_makes_a_reset_link_for_an_own_member() -> None:
+    project = factories.make_project()
+    member = Membership.objects.get(user=factories.make_user("reader", project))
+    response = client_of(factories.make_user("admin", project)).post(reverse("member-reset", args=[member.pk]))
+    assert Invite.objects.find(response.context["link"].split("/")[-2]).user == member.user

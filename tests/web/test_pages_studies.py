@@ -1,0 +1,402 @@
+"""Home, studies, runs and recipes: progress, tables of scores, where a run fails."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from agents.models import Run, TrajectoryStep
+from evaluation import failures, score_tables
+from evaluation.models import Score, Study
+from evaluation.scoring import outcomes
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def study_client(study: Study, role: str = "reader", **fields) -> Client:
+    return client_of(factories.make_user(role, study.project, **fields))
+
+
+RECIPE = {"rank": {"top_k": 50}}
+
+
+def make_study(split: str = "train", **run_fields) -> tuple[Study, Run]:
+    """A study of one run over one conversation: two turns of three steps, of which the third is right."""
+    conversation = factories.make_conversation(turns=2, steps=3, split=split)
+    fields = {"step_count": 6, "state": "done", "recipe": RECIPE} | run_fields
+    run = factories.make_run(conversation.dataset, split=split, **fields)
+    factories.make_trajectory(run, conversation)
+    return factories.make_study(conversation.dataset.project, [run]), run
+
+
+def add_scores(run: Run, preset: str = "corrected", **values: float) -> None:
+    for metric, value in values.items():
+        factories.make_score(run, preset=preset, metric=metric, value=value, low=value - 0.1, high=value + 0.1)
+
+
+# Progress -----------------------------------------------------------------------------------------------------------
+
+
+def test_a_running_study_shows_steps_rate_time_left_and_worker() -> None:
+    study, run = make_study()
+    now = timezone.now()
+    Run.objects.filter(pk=run.pk).update(state="running", step_count=12, started_at=now - timedelta(seconds=3))
+    factories.make_shard(
+        run, state="running", lease_owner="gpu-1:7", step_count=100, heartbeat_at=now - timedelta(seconds=2)
+    )
+    state = study_client(study).get(f"/studies/{study.pk}/state/").json()
+    assert state["fields"]["headline"] == "6 of 12 steps"
+    told = r"\d\.\d steps/s · about \d+ s left · gpu-1:7, last heard \d+ s ago"
+    assert re.fullmatch(told, state["fields"]["detail"])
+    assert state["bar"] == [0.5, 0.0, 0.5]
+    assert (state["running"], state["fields"]["state"]) == (True, "running")
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["queued", "queued"], "queued"),
+        (["done", "queued"], "running"),
+        (["done", "running"], "running"),
+        (["done", "done"], "done"),
+        (["done", "failed"], "failed"),
+        (["cancelled", "done_with_errors"], "cancelled"),
+    ],
+)
+def test_the_state_of_a_study_follows_from_its_runs(states: list[str], expected: str) -> None:
+    dataset = factories.make_dataset()
+    study = factories.make_study(dataset.project, [factories.make_run(dataset, state=state) for state in states])
+    assert study_client(study).get(f"/studies/{study.pk}/state/").json()["fields"]["state"] == expected
+
+
+def test_steps_in_which_the_agent_failed_are_told_apart_in_the_bar() -> None:
+    study, run = make_study()
+    TrajectoryStep.objects.filter(pk=run.steps.first().pk).update(error="no reply")
+    state = study_client(study).get(f"/studies/{study.pk}/state/").json()
+    assert state["bar"] == [pytest.approx(5 / 6), pytest.approx(1 / 6), 0.0]
+
+
+# Tables -------------------------------------------------------------------------------------------------------------
+
+
+def test_both_metric_sets_can_be_shown_and_the_studys_own_comes_first() -> None:
+    study, run = make_study()
+    add_scores(run, turn_success=0.25)
+    add_scores(run, preset="faithful", turn_success=0.75)
+    client = study_client(study)
+    assert "25.0<small>15.0–35.0" in client.get(f"/studies/{study.pk}/").content.decode()
+    assert "75.0<small>65.0–85.0" in client.get(f"/studies/{study.pk}/?preset=faithful").content.decode()
+    assert client.get(f"/studies/{study.pk}/?preset=nonsense").context["preset"] == "corrected"
+
+
+def test_only_headlines_are_in_the_table() -> None:
+    study, run = make_study()
+    add_scores(run, turn_success=0.25)
+    factories.make_score(run, metric="turn_success", grouping="turn", headline=False, value=0.9, low=0.9, high=0.9)
+    assert "90.0" not in study_client(study).get(f"/studies/{study.pk}/").content.decode()
+
+
+def scored_runs(*values: float) -> list[Run]:
+    dataset = factories.make_dataset()
+    runs = [factories.make_run(dataset, state="done") for _ in values]
+    for run, value in zip(runs, values, strict=True):
+        add_scores(run, turn_success=value)
+    return runs
+
+
+def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> None:
+    low, high = scored_runs(0.2, 0.6)
+    (table,) = score_tables.tables([low, high], Score.objects.all(), score_tables.MAIN, "turn_success")
+    assert [row.run for row in table.rows] == [high, low]
+    first, second = (row.plot for row in table.rows)
+    assert second.low < second.value < second.high < first.low < first.value < first.high
+    assert [percent for _, percent in table.ticks] == [10, 30, 50, 70]
+    assert second.low == table.ticks[0][0]
+    assert first.high == table.ticks[-1][0]
+
+
+def test_an_interval_without_width_can_be_plotted() -> None:
+    run = factories.make_run()
+    factories.make_score(run, metric="turn_success", value=0.0, low=0.0, high=0.0)
+    (table,) = score_tables.tables([run], Score.objects.all(), score_tables.MAIN, "turn_success")
+    assert [percent for _, percent in table.ticks] == [0, 10]
+
+
+def test_every_split_has_its_own_table_which_names_its_groupings() -> None:
+    dataset = factories.make_dataset()
+    runs = [factories.make_run(dataset, split=split) for split in ("test_website", "test_subdomain")]
+    for run in runs:
+        factories.make_score(run, metric="element_accuracy", grouping="turn", n=17)
+        factories.make_score(run, metric="turn_success", grouping="conversation", n=3)
+    found = score_tables.tables(runs, Score.objects.all(), ("element_accuracy", "turn_success"), "turn_success")
+    assert [table.split for table in found] == ["test_subdomain", "test_website"]
+    assert [column.grouping for column in found[0].columns] == ["turn", "conversation"]
+    assert found[0].sizes == ["3 conversations", "17 turns"]
+
+
+def test_a_study_that_waits_for_its_first_batch_says_so() -> None:
+    study, run = make_study()
+    run.steps.all().delete()
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
+    factories.make_shard(run, state="running", lease_owner="gpu-1:7", heartbeat_at=timezone.now())
+    detail = study_client(study).get(f"/studies/{study.pk}/state/").json()["fields"]["detail"]
+    assert detail.startswith("results come in batches · gpu-1:7")
+
+
+def test_settings_that_differ_from_the_recipe_are_named() -> None:
+    from agents import recipes
+
+    changed = recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})
+    study, run = make_study(recipe=recipes.to_dict(changed))
+    add_scores(run, turn_success=0.5)
+    assert "rank.top_k=20" in study_client(study).get(f"/studies/{study.pk}/").content.decode()
+    assert "rank.top_k" in study_client(study).get(f"/runs/{run.pk}/").content.decode()
+
+
+def test_scores_are_downloaded_as_csv_and_json() -> None:
+    study, run = make_study()
+    add_scores(run, turn_success=0.5)
+    add_scores(run, preset="faithful", turn_success=0.4)
+    client = study_client(study)
+    rows = json.loads(client.get(f"/studies/{study.pk}/scores.json").content)
+    assert [(row["preset"], row["value"]) for row in rows] == [("corrected", 0.5), ("faithful", 0.4)]
+    table = client.get(f"/studies/{study.pk}/scores.csv")
+    assert table["Content-Disposition"].startswith("attachment")
+    assert len(table.content.decode().splitlines()) == 3
+    assert client.get(f"/studies/{study.pk}/scores.xml").status_code == 404
+
+
+# Failures -----------------------------------------------------------------------------------------------------------
+
+
+def outcomes_of(run: Run, *changes: dict) -> None:
+    """Overwrite the run's first steps (gold: TYPE, SELECT, CLICK, TYPE, …)."""
+    for step, change in zip(run.steps.order_by("seq"), changes, strict=False):
+        TrajectoryStep.objects.filter(pk=step.pk).update(**{"success": False} | change)
+
+
+def test_every_failed_step_has_exactly_one_reason() -> None:
+    _, run = make_study(recipe={"rank": {"top_k": 20}})
+    outcomes_of(
+        run,
+        {"error": "no reply", "gold_rank": None},
+        {"element_correct": False, "gold_rank": None},
+        {"element_correct": False, "gold_rank": 20},
+        {"element_correct": False, "gold_rank": 4},
+        {"element_correct": False, "gold_rank": 5},
+        {"element_correct": True, "gold_rank": 0, "operation": "TYPE"},
+    )
+    counts = {reason.key: count for reason, count in failures.counted(run)}
+    assert counts == {"error": 1, "absent": 1, "below-k": 1, "near": 1, "far": 1, "operation": 1, "value": 0}
+    outcomes_of(run, {"error": "", "element_correct": True, "gold_rank": 0, "operation": "TYPE"})
+    assert dict((reason.key, count) for reason, count in failures.counted(run))["value"] == 1
+
+
+def test_slices_count_turns_that_succeeded_whole() -> None:
+    _, run = make_study()
+    TrajectoryStep.objects.filter(run=run, step__turn__index=0).update(success=True)
+    first, second = failures.by_turn(outcomes(run, "corrected"), "corrected")
+    assert (first.name, first.steps, first.turns) == ("1", 3, 1)
+    assert (first.step_success.value, first.turn_success.value) == (1.0, 1.0)
+    assert (second.step_success.value, second.turn_success.value) == (pytest.approx(1 / 3), 0.0)
+    (site,) = failures.by_website(outcomes(run, "corrected"), "corrected")
+    assert site.is_single  # an interval over one conversation would say nothing
+    assert (site.turns, site.turn_success.value) == (2, 0.5)
+
+
+def test_late_turns_share_one_slice() -> None:
+    conversation = factories.make_conversation(turns=8, steps=1)
+    run = factories.make_run(conversation.dataset, recipe=RECIPE)
+    factories.make_trajectory(run, conversation)
+    rows = failures.by_turn(outcomes(run, "corrected"), "corrected")
+    assert [(row.name, row.turns) for row in rows][-2:] == [("5", 1), ("6+", 3)]
+
+
+def test_failed_steps_can_be_listed_by_reason_and_lead_to_their_replay() -> None:
+    study, run = make_study()
+    client = study_client(study)
+    page = client.get(f"/studies/{study.pk}/failures/?run={run.pk}&reason=near")
+    assert [row.seq for row in page.context["page"]] == [0, 1, 3, 4]
+    assert f"/trajectories/{run.trajectories.get().pk}/steps/1/" in page.content.decode()
+    assert list(client.get(f"/studies/{study.pk}/failures/?run={run.pk}&reason=value").context["page"]) == []
+
+
+@pytest.mark.parametrize("query", ["?run=nonsense", "?reason=nonsense", "?website=%00", "?page=x"])
+def test_nonsense_in_the_address_of_the_failures_is_ignored(query: str) -> None:
+    study, _ = make_study()
+    page = study_client(study).get(f"/studies/{study.pk}/failures/{query}")
+    assert page.context["page"].paginator.count == 4
+
+
+def test_failed_steps_of_test_splits_are_hidden_where_gold_is() -> None:
+    study, _ = make_study(split="test_task")
+    url = f"/studies/{study.pk}/failures/"
+    assert study_client(study).get(url).context["page"].paginator.count == 0
+    assert study_client(study, sees_test_gold=True).get(url).context["page"].paginator.count == 4
+
+
+# Starting, stopping ---------------------------------------------------------------------------------------------------
+
+
+def study_form(**fields) -> dict:
+    return {"recipes": ["grounded"], "seed": "0", "limit": "", "overrides": "", "preset": "", "name": ""} | fields
+
+
+def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
+    dataset = factories.make_conversation().dataset
+    page = client_of(factories.make_user("admin", dataset.project)).get("/studies/new/").content.decode()
+    assert 'name="recipes" value="grounded" checked>' in page
+    assert 'name="recipes" value="mindact" disabled>' in page
+    assert "needs a trained cross-encoder ranker" in page
+
+
+@pytest.mark.parametrize(
+    ("fields", "field", "message"),
+    [
+        ({"recipes": ["mindact"]}, "recipes", "cannot run yet"),
+        ({"recipes": []}, "recipes", "required"),
+        ({"overrides": "rank.top_k 20"}, "overrides", "Line 1"),
+        ({"overrides": "\nrank.nonsense=1"}, "overrides", "there is no setting"),
+        ({"overrides": "rank.top_k=0"}, "overrides", "at least 1"),
+        ({"splits": ["dev"]}, "splits", "dev is not one of"),
+        ({"dataset": "\0"}, "dataset", "not one of"),
+    ],
+)
+def test_mistakes_in_the_form_are_told_at_their_field(fields: dict, field: str, message: str) -> None:
+    dataset = factories.make_conversation().dataset
+    client = client_of(factories.make_user("admin", dataset.project))
+    values = study_form(dataset=dataset.name, name="kept") | fields
+    response = client.post("/studies/new/", values)
+    assert message in " ".join(response.context["form"].errors[field])
+    assert 'value="kept"' in response.content.decode()
+    assert not Study.objects.exists()
+
+
+def test_a_study_is_started_from_the_form() -> None:
+    dataset = factories.make_conversation(split="dev").dataset
+    factories.make_conversation(dataset=dataset)
+    client = client_of(factories.make_user("admin", dataset.project))
+    values = {"splits": ["dev"], "seed": "3", "limit": "5", "overrides": "rank.top_k = 20", "name": "N"}
+    response = client.post("/studies/new/", study_form(dataset=dataset.name, **values))
+    study = Study.objects.get()
+    run = study.runs.get()
+    assert response.url == f"/studies/{study.pk}/"
+    assert (study.name, run.recipe_name, run.split, run.seed, run.limit) == ("N", "grounded", "dev", 3, 5)
+    assert run.recipe["rank"]["top_k"] == 20
+
+
+def test_a_study_without_anything_to_do_says_so_in_the_form() -> None:
+    dataset = factories.make_conversation(turns=1, steps=0).dataset
+    client = client_of(factories.make_user("admin", dataset.project))
+    page = client.post("/studies/new/", study_form(dataset=dataset.name)).content.decode()
+    assert "has no conversation with steps" in page
+
+
+def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
+    dataset = factories.make_conversation().dataset
+    client = client_of(factories.make_user("admin", dataset.project))
+    client.post("/studies/new/", study_form(dataset=dataset.name))
+    study = Study.objects.get()
+    assert "/cancel/" in client.get(f"/studies/{study.pk}/").content.decode()
+    client.post(f"/studies/{study.pk}/cancel/")
+    page = client.get(f"/studies/{study.pk}/").content.decode()
+    assert "/resume/" in page
+    assert "Resume it to decide the missing steps" in page
+    client.post(f"/studies/{study.pk}/resume/")
+    assert study.runs.get().state == "queued"
+
+
+def test_resuming_a_complete_study_says_that_nothing_is_left() -> None:
+    study, _ = make_study()
+    client = study_client(study, "admin")
+    assert "complete" in client.post(f"/studies/{study.pk}/resume/", follow=True).content.decode()
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "reader"])
+def test_only_admins_start_studies(role: str) -> None:
+    client = client_of(factories.make_user(role))
+    assert client.get("/studies/new/").status_code == 403
+    assert client.post("/studies/new/", study_form()).status_code == 403
+
+
+def test_a_study_on_a_foreign_dataset_is_refused() -> None:
+    foreign = factories.make_conversation().dataset
+    response = client_of(factories.make_user("admin")).post("/studies/new/", study_form(dataset=foreign.name))
+    assert "dataset" in response.context["form"].errors
+
+
+@pytest.mark.parametrize("verb", ["cancel", "resume"])
+def test_a_reader_cannot_stop_or_resume_a_study(verb: str) -> None:
+    study, _ = make_study()
+    client = study_client(study)
+    assert client.post(f"/studies/{study.pk}/{verb}/").status_code == 403
+    assert client.get(f"/studies/{study.pk}/{verb}/").status_code == 405
+
+
+def test_studies_and_runs_of_another_project_do_not_exist() -> None:
+    study, run = make_study()
+    client = client_of(factories.make_user("admin"))
+    for path in ("", "state/", "scores.csv", "failures/"):
+        assert client.get(f"/studies/{study.pk}/{path}").status_code == 404
+    for path in ("cancel/", "resume/"):
+        assert client.post(f"/studies/{study.pk}/{path}").status_code == 404
+    for path in ("", "state/"):
+        assert client.get(f"/runs/{run.pk}/{path}").status_code == 404
+    assert study.name not in client.get("/studies/").content.decode()
+
+
+# Runs, recipes, home --------------------------------------------------------------------------------------------------
+
+
+def test_a_run_lists_its_trajectories_with_accuracies_and_first_failure() -> None:
+    study, run = make_study()
+    (row,) = study_client(study).get(f"/runs/{run.pk}/").context["page"]
+    assert (row.done, row.step_count, row.right_elements, row.right_steps, row.first_failure) == (6, 6, 2, 2, 0)
+    assert row.operation_f1 == pytest.approx(1 / 3)
+
+
+def test_what_was_right_at_single_steps_is_hidden_where_gold_is() -> None:
+    study, run = make_study(split="test_task")
+    assert "gold hidden" in study_client(study).get(f"/runs/{run.pk}/").content.decode()
+    assert study_client(study).get(f"/runs/{run.pk}/?order=worst").context["order"] == "conversation"
+    page = study_client(study, sees_test_gold=True).get(f"/runs/{run.pk}/").content.decode()
+    assert f"/trajectories/{run.trajectories.get().pk}/steps/0/" in page
+
+
+def test_trajectories_can_be_ordered_by_fewest_right_steps() -> None:
+    study, run = make_study()
+    worse = factories.make_conversation(dataset=run.dataset)
+    factories.make_trajectory(run, worse)
+    page = study_client(study).get(f"/runs/{run.pk}/?order=worst").context["page"]
+    assert page[0].conversation == worse
+
+
+def test_recipes_are_listed_by_paper_with_what_they_lack() -> None:
+    page = client_of(factories.make_user("reader")).get("/agents/").content.decode()
+    assert '<span class="tag done">ready</span>' in page
+    assert "Agent Workflow Memory" in page
+
+
+def test_home_shows_what_is_ones_own() -> None:
+    study, _ = make_study()
+    factories.make_job(study.project, params={"format": "jsonl", "name": "ours"})
+    other, _ = make_study()
+    page = study_client(study).get("/").content.decode()
+    assert study.name in page
+    assert "ours" in page
+    assert other.name not in page
+
+
+def test_an_empty_home_names_the_next_action_of_the_role() -> None:
+    assert "import some" in client_of(factories.make_user("admin")).get("/").content.decode()
+    assert "Ask an admin" in client_of(factories.make_user()).get("/").content.decode()

@@ -1,0 +1,277 @@
+"""The replay page of a stored trajectory in a real browser: stepping, addresses, marks, panels."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotations.models import Role
+from tests import factories
+from tests.web.replay_world import make_replay
+
+pytestmark = pytest.mark.browser
+# The in-page script draws marks in a closed shadow root; this opens it to the test, before the script runs.
+OPEN_SHADOWS = """
+const attach = Element.prototype.attachShadow;
+Element.prototype.attachShadow = function (options) { return attach.call(this, { ...options, mode: "open" }); };
+"""
+
+
+@pytest.fixture
+def world(app_server):
+    return make_replay()
+
+
+@pytest.fixture
+def at(app_server, browser_context, page, sign_in, world):
+    """`at(seq)` opens a step as a member of the project."""
+    sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))
+    browser_context.add_init_script(OPEN_SHADOWS)
+
+    def open_step(seq: int, query: str = "", trajectory=world.trajectory) -> None:
+        page.goto(app_server.url(f"/trajectories/{trajectory.pk}/steps/{seq}/{query}"))
+        expect(page.locator("#side h2").first).to_have_text("Decision")
+        expect(page.locator("#side")).not_to_have_attribute("aria-busy", "true")
+
+    return open_step
+
+
+SHOWN = '[data-frame=page] iframe[style*="opacity: 1"]'
+CHIPS = """layer => [...layer.shadowRoot.querySelectorAll("span")].map(
+  (chip) => [chip.textContent, chip.parentElement.style.borderStyle])"""
+
+
+def shown_frame(page):
+    """The frame of the page that is shown; the others load behind it."""
+    return page.locator(SHOWN).content_frame
+
+
+def marks(page) -> dict[str, str]:
+    """Label -> line style of the marks drawn in the shown page."""
+    return dict(shown_frame(page).locator(":root > div:last-child").evaluate(CHIPS))
+
+
+def chips(page) -> list[str]:
+    return list(marks(page))
+
+
+def wait_for_chips(page, expected: list[str]) -> None:
+    for _ in range(50):
+        if chips(page) == expected:
+            return
+        page.wait_for_timeout(100)
+    assert chips(page) == expected
+
+
+def place(page, text: str) -> None:
+    expect(page.locator("#place")).to_have_text(text)
+
+
+def test_opening_an_address_lands_on_its_step(at, page):
+    at(7)
+    place(page, "step 8 of 8")
+    expect(page.locator("#conversation .step[aria-current]")).to_contain_text("CLICK DVD $1.75")
+    expect(page.locator("#film .cell[aria-current]")).to_have_text("8")
+    expect(page.locator(".verdict")).to_have_text("wrong element · gold was rank 2 of 36 · operation right")
+    expect(page.locator("#live")).to_have_text("finished")
+
+
+def test_arrow_keys_step_and_change_the_address_and_back_works(at, page):
+    at(0)
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    place(page, "step 3 of 8")
+    assert page.url.endswith("/steps/2/")
+    page.keyboard.press("ArrowLeft")
+    place(page, "step 2 of 8")
+    page.go_back()
+    place(page, "step 3 of 8")
+    expect(page.locator(".actions-shown").first).to_contain_text("SELECT")
+    assert page.url.endswith("/steps/2/")
+
+
+def test_shifted_arrows_step_by_turn(at, page):
+    at(1)
+    page.keyboard.press("Shift+ArrowRight")
+    place(page, "step 4 of 8")
+    page.keyboard.press("Shift+ArrowRight")
+    place(page, "step 6 of 8")
+    page.keyboard.press("Shift+ArrowLeft")
+    place(page, "step 4 of 8")
+
+
+def test_n_and_p_go_to_the_failures(at, page):
+    at(0)
+    page.keyboard.press("n")
+    place(page, "step 5 of 8")
+    page.get_by_role("button", name="Next failure").click()
+    place(page, "step 8 of 8")
+    expect(page.locator("#next-failure")).to_be_disabled()
+    page.keyboard.press("n")
+    expect(page.locator("#said")).to_have_text("No later failure")
+    page.keyboard.press("p")
+    place(page, "step 5 of 8")
+
+
+def test_gold_and_predicted_are_marked_by_line_and_label_not_only_by_colour(at, page):
+    at(7)
+    wait_for_chips(page, ["5", "4", "3", "predicted · rank 1", "gold · rank 2"])
+    lines = marks(page)
+    assert (lines["gold · rank 2"], lines["predicted · rank 1"], lines["3"]) == ("solid", "dashed", "solid")
+
+
+def test_h_hides_the_marks_and_the_legend_hides_one_kind(at, page):
+    at(7)
+    wait_for_chips(page, ["5", "4", "3", "predicted · rank 1", "gold · rank 2"])
+    page.keyboard.press("H")
+    wait_for_chips(page, ["predicted · rank 1", "gold · rank 2"])
+    page.keyboard.press("H")
+    page.keyboard.press("h")
+    wait_for_chips(page, [])
+    page.locator("[data-mark=gold]").click()
+    wait_for_chips(page, ["gold · rank 2"])
+    page.keyboard.press("ArrowLeft")
+    wait_for_chips(page, ["gold · rank 1"])
+
+
+def test_keys_work_while_the_page_has_the_focus(at, page):
+    at(0)
+    shown_frame(page).locator("h1").click()
+    page.keyboard.press("ArrowRight")
+    place(page, "step 2 of 8")
+
+
+def test_the_tabs_show_the_page_before_and_after_and_the_pruned_tree(at, page):
+    at(3)
+    page.keyboard.press("2")
+    expect(page.frame_locator("[data-frame=after] iframe").locator("h1")).to_have_text("Films, page 5")
+    expect(page.frame_locator("[data-frame=before] iframe").locator("h1")).to_have_text("Films, page 4")
+    page.keyboard.press("3")
+    expect(page.locator(".line.mk-gold")).to_have_text("button Find a box gold · rank 1")
+    assert page.url.endswith("/steps/3/?tab=tree")
+    expect(page.get_by_role("tab", name="Screenshot")).to_be_disabled()
+
+
+def test_the_tab_is_part_of_the_address(at, page):
+    at(7, "?tab=tree")
+    expect(page.locator(".line.mk-gold")).to_have_text("button Blu-ray $2.00 gold · rank 2")
+    expect(page.locator(".line.mk-pred")).to_have_text("button DVD $1.75 predicted · rank 1")
+
+
+def test_a_page_that_differs_is_shown_after_a_step(at, page):
+    at(0)
+    expect(shown_frame(page).locator("h1")).to_have_text("Films, page 1")
+    page.keyboard.press("ArrowRight")
+    place(page, "step 2 of 8")
+    page.wait_for_timeout(500)
+    expect(shown_frame(page).locator("h1")).to_have_text("Films, page 2")
+
+
+def test_the_gold_candidate_is_listed_though_its_rank_is_beyond_the_list(at, page):
+    at(4)
+    rows = page.locator(".candidates .cand")
+    expect(rows).to_have_count(9)
+    expect(rows.last).to_contain_text("13")
+    expect(rows.last).to_contain_text("button 4K UHD $2.50")
+    page.get_by_role("button", name="All 36").click()
+    expect(rows).to_have_count(36)
+
+
+def test_a_candidate_is_tinted_under_the_pointer_and_brought_into_view_by_a_click(at, page):
+    at(7)
+    page.get_by_role("button", name="All 36").click()
+    page.mouse.move(0, 0)
+    row = page.locator(".cand", has_text="link Title 129")
+    frame = shown_frame(page)
+    boxes = "layer => layer.shadowRoot.querySelectorAll('div').length"
+    layer = frame.locator(":root > div:last-child")
+    before = layer.evaluate(boxes)
+    assert frame.locator(":root").evaluate("() => window.scrollY") == 0
+    row.hover()
+    page.wait_for_timeout(200)
+    assert layer.evaluate(boxes) == before + 1
+    row.click()
+    page.wait_for_timeout(200)
+    assert frame.locator(":root").evaluate("() => window.scrollY") > 0
+
+
+def test_clicking_an_element_of_the_page_finds_it_among_the_candidates(at, page):
+    at(7)
+    shown_frame(page).locator("a", has_text="Title 120").click()
+    expect(page.locator(".cand:focus")).to_contain_text("link Title 120")
+
+
+def test_a_recalled_snippet_leads_to_its_step(at, page):
+    at(3)
+    page.locator(".snippet").nth(1).click()
+    place(page, "step 2 of 8")
+
+
+def test_every_stage_says_what_it_recorded_or_that_it_did_not(at, page):
+    at(7)
+    stages = page.locator("#side section").last
+    expect(stages.locator(".stage")).to_have_count(9)  # the eight stages, and one that nobody knows
+    expect(stages.locator(".stage", has_text="imagine")).to_contain_text("no record")
+    expect(stages.locator(".stage", has_text="rank")).to_contain_text("210.0 ms")
+    expect(stages).to_contain_text("<b>electric</b> sheep")
+    expect(page.locator("#side")).to_contain_text("Element: button DVD $1.75")
+
+
+def test_hidden_gold_shows_no_right_or_wrong(app_server, at, page):
+    hidden = make_replay(split="test_task")
+    factories.Membership.objects.create(
+        project=hidden.trajectory.run.dataset.project, user=factories.get_user_model().objects.get(), role=Role.READER
+    )
+    at(7, trajectory=hidden.trajectory)
+    wait_for_chips(page, ["5", "4", "3", "2", "predicted · rank 1"])
+    expect(page.locator("#side")).to_contain_text("Gold actions of test splits are hidden from you")
+    expect(page.locator(".sign.ok, .sign.bad, .cell.ok, .cell.bad, .verdict, .tag.gold")).to_have_count(0)
+    expect(page.locator("#next-failure")).to_be_disabled()
+
+
+def test_j_opens_the_next_conversation_of_the_run(at, page, world):
+    run = world.trajectory.run
+    position = world.trajectory.conversation.position + 1
+    other = factories.make_conversation(dataset=run.dataset, position=position)
+    following = factories.make_trajectory(run, other)
+    at(3)
+    page.keyboard.press("j")
+    page.wait_for_url(re.compile(f"/trajectories/{following.pk}/steps/0/"))
+    page.keyboard.press("k")
+    page.wait_for_url(re.compile(f"/trajectories/{world.trajectory.pk}/steps/0/"))
+
+
+def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at, page):
+    at(2)
+    page.wait_for_timeout(800)  # the neighbours are read meanwhile
+    script = """async ([key, shown]) => {
+      const begun = performance.now();
+      const decision = document.querySelector(".actions-shown").textContent;
+      const frame = document.querySelector(shown);
+      document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+      while (document.querySelector(".actions-shown").textContent === decision
+             || document.querySelector(shown) === frame) {
+        if (performance.now() - begun > 3000) break;
+        await new Promise(requestAnimationFrame);
+      }
+      return performance.now() - begun;
+    }"""
+    times = []
+    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
+        times.append(page.evaluate(script, [key, SHOWN]))
+        page.wait_for_timeout(500)
+    assert min(times) < 100, times  # other work on the machine may delay some, never all
+
+
+def test_the_page_breaks_no_content_policy_and_moves_nothing_while_it_loads(at, page):
+    broken: list[str] = []
+    page.on("console", lambda message: broken.append(message.text) if "Content Security" in message.text else None)
+    page.add_init_script("""window.moved = 0; new PerformanceObserver((list) => {
+      for (const entry of list.getEntries()) if (!entry.hadRecentInput) window.moved += entry.value;
+    }).observe({ type: "layout-shift", buffered: true });""")
+    at(4)
+    shown_frame(page)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)
+    assert broken == []
+    assert page.evaluate("window.moved") < 0.05

@@ -1,0 +1,75 @@
+"""The OpenAPI schema: complete, without warnings, and true of what the API answers."""
+
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from drf_spectacular.generators import SchemaGenerator
+from jsonschema import Draft202012Validator
+
+from tests import factories
+from tests.web.test_permissions import client_of
+from tests.web.world import LISTS, READS, World, make_world
+
+
+def test_the_schema_is_valid_and_made_without_a_warning() -> None:
+    call_command("spectacular", "--validate", "--fail-on-warn", "--file", "/dev/null", stdout=StringIO())
+
+
+@pytest.mark.django_db
+def test_the_schema_is_served_to_members() -> None:
+    response = client_of(factories.make_user("reader")).get("/api/schema/")
+    assert response.status_code == 200
+    assert response.json()["info"]["title"] == "WebNav API"
+
+
+@pytest.fixture(scope="module")
+def schema() -> dict[str, Any]:
+    return _as_json_schema(SchemaGenerator().get_schema(public=True))
+
+
+def _as_json_schema(node: Any) -> Any:
+    """OpenAPI 3.0 as a strict JSON schema: its `nullable` in standard words, and no properties but those named."""
+    if isinstance(node, list):
+        return [_as_json_schema(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    node = {key: _as_json_schema(value) for key, value in node.items()}
+    if "properties" in node:
+        node.setdefault("additionalProperties", False)
+    return {"anyOf": [node, {"type": "null"}]} if node.pop("nullable", False) is True else node
+
+
+def check(schema: dict[str, Any], client: Client, url: str, route: str) -> None:
+    """The JSON at `url` is what the schema says of `route`."""
+    path = next(path for path in schema["paths"] if _shape(path) == f"/api/{route}")
+    content = schema["paths"][path]["get"]["responses"]["200"]["content"]
+    if "application/json" in content:
+        said = content["application/json"]["schema"] | {"components": schema["components"]}
+        problems = list(Draft202012Validator(said).iter_errors(client.get(url).json()))
+        assert not problems, (url, [(list(problem.path), problem.message) for problem in problems])
+
+
+def _shape(path: str) -> str:
+    parts = path.replace("{seq}", "0").split("/")
+    return "/".join("{}" if part.startswith("{") else part for part in parts)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("split", ["train", "test_task"])
+def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) -> None:
+    """On a test split gold is hidden and null, which the schema must allow."""
+    world: World = make_world(split)
+    client = client_of(factories.make_user("reader", world.project))
+    hidden = {"rationales", "memory-snippets"} if split == "test_task" else set()
+    for noun in LISTS:
+        check(schema, client, f"/api/{noun}/", f"{noun}/")
+        if noun not in hidden:
+            check(schema, client, f"/api/{noun}/{world.keys[noun]}/", f"{noun}/{{}}/")
+    for route in READS:
+        if route != "jobs/{}/file/":
+            check(schema, client, world.fill(route), route)
+    for noun in ("me", "recipes"):
+        check(schema, client, f"/api/{noun}/", f"{noun}/")

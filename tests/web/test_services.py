@@ -1,0 +1,130 @@
+"""The embedded servers: shared by processes, stopped by the last one, forgiving to killed ones."""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+USE = "import sys; from webnav_site import services; print(*services.ensure(), flush=True); sys.stdin.readline()"
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    """A folder that the database server's user can enter (as root it is another user)."""
+    folder = Path("/var/tmp") / f"webnav-services-{uuid4().hex[:12]}"
+    folder.mkdir()
+    yield folder
+    shutil.rmtree(folder)
+
+
+def environment(var: Path) -> dict[str, str]:
+    inherited = {key: value for key, value in os.environ.items() if key not in {"DATABASE_URL", "REDIS_URL"}}
+    return inherited | {"WEBNAV_VAR": str(var)}
+
+
+def use(var: Path) -> tuple[subprocess.Popen, list[str]]:
+    """A process that uses the servers until its input ends, and the addresses that it got."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", USE], cwd=ROOT, env=environment(var), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    )  # fmt: skip
+    assert process.stdout is not None
+    return process, process.stdout.readline().split()
+
+
+def leave(process: subprocess.Popen) -> None:
+    process.communicate("\n", timeout=60)
+
+
+def ask(var: Path, code: str) -> str:
+    command = [sys.executable, "-c", f"from webnav_site import services; {code}"]
+    return subprocess.run(
+        command, cwd=ROOT, env=environment(var), check=True, capture_output=True, text=True, timeout=60
+    ).stdout  # fmt: skip
+
+
+def handles(var: Path) -> set[str]:
+    return {path.name for path in (var / "handles").iterdir()}
+
+
+def is_running(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_a_secret_is_made_once_and_readable_by_its_owner_only(var: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: ask(var, "print(services.secret('key'))"), range(4)))
+    assert len(set(found)) == 1
+    assert len(found[0].strip()) > 40
+    (path,) = (var / "secrets").iterdir()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+def test_a_handle_of_a_killed_process_is_removed(var: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    (var / "handles").mkdir()
+    (var / "handles" / str(process.pid)).touch()
+    (var / "handles" / str(os.getpid())).touch()
+    (var / "handles" / "notes.txt").touch()
+    assert ask(var, "print(sorted(services._handles()))").strip() == f"[{os.getpid()}]"
+    assert handles(var) == {str(os.getpid())}
+
+
+@pytest.mark.slow
+def test_processes_share_the_servers_and_the_last_one_stops_them(var: Path) -> None:
+    first, addresses = use(var)
+    postgres = int((var / "postgres/postmaster.pid").read_text().split()[0])
+    redis = int((var / "redis/pid").read_text())
+    second, same = use(var)
+    assert same == addresses
+    assert handles(var) == {str(first.pid), str(second.pid)}
+    leave(first)
+    assert is_running(postgres)
+    assert is_running(redis)
+    leave(second)
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and (is_running(postgres) or is_running(redis)):
+        time.sleep(0.1)
+    assert not is_running(postgres)
+    assert not is_running(redis)
+    assert handles(var) == set()
+
+
+@pytest.mark.slow
+def test_servers_left_by_a_killed_process_are_used_again(var: Path) -> None:
+    killed, addresses = use(var)
+    postgres = int((var / "postgres/postmaster.pid").read_text().split()[0])
+    killed.kill()
+    killed.communicate()
+    assert handles(var) == {str(killed.pid)}
+    following, same = use(var)
+    assert (same, is_running(postgres)) == (addresses, True)
+    assert handles(var) == {str(following.pid)}
+    leave(following)
+    assert not is_running(postgres)
+
+
+@pytest.mark.slow
+def test_a_killed_database_server_is_started_again(var: Path) -> None:
+    first, addresses = use(var)
+    postgres = int((var / "postgres/postmaster.pid").read_text().split()[0])
+    os.kill(postgres, 9)
+    second, same = use(var)
+    assert same == addresses
+    assert int((var / "postgres/postmaster.pid").read_text().split()[0]) != postgres
+    leave(first)
+    leave(second)

@@ -1,0 +1,74 @@
+"""One row of every noun in one project, and the API routes that lead to them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from annotations.models import Membership, Project, Snapshot, Step
+from tests import factories
+
+LISTS = (
+    *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
+    *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
+    *("trajectories", "studies", "shards", "scores"),
+)
+# Routes below a row: GET them, or POST to them.
+READS = (
+    *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
+    *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
+    *("studies/{}/metrics/", "studies/{}/metrics.csv", "jobs/{}/file/"),
+)
+WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/cancel/", "studies/{}/resume/")
+STARTS = ("imports", "exports", "studies")
+
+
+@dataclass(frozen=True)
+class World:
+    """A project and, by the noun of its route, the key of a row in it."""
+
+    project: Project
+    keys: dict[str, Any]
+
+    def details(self) -> list[str]:
+        return [f"/api/{noun}/{self.keys[noun]}/" for noun in LISTS]
+
+    def reads(self) -> list[str]:
+        return [self.fill(route) for route in READS]
+
+    def fill(self, route: str) -> str:
+        return "/api/" + route.format(self.keys[route.split("/")[0]])
+
+
+def make_world(split: str = "train") -> World:
+    """A project with a row of every noun; its conversation of two turns with two steps each lies in `split`."""
+    project = factories.make_project()
+    dataset = factories.make_dataset(project)
+    conversation = factories.make_conversation(split=split, dataset=dataset)
+    step = Step.objects.filter(turn__conversation=conversation).order_by("id").first()
+    Step.objects.filter(pk=step.pk).update(screenshot=factories.make_screenshot(factories.PNG + dataset.name.encode()))
+    trajectory = factories.make_trajectory(conversation=conversation)
+    study = factories.make_study(project, [trajectory.run])
+    member = Membership.objects.create(project=project, user=factories.make_user(), role="reader")
+    train = conversation if split == "train" else factories.make_conversation(turns=0, dataset=dataset)
+    keys = {
+        "projects": project.pk,
+        "memberships": member.pk,
+        "datasets": dataset.pk,
+        "websites": conversation.website_id,
+        "source-tasks": factories.make_source_task(dataset, website=conversation.website).pk,
+        "conversations": conversation.pk,
+        "turns": step.turn_id,
+        "steps": step.pk,
+        "snapshots": Snapshot.objects.get(pk=step.snapshot_id).sha256,
+        "screenshots": Step.objects.get(pk=step.pk).screenshot.sha256,
+        "rationales": factories.make_rationale(step).pk,
+        "jobs": factories.make_job(project, dataset=dataset).pk,
+        "memory-snippets": factories.make_memory_snippet(step).pk,
+        "exemplars": factories.make_exemplar(train).pk,
+        "workflows": factories.make_workflow(dataset).pk,
+        "runs": trajectory.run_id,
+        "trajectories": trajectory.pk,
+        "studies": study.pk,
+        "shards": factories.make_shard(trajectory.run).pk,
+        "scores": factories.make_score(trajectory.run).pk,
+    }
+    return World(project, keys)
