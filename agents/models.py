@@ -1,12 +1,15 @@
 """What agents remember, and what they did."""
 
+from pathlib import Path
+
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
-from annotations.models import Conversation, Dataset, Operation, Step, Website
+from annotations.models import Conversation, Dataset, Job, Operation, Project, Step, Turn, Website
 from annotations.models.conversations import Split
 
 DIMENSIONS = 384  # all-MiniLM-L6-v2
@@ -45,6 +48,14 @@ class Exemplar(models.Model):
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exemplars")
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="exemplars")
+    turn = models.ForeignKey(
+        Turn,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="exemplars",
+        help_text="Empty: the conversation's first.",
+    )
     split = models.CharField(max_length=20, choices=Split.choices)
     domain = models.CharField(max_length=200, blank=True)
     encoder = models.CharField(max_length=200)
@@ -53,7 +64,9 @@ class Exemplar(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["encoder", "conversation"], name="exemplar_once_per_encoder"),
+            models.UniqueConstraint(
+                fields=["encoder", "conversation", "turn"], nulls_distinct=False, name="exemplar_once_per_encoder"
+            ),
             # Retrieval must never see test data (style.md section 3).
             models.CheckConstraint(condition=Q(split="train"), name="exemplar_from_train_only"),
         ]
@@ -71,20 +84,40 @@ class Exemplar(models.Model):
 
 
 class Workflow(models.Model):
-    """A reusable routine with placeholders, induced from train trajectories (AWM) or written by a person."""
+    """A reusable routine with placeholders: induced from train trajectories (AWM offline), from what an agent did
+    earlier in a run (online; then it belongs to that run), or written by a person."""
+
+    class Origin(models.TextChoices):
+        OFFLINE = "offline", "induced from the train split"
+        ONLINE = "online", "induced during a run"
+        PERSON = "person", "written by a person"
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="workflows")
     website = models.ForeignKey(Website, models.SET_NULL, null=True, blank=True, related_name="workflows")
     name = models.CharField(max_length=200)
     description = models.TextField()
     body = models.TextField(help_text="One action per line, placeholders in braces.")
+    origin = models.CharField(max_length=8, choices=Origin.choices, default=Origin.OFFLINE)
+    run = models.ForeignKey("Run", models.CASCADE, null=True, blank=True, related_name="workflows")
+    position = models.PositiveIntegerField(default=0, help_text="Order within the site.")
+    edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    edited_at = models.DateTimeField(null=True, blank=True)
     model_name = models.CharField(max_length=200, blank=True, help_text="Empty: written by a person.")
     sources = models.ManyToManyField(Conversation, blank=True, related_name="induced_workflows")
     encoder = models.CharField(max_length=200, blank=True)
     embedding = HalfVectorField(dimensions=DIMENSIONS, null=True, blank=True)
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["dataset", "website", "name"], name="workflow_name_once")]
+        ordering = ["website__name", "position", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["dataset", "website", "run", "name"], nulls_distinct=False, name="workflow_name_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(origin="online", run__isnull=False) | (~Q(origin="online") & Q(run__isnull=True)),
+                name="online_workflow_names_its_run",
+            ),
+        ]
         indexes = [
             HnswIndex(
                 name="workflow_hnsw", fields=["embedding"], m=16, ef_construction=64, opclasses=["halfvec_l2_ops"]
@@ -182,6 +215,9 @@ class TrajectoryStep(models.Model):
     calls = models.PositiveIntegerField(default=0)
     prompt_tokens = models.PositiveIntegerField(default=0)
     completion_tokens = models.PositiveIntegerField(default=0)
+    cost = models.FloatField(default=0.0, help_text="Of the model calls, in the currency of the configured prices.")
+    exemplar_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Exemplars shown, in prompt order.")
+    workflow_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Workflows shown, in prompt order.")
     milliseconds = models.FloatField(default=0.0)
     trace = models.JSONField(default=dict, help_text="Per stage word: what it saw and gave.")
     created_at = models.DateTimeField(auto_now_add=True)
@@ -195,6 +231,62 @@ class TrajectoryStep(models.Model):
                 condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
             ),
         ]
+        indexes = [GinIndex(fields=["workflow_ids"], name="step_by_workflow")]
 
     def __str__(self) -> str:
         return f"{self.operation} {self.node_id} {self.value}".strip()
+
+
+class LlmReply(models.Model):
+    """A reply of a language model, kept under the hash of its whole request: the same question is paid for once."""
+
+    key = models.CharField(max_length=64, unique=True)
+    model = models.CharField(max_length=200)
+    request = models.JSONField()
+    reply = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "LLM replies"
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.key[:12]}"
+
+
+class TrainedModel(models.Model):
+    """Weights made here, in one folder below MODEL_ROOT, with everything needed to make them again."""
+
+    class Kind(models.TextChoices):
+        CROSS_ENCODER = "cross_encoder", "cross encoder (ranker)"
+        DUAL_ENCODER = "dual_encoder", "dual encoder (ranker)"
+        GROUNDED = "grounded", "grounded planner"
+        SEQ2SEQ = "seq2seq", "sequence-to-sequence planner"
+        CAUSAL = "causal", "causal planner"
+
+    name = models.SlugField(max_length=100, unique=True, help_text="Recipes call it by this name.")
+    kind = models.CharField(max_length=16, choices=Kind.choices)
+    base = models.CharField(max_length=300, help_text="Folder or name of the weights it started from.")
+    project = models.ForeignKey(Project, models.CASCADE, related_name="models")
+    dataset = models.ForeignKey(Dataset, models.SET_NULL, null=True, related_name="trained_models")
+    dataset_name = models.CharField(max_length=200)
+    data_sha256 = models.CharField(max_length=64, blank=True, help_text="Of the conversations it was trained on.")
+    split = models.CharField(max_length=20, choices=Split.choices, default=Split.TRAIN)
+    seed = models.PositiveIntegerField(default=0)
+    config = models.JSONField(default=dict)
+    metrics = models.JSONField(default=dict)
+    curve = models.JSONField(default=list, help_text="One object per report of the training: step, loss, …")
+    job = models.ForeignKey(Job, models.SET_NULL, null=True, blank=True, related_name="trained_models")
+    ready = models.BooleanField(default=False, help_text="Training has ended and the weights are complete.")
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def folder(self) -> Path:
+        return Path(settings.MODEL_ROOT) / self.name

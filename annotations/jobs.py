@@ -77,7 +77,7 @@ def start_import(
     params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
     if upload:
         params["original_name"] = Path(upload.name or "upload").name[:200]
-    return _queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
+    return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
 
 
 def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job:
@@ -94,7 +94,7 @@ def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job
     if errors:
         raise ValidationError(errors)
     params = {"format": format, "name": dataset.name, "split": split}
-    return _queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
+    return queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
 
 
 def _check_quota(user, errors: dict[str, str]) -> None:
@@ -103,13 +103,24 @@ def _check_quota(user, errors: dict[str, str]) -> None:
         errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."
 
 
-def _queue(job: Job) -> Job:
-    from annotations.tasks import run_job
-
+def queue(job: Job) -> Job:
+    """Store a new job and tell a worker of it."""
     with transaction.atomic():
         job.save()
-        run_job.delay_on_commit(job.pk)  # not an outbox: the reaper publishes again what was lost
+        publish(job)  # not an outbox: the reaper publishes again what was lost
     return job
+
+
+def publish(job: Job) -> None:
+    """Wake up a worker of the job's queue once the row is committed."""
+    from annotations.tasks import run_job
+
+    transaction.on_commit(lambda: run_job.apply_async((job.pk,), queue=queue_of(job.kind)))
+
+
+def queue_of(kind: str) -> str:
+    """Files are `io` work; training, embedding and what asks models are `gpu` work."""
+    return "io" if kind in (Job.Kind.IMPORT, Job.Kind.EXPORT) else "gpu"
 
 
 def cancel(job: Job) -> None:
@@ -123,8 +134,6 @@ def cancel(job: Job) -> None:
 def retry(job: Job) -> Job:
     """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew when
     it had come to its end with errors."""
-    from annotations.tasks import run_job
-
     over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
     if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and job.path.exists()):
         raise ValidationError("The upload is gone: start a new import.")
@@ -132,7 +141,7 @@ def retry(job: Job) -> Job:
     with transaction.atomic():
         if not Job.objects.filter(pk=job.pk, state__in=over).update(**fields):
             raise ValidationError("Only a job that has ended without success can be retried.")
-        run_job.delay_on_commit(job.pk)
+        publish(job)
     job.refresh_from_db()
     return job
 
@@ -142,10 +151,9 @@ def retry(job: Job) -> Job:
 
 def run(job: Job) -> bool:
     """Work on a claimed job for at most one slice; True when it must be queued again."""
-    runner = _run_import if job.kind == Job.Kind.IMPORT else _run_export
     with job.heartbeat():
         try:
-            return runner(job)
+            return RUNNERS[job.kind](job)
         except Cancelled:
             job.finish(Job.State.CANCELLED)
         except (ValueError, OSError, ArchiveError, ValidationError) as error:  # bad input: explained, not retried
@@ -193,13 +201,15 @@ def _run_import(job: Job) -> bool:
             report=report, progress=tell,
         )  # fmt: skip
     except StopImport:
-        return bool(
-            Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(
-                state=Job.State.QUEUED, lease_token=None, lease_until=None, attempt=0
-            )
-        )
+        return hand_back(job)
     _finish_import(job, report)
     return False
+
+
+def hand_back(job: Job) -> bool:
+    """End a slice: another worker may go on at once. True when the job was still ours."""
+    held = Job.objects.filter(pk=job.pk, lease_token=job.lease_token)
+    return bool(held.update(state=Job.State.QUEUED, lease_token=None, lease_until=None, attempt=0))
 
 
 def _finish_import(job: Job, report: Report) -> None:
@@ -248,7 +258,7 @@ def _run_export(job: Job) -> bool:
     total = rows.count()
 
     def tell(phase: str, done: int) -> None:
-        _tell(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+        tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
 
     tell("writing", 0)
     relative = f"exports/{job.pk}"
@@ -279,7 +289,12 @@ def _zip(folder: Path, archive: Path) -> None:
                 shutil.copyfileobj(source, target, 1024 * 1024)
 
 
-def _tell(job: Job, values: dict) -> None:
+RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
+"""Kind -> what works on a claimed job for one slice and says whether it must go on; other apps add theirs."""
+
+
+def tell_job(job: Job, values: dict) -> None:
+    """Store the progress; raises Cancelled when the job is no longer ours or was cancelled."""
     updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False)
     if not updated.update(progress=values):
         raise Cancelled

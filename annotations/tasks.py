@@ -5,23 +5,23 @@ from celery import shared_task
 
 @shared_task(queue="io")
 def run_job(job_id: int) -> None:
-    """Work on an import or export for one slice; a lost or repeated message changes nothing but latency."""
+    """Work on a job for one slice; a lost or repeated message changes nothing but latency."""
     from annotations import jobs
     from annotations.models import Job
 
     job = Job.objects.claim(job_id)
     if job is not None and jobs.run(job):
-        run_job.delay(job_id)
+        jobs.publish(job)
 
 
 @shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the leases of dead workers, publish again what is queued, tidy old uploads."""
-    from annotations import uploads
+    from annotations import jobs, uploads
     from annotations.models import Job
 
-    for job_id in Job.objects.reap():
-        run_job.delay(job_id)
+    for job in Job.objects.filter(pk__in=Job.objects.reap()):
+        jobs.publish(job)
     uploads.forget_old_uploads()
 
 

@@ -28,6 +28,10 @@ class Study(models.Model):
     preset = models.CharField(max_length=10, choices=Preset.choices, help_text="Which metric set is shown first.")
     runs = models.ManyToManyField(Run, related_name="studies")
     cancel_requested = models.BooleanField(default=False)
+    # Hard limits on what its model calls may use; empty: no limit. Reaching one stops the study cleanly.
+    budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
+    budget_cost = models.FloatField(null=True, blank=True)
+    budget_seconds = models.PositiveIntegerField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

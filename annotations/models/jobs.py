@@ -1,4 +1,4 @@
-"""Background jobs that people start: imports, exports."""
+"""Background jobs that people start: imports and exports, and what the agents app adds: training and induction."""
 
 from pathlib import Path
 
@@ -11,11 +11,15 @@ from annotations.models.projects import Project
 
 
 class Job(Leased):
-    """An import or export with its progress and its report."""
+    """A long piece of work with its progress and its report."""
 
     class Kind(models.TextChoices):
         IMPORT = "import", "import"
         EXPORT = "export", "export"
+        TRAIN = "train", "training"
+        EMBED = "embed", "embedding"
+        INDUCE = "induce", "workflow induction"
+        REFINE = "refine", "rationales"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
