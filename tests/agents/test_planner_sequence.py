@@ -1,0 +1,50 @@
+"""Assembly of the planner's tokens: what is cut, and that tokenizers of `transformers` fit."""
+
+from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from transformers import PreTrainedTokenizerFast
+
+from agents.planner.page import PageTask, format_input
+from agents.planner.sequence import Message, encode_messages, input_ids, join, label_ids, page_messages
+
+WORDS = "[UNK] </s> page words ask answer one two three four".split()
+
+
+def tokenizer():
+    """One token per word, `</s>` at the end, as T5's tokenizers do it."""
+    backend = Tokenizer(models.WordLevel({word: index for index, word in enumerate(WORDS)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    backend.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
+    return PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]", eos_token="</s>")
+
+
+def words(ids):
+    return " ".join(WORDS[index] for index in ids)
+
+
+def test_a_tokenizer_of_transformers_encodes_pages_from_their_start_and_ends_every_other_piece():
+    messages = [Message("webpage", "page one two three four"), Message("human", "ask"), Message("gpt", "answer")]
+    ids = encode_messages(messages, tokenizer(), max_piece=4)
+    assert words(ids) == ("[UNK] [UNK] [UNK] </s> page one two three [UNK] </s> ask [UNK] [UNK] </s> answer </s>")
+
+
+def test_the_empty_answer_of_the_current_step_adds_nothing():
+    page = format_input('<html backend_node_id="1"><text>page</text></html>', ["1"], PageTask("ask"), "generation")
+    messages = page_messages(page)
+    assert [message.sender for message in messages] == ["webpage", "human", "gpt"]
+    assert encode_messages(messages, tokenizer()) == encode_messages(messages[:2], tokenizer())
+
+
+def test_history_is_cut_from_the_left_and_the_current_step_never():
+    assert join([1], [2, 3, 4, 5], [6, 7], max_length=5) == [1, 4, 5, 6, 7]
+    assert join([1], [2, 3], [6, 7], max_length=9) == [1, 2, 3, 6, 7]
+    assert join([1], [2, 3], [6, 7], max_length=3) == [1, 6, 7]  # no room: a slice [-0:] would keep everything
+    assert join([1], [2, 3], [6, 7, 8], max_length=2) == [1, 6, 7, 8]
+
+
+def test_the_input_is_system_history_and_current_step():
+    ids = input_ids([Message("gpt", "one two")], [Message("gpt", "three")], tokenizer(), "page\n\n", max_length=5)
+    assert words(ids) == "page </s> </s> three </s>"
+
+
+def test_labels_are_never_truncated():
+    assert words(label_ids("one " * 600, tokenizer())).count("one") == 600
