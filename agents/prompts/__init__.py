@@ -1,0 +1,1 @@
+"""Prompt texts, one file each, and their renderer (`agents.prompts.render`)."""
