@@ -27,7 +27,7 @@ CORE = (
     "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
     "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",
     "agents.world_model", "agents.world_model.*", "agents.environments", "agents.environments.*", "agents.llm",
-    "agents.llm.*", "agents.prompts", "agents.prompts.*",
+    "agents.llm.*", "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
     "evaluation.judging", "evaluation.metrics", "evaluation.metrics.*",
 )  # fmt: skip
 SHELL_PACKAGES = {

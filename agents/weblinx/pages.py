@@ -1,0 +1,30 @@
+"""Parse a page and find its elements by uid."""
+
+import re
+from functools import lru_cache
+
+import lxml.html
+from lxml import etree
+
+from agents.weblinx.turns import UID
+
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+
+
+def parse_page(html: str) -> lxml.html.HtmlElement | None:
+    """The root of the page; None when there is nothing to parse."""
+    try:
+        # lxml refuses a declared encoding in a text, which is decoded already
+        return lxml.html.fromstring(_DECLARATION.sub("", html))
+    except etree.ParserError:  # empty, or comments only
+        return None
+
+
+@lru_cache(maxsize=4)
+def xpaths(html: str) -> dict[str, str]:
+    """uid -> XPath from the root; of several elements with one uid the last counts, as published."""
+    page = parse_page(html)
+    if page is None:
+        return {}
+    tree = page.getroottree()
+    return {node.get(UID): tree.getpath(node) for node in tree.xpath(f"//*[@{UID}]")}

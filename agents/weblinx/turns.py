@@ -1,0 +1,150 @@
+"""A thin view of WebLINX's replay dicts (A1): nothing is changed, renamed or lost.
+
+"Turn" here is WebLINX's word: one utterance or one browser action, numbered by its place in `replay.json`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+UID = "data-webtasks-id"  # the attribute that names an element inside one page
+Box = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
+
+# The published names of actions as they are compared, without case and underscores.
+INTENTS = frozenset(
+    "say click hover textinput submit change load scroll copy paste tabcreate tabremove tabswitch".split()
+)
+ELEMENT_INTENTS = frozenset("click hover textinput submit change scroll copy paste".split())
+PREDICTED_INTENTS = frozenset("change click load say scroll submit textinput".split())  # the seven that are evaluated
+UNKNOWN = "<unk>"
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One entry of `replay.json`: its number and the dict as published."""
+
+    index: int
+    data: Mapping[str, Any]
+
+    @property
+    def is_chat(self) -> bool:
+        return self.data["type"] == "chat"
+
+    @property
+    def timestamp(self) -> float:
+        """Seconds since the recording started; may be negative."""
+        return self.data["timestamp"]
+
+    @property
+    def speaker(self) -> str | None:
+        """ "instructor" or "navigator"; None for browser turns."""
+        return self.data.get("speaker")
+
+    @property
+    def utterance(self) -> str | None:
+        return self.data.get("utterance")
+
+    @property
+    def recorded_intent(self) -> str:
+        """The intent as recorded ("textInput"); "say" for chat turns."""
+        return "say" if self.is_chat else self.data["action"]["intent"]
+
+    @property
+    def intent(self) -> str:
+        """The intent as it is compared ("textinput")."""
+        return self.recorded_intent.lower()
+
+    @property
+    def arguments(self) -> Mapping[str, Any]:
+        return (self.data.get("action") or {}).get("arguments") or {}
+
+    @property
+    def properties(self) -> Mapping[str, Any]:
+        return self.arguments.get("properties") or {}
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        return self.arguments.get("metadata") or {}
+
+    @property
+    def element(self) -> Mapping[str, Any] | None:
+        """The recorded element: attributes, bbox, tagName, textContent, ..."""
+        return self.arguments.get("element")
+
+    @property
+    def uid(self) -> str | None:
+        """The uid of the recorded element; None without element or uid."""
+        return ((self.element or {}).get("attributes") or {}).get(UID)
+
+    @property
+    def state(self) -> Mapping[str, Any]:
+        return self.data.get("state") or {}
+
+    @property
+    def page(self) -> str | None:
+        """File name of the page, "page-<i>-<j>.html"; None without a page."""
+        return self.state.get("page")
+
+    @property
+    def screenshot(self) -> str | None:
+        return self.state.get("screenshot")
+
+    @property
+    def viewport_height(self) -> float | None:
+        return self.metadata.get("viewportHeight")
+
+    @property
+    def viewport_width(self) -> float | None:
+        return self.metadata.get("viewportWidth")
+
+    @property
+    def url(self) -> str | None:
+        """Where a `load` turn went; else None."""
+        return self.properties.get("url") or self.arguments.get("url") if self.intent == "load" else None
+
+
+class Pages(Protocol):
+    """What of a demonstration is too large to hold: its pages and their bounding boxes."""
+
+    def page_html(self, turn: Turn) -> str | None:
+        """The page of the turn; None when it has none."""
+
+    def bboxes(self, turn: Turn) -> Mapping[str, Box] | None:
+        """uid -> bounding box on the turn's page; None when there is no page or no such file."""
+
+
+@dataclass(frozen=True)
+class Demo:
+    """A demonstration: its name, all its turns in order and access to their pages."""
+
+    name: str
+    turns: Sequence[Turn]
+    pages: Pages = field(repr=False, compare=False)
+
+    @classmethod
+    def from_replay(cls, name: str, replay: Mapping[str, Any], pages: Pages) -> "Demo":
+        """From the content of `replay.json`."""
+        return cls(name, tuple(Turn(index, data) for index, data in enumerate(replay["data"])), pages)
+
+
+@dataclass(frozen=True)
+class PagesByName:
+    """Pages and boxes held in memory under their published file names."""
+
+    pages: Mapping[str, str]
+    boxes: Mapping[str, Mapping[str, Box]]
+
+    def page_html(self, turn: Turn) -> str | None:
+        return self.pages.get(turn.page) if turn.page else None
+
+    def bboxes(self, turn: Turn) -> Mapping[str, Box] | None:
+        return self.boxes.get(bboxes_file(turn.page)) if turn.page else None
+
+
+def bboxes_file(page: str) -> str:
+    """File name of a page's boxes: "page-3-0.html" -> "bboxes-3.json". ValueError for another shape of name."""
+    number = re.search(r"\d+", page)
+    if number is None:
+        raise ValueError(f"no number in the page's file name {page!r}")
+    return f"bboxes-{number.group()}.json"
