@@ -1,0 +1,158 @@
+"""What every language model takes and gives. Core.
+
+`Llm.complete` is batch-first: it gives one `Reply` or `LlmError` per request, in order, so one request that fails never
+loses the others. Errors are data here; a caller who cannot go on raises the error it was given.
+"""
+
+import base64
+import hashlib
+import json
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Protocol
+
+from agents.llm.errors import LlmError
+from agents.llm.usage import Prices, Usage
+
+ROLES = ("system", "user", "assistant")
+BYTES_PER_TOKEN = 3  # HTML and English take about 3 to 4 bytes a token: an estimate that is rather too high
+TOKENS_PER_MESSAGE = 8  # role and separators of a chat template
+TOKENS_PER_IMAGE = 1500  # about what endpoints charge for a screenshot
+
+
+@dataclass(frozen=True)
+class Image:
+    """A picture of a message: the encoded file, not pixels."""
+
+    data: bytes = field(repr=False)
+    media_type: str = "image/png"
+
+    def sha256(self) -> str:
+        return hashlib.sha256(self.data).hexdigest()
+
+    def data_url(self) -> str:
+        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
+
+
+@dataclass(frozen=True)
+class Message:
+    """One message of a conversation with a model; images follow the text."""
+
+    role: str  # system | user | assistant
+    content: str
+    images: tuple[Image, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.role not in ROLES:
+            raise ValueError(f"role must be one of {', '.join(ROLES)}; got {self.role!r}")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string."""
+
+    messages: tuple[Message, ...]
+    model: str
+    temperature: float = 0.0
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+    n: int = 1
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not self.messages:
+            raise ValueError("a request needs at least one message")
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature must be 0 or more, got {self.temperature}")
+        if self.max_tokens < 1 or self.n < 1:
+            raise ValueError(f"max_tokens and n must be at least 1, got {self.max_tokens} and {self.n}")
+        if any(not text for text in self.stop):
+            raise ValueError("a stop string must not be empty")
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-serialisable and canonical; an image is named by media type and SHA-256."""
+        return {
+            "messages": [
+                {
+                    "role": message.role,
+                    "content": message.content,
+                    "images": [f"{image.media_type} {image.sha256()}" for image in message.images],
+                }
+                for message in self.messages
+            ],
+            "model": self.model,
+            "temperature": float(self.temperature),
+            "max_tokens": self.max_tokens,
+            "stop": list(self.stop),
+            "n": self.n,
+            "seed": self.seed,
+        }
+
+    def key(self, identity: str) -> str:
+        """SHA-256 (hex) of the whole request and of who answers it (`LlmInfo.identity`)."""
+        canonical = json.dumps([identity, self.to_dict()], sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Reply:
+    """The `n` texts of a request. `seconds` includes waits between attempts."""
+
+    texts: tuple[str, ...]
+    usage: Usage
+    model: str  # as the endpoint names it
+    finish_reasons: tuple[str, ...]  # of each text: "stop", "length", or the endpoint's word
+    seconds: float
+
+    @property
+    def text(self) -> str:
+        """The first text: the only one unless n > 1."""
+        return self.texts[0]
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Reply":
+        """The inverse of `to_dict`, also after a way through JSON."""
+        return cls(
+            tuple(values["texts"]),
+            Usage(**values["usage"]),
+            values["model"],
+            tuple(values["finish_reasons"]),
+            values["seconds"],
+        )
+
+
+@dataclass(frozen=True)
+class LlmInfo:
+    """Who answers, and how to feed it."""
+
+    identity: str  # address of an endpoint, or name and weights of a local model: part of the cache key
+    model: str  # for requests of callers who name none
+    prices: Prices | None  # None: not known
+    lanes: int = 1  # calls of `complete` that it works on at the same time
+    batch: int = 1  # requests that it answers together in one call
+
+
+class Llm(Protocol):
+    info: LlmInfo
+
+    def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
+        """One answer per request, in order. Raises nothing for a request that fails."""
+        ...
+
+
+def estimate(request: Request, prices: Prices | None) -> Usage:
+    """Upper estimate of what a request uses, without a tokenizer: all samples as long as they may get."""
+    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
+    images = sum(len(message.images) for message in request.messages)
+    prompt = size // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages) + TOKENS_PER_IMAGE * images
+    completion = request.n * request.max_tokens
+    cost = prices.cost(prompt, completion) if prices else 0.0
+    return Usage(prompt, completion, cost, estimated=True)
+
+
+def cut(text: str, stop: tuple[str, ...]) -> str:
+    """The text before the first stop string; not every endpoint cuts by itself."""
+    return text[: min((place for place in map(text.find, stop) if place >= 0), default=len(text))]

@@ -1,0 +1,43 @@
+"""Tokens and money. Core."""
+
+import math
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Usage:
+    """Tokens and money of one request. `cached`: answered before, so it cost nothing now."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float = 0.0  # in the currency of the prices
+    cached: bool = False
+    estimated: bool = False  # at least one number is our estimate, as the endpoint gave none
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            self.cost + other.cost,
+            self.cached and other.cached,
+            self.estimated or other.estimated,
+        )
+
+    @property
+    def tokens(self) -> int:
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Money per million tokens."""
+
+    prompt: float
+    completion: float
+
+    def __post_init__(self) -> None:
+        if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
+            raise ValueError(f"a price must be 0 or more, got {self.prompt} and {self.completion}")
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
