@@ -1,0 +1,28 @@
+"""What WebLINX's truncation asks of a tokenizer: where its tokens lie in a text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+class Tokenizer(Protocol):
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        """(start, end) of each token in characters, without special tokens."""
+
+
+@dataclass(frozen=True)
+class FastTokenizer:
+    """A fast tokenizer of the transformers library."""
+
+    tokenizer: Callable[..., Any]
+
+    def spans(self, text: str) -> Sequence[tuple[int, int]]:
+        # verbose=False: a text over the model's length is counted here, not fed to the model
+        return self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
+            "offset_mapping"
+        ]
+
+
+def count(tokenizer: Tokenizer, text: str) -> int:
+    """How many tokens the text has."""
+    return len(tokenizer.spans(text))
