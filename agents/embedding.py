@@ -7,6 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
+from agents import weights
+
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 BATCH = 64
 CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
@@ -117,7 +119,5 @@ class CachedEncoder:
 
 def load_encoder(name: str) -> CachedEncoder:
     """The encoder that recipes call by `name`: the packaged MiniLM, or a folder or Hugging Face name."""
-    from agents.recipes import MINILM
-
-    folder = packaged_minilm() if name == MINILM else name
+    folder = packaged_minilm() if name == weights.MINILM else weights.source(name)
     return CachedEncoder(MeanPoolingEncoder(name, folder))

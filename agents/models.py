@@ -9,6 +9,7 @@ from django.db import models
 from django.db.models import Q
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
+from agents.weights import model_root
 from annotations.models import Conversation, Dataset, Job, Operation, Project, Step, Turn, Website
 from annotations.models.conversations import Split
 
@@ -289,4 +290,4 @@ class TrainedModel(models.Model):
 
     @property
     def folder(self) -> Path:
-        return Path(settings.MODEL_ROOT) / self.name
+        return model_root() / self.name

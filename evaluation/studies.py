@@ -5,7 +5,6 @@ import logging
 import subprocess
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 
 from django.conf import settings
@@ -78,11 +77,12 @@ def create_study(
 
 
 def _recipe(name: str, overrides: dict[str, str], preset: str | None) -> "recipes.Recipe":
-    recipe = recipes.override(recipes.get(name), overrides)
+    recipe = recipes.get(name)
+    recipe = recipes.override(recipes.with_preset(recipe, preset) if preset else recipe, overrides)
     lacking = recipes.missing(recipe)
     if lacking:
         raise ValueError(f"{name} cannot run yet: it needs {'; '.join(lacking)}")
-    return replace(recipe, preset=preset) if preset else recipe
+    return recipe
 
 
 def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: int, limit: int | None, user) -> Run:

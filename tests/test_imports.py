@@ -23,7 +23,7 @@ MAY_IMPORT = {
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
     "annotations.sample", "annotations.sample.*",
-    "agents.types", "agents.recipes", "agents.embedding", "agents.policy", "agents.simplify", "agents.episode",
+    "agents.types", "agents.recipes", "agents.settings", "agents.weights", "agents.embedding", "agents.policy", "agents.simplify", "agents.episode",
     "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
     "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",
     "agents.world_model", "agents.world_model.*", "agents.environments", "agents.environments.*", "agents.llm",

@@ -144,7 +144,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
 MEDIA_ROOT = VAR_DIR / "files"  # uploads and export results; never served by a path
-MODEL_ROOT = VAR_DIR / "models"  # one folder for each trained model
+MODEL_ROOT = Path(os.environ.setdefault("MODEL_ROOT", str(VAR_DIR / "models")))  # a folder for each trained model
 IMPORT_ROOT = Path(env("IMPORT_ROOT", str(VAR_DIR / "import")))
 MAX_UPLOAD_BYTES = 2 * 1024**3
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024**2

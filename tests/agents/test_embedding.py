@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agents.embedding import CachedEncoder, Encoder, HashEncoder, load_encoder
-from agents.recipes import MINILM
+from agents.weights import MINILM
 
 
 class Counting(HashEncoder):

@@ -1,5 +1,6 @@
 """Recipes: data that is stored whole, overridden by name and compared."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -8,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from agents import recipes
-from agents.policy import POLICIES
-from agents.recipes import RECIPES, PlanSettings, RankSettings, RecallSettings
+from agents.recipes import RECIPES
+from agents.settings import PlanSettings, Quirks, RankSettings, RecallSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -47,26 +48,34 @@ def test_fields_are_overridden_by_dotted_name_and_take_the_type_of_the_field() -
         {"rank.top_k": "20", "recall.weight": "0.5", "recall.memory": "none", "batch_size": "8", "preset": "faithful"},
     )
     assert (changed.rank.top_k, changed.recall.weight, changed.recall.memory) == (20, 0.5, "none")
-    assert (changed.batch_size, changed.preset) == (8, "faithful")
+    assert (changed.batch_size, changed.preset, changed.quirks) == (8, "faithful", Quirks.of("faithful"))
     assert recipes.get("grounded").rank.top_k == 50, "the named recipe stays as it is"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("rank.topk", "3", r"there is no setting 'rank.topk'; here one may set: kind, lexical_weight, "),
-        ("ranks.top_k", "3", r"there is no setting 'ranks.top_k'; here one may set: batch_size, plan, preset"),
+        ("rank.topk", "3", r"there is no setting 'rank.topk'; here one may set: base, element_limit, "),
+        (
+            "ranks.top_k",
+            "3",
+            r"there is no setting 'ranks.top_k'; here one may set: batch_size, compose, imagine, observe, plan, preset",
+        ),
         ("name", "mine", r"there is no setting 'name'"),
         ("needs", "nothing", r"there is no setting 'needs'"),
-        ("rank", "5", r"rank is a group of settings: rank.kind, rank.model, rank.top_k"),
+        ("rank", "5", r"rank is a group of settings: rank.kind, rank.model, rank.base"),
         ("rank.top_k.x", "5", r"there is no setting 'rank.top_k.x': rank.top_k is a plain value"),
         ("rank.top_k", "3.5", r"rank.top_k must be int, got '3.5'"),
         ("rank.top_k", "-1", r"rank.top_k must be at least 1, got -1"),
-        ("rank.kind", "magic", r"rank.kind must be one of none, dual_encoder, cross_encoder; got 'magic'"),
+        (
+            "rank.kind",
+            "magic",
+            r"rank.kind must be one of none, dual_encoder, cross_encoder, dmr, score_file; got 'magic'",
+        ),
         ("rank.lexical_weight", "nan", r"rank.lexical_weight must be a finite number, got 'nan'"),
         ("rank.role_weight", "inf", r"rank.role_weight must be a finite number, got 'inf'"),
         ("recall.weight", "1.5", r"recall.weight must lie in 0..1, got 1.5"),
-        ("recall.k", "-1", r"recall.k must not be negative, got -1"),
+        ("recall.k", "-1", r"recall.k must be at least 0, got -1"),
         ("plan.kind", "guess", r"plan.kind must be one of first, grounded"),
         ("batch_size", "0", r"batch_size must lie in 1..1024, got 0"),
         ("preset", "strict", r"preset must be one of faithful, corrected; got 'strict'"),
@@ -90,31 +99,70 @@ def test_changed_lists_what_differs_from_the_named_recipe() -> None:
     assert recipes.changed(other, other) == {}
 
 
-def test_grounded_runs_here_and_published_recipes_say_what_they_lack(monkeypatch) -> None:
-    monkeypatch.delenv("LLM_BASE_URL", raising=False)
-    assert recipes.missing(recipes.get("grounded")) == []
-    for name, recipe in RECIPES.items():
-        assert (name == "grounded") == (recipes.missing(recipe) == [])
-    lacking = recipes.missing(recipes.get("synapse"))
-    assert any("LLM_BASE_URL" in need for need in lacking)
+BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
+
+
+def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    assert {name for name in RECIPES if not recipes.missing(recipes.get(name))} == {"grounded", "dmr-minilm"}
+    assert recipes.missing(recipes.get("deberta")) == [
+        "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --kind cross_encoder "
+        "--name NAME) or name a folder"
+    ]
+    assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in recipes.missing(recipes.get("synapse"))
+    assert set(RECIPES) - set(BUILT) == {"wma", "cot", "synapse-miniwob"}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_every_built_recipe_can_run_once_it_has_weights_and_an_endpoint(name, monkeypatch, tmp_path) -> None:
+    (tmp_path / "config.json").write_text("{}")
     monkeypatch.setenv("LLM_BASE_URL", "http://localhost:1/v1")
-    assert not any("LLM_BASE_URL" in need for need in recipes.missing(recipes.get("synapse")))
+    monkeypatch.setenv("LLM_MODEL", "any")
+    recipe = recipes.get(name)
+    changes = {}
+    if recipe.rank.kind != "none" and not recipe.rank.model:
+        changes["rank.model"] = str(tmp_path)
+    if recipe.plan.kind not in ("first", "grounded") and recipe.plan.backend == "local":
+        changes["plan.model"] = str(tmp_path)
+    assert recipes.missing(recipes.override(recipe, changes)) == []
+    if changes:
+        assert recipes.missing(recipe)
+
+
+def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    recipe = recipes.override(recipes.get("deberta"), {"rank.model": "no-such-model"})
+    assert recipes.missing(recipe) == [
+        "rank.model: there is no model 'no-such-model': not trained here, no folder, and not in the Hugging Face cache"
+    ]
 
 
 @pytest.mark.parametrize(
     ("settings", "need"),
     [
-        ({"plan.kind": "multichoice"}, "a planner for plan.kind=multichoice, which is not built yet"),
         ({"rank.kind": "cross_encoder"}, "rank.kind=dual_encoder"),
         ({"recall.memory": "chronological"}, "recall.memory=none or multifaceted"),
+        ({"plan.model": "nowhere"}, "plan.model: there is no trained model 'nowhere'"),
     ],
 )
-def test_settings_that_the_policy_would_overlook_are_lacking_stages(settings, need) -> None:
+def test_settings_that_the_grounded_policy_would_overlook_are_lacking(settings, need) -> None:
     assert need in recipes.missing(recipes.override(recipes.get("grounded"), settings))
 
 
-def test_built_planners_are_the_policies_there_are() -> None:
-    assert set(POLICIES) == recipes.BUILT_PLANNERS
+def test_a_preset_sets_every_quirk() -> None:
+    mindact = recipes.get("mindact")
+    assert all(dataclasses.asdict(mindact.quirks).values())
+    assert not any(dataclasses.asdict(recipes.with_preset(mindact, "corrected").quirks).values())
+    one_off = recipes.override(mindact, {"preset": "corrected", "quirks.q7_single_candidate_fails": "true"})
+    assert (one_off.preset, one_off.quirks.q7_single_candidate_fails) == ("corrected", True)
+
+
+def test_parents_exist_and_settings_stored_before_a_field_existed_still_read() -> None:
+    assert all(not recipe.parent or recipe.parent in RECIPES for recipe in RECIPES.values())
+    stored = recipes.to_dict(recipes.get("grounded"))
+    old = {name: stored[name] for name in ("name", "description", "rank", "recall", "plan", "preset", "needs")}
+    assert recipes.from_dict(old).rank == recipes.get("grounded").rank
 
 
 def test_settings_are_checked_where_they_are_made() -> None:
