@@ -1,0 +1,112 @@
+"""What a trajectory prompt shows of a step: the page around a few elements, and the action (planners.md 7.6).
+
+Unlike MindAct's pages these keep angle brackets and the backend node ids themselves. Core.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotations.dom.prune import prune_tree
+from annotations.dom.text import tree_repr
+from annotations.dom.tree import Element, parse
+
+TOP_K = 5  # elements of the current page
+PREVIOUS_TOP_K = 3  # elements of the pages of history and exemplars
+
+
+@dataclass(frozen=True, slots=True)
+class GoldStep:
+    """A step with its gold action. Candidates are (backend node id, rank from 0), positives in the data's order.
+
+    `raw_html` and `raw_target_id` are the page as recorded and the target in it, for steps whose target was lost
+    when the page was cleaned; "" where the data has none.
+    """
+
+    action_repr: str
+    operation: str  # CLICK, TYPE, SELECT
+    value: str
+    html: str
+    positives: tuple[tuple[str, int], ...] = ()
+    negatives: tuple[tuple[str, int], ...] = ()
+    raw_html: str = ""
+    raw_target_id: str = ""
+
+    @property
+    def target_id(self) -> str:
+        """The first positive, else the target in the recorded page, else ""."""
+        return self.positives[0][0] if self.positives else self.raw_target_id
+
+
+def answerable(step: GoldStep, top_k: int = TOP_K) -> bool:
+    """Whether a model is asked at all: steps with no positive among the best `top_k` fail unasked (Q27)."""
+    return any(rank < top_k for _, rank in step.positives)
+
+
+def page_text(page: Element | str, node_ids: Sequence[str]) -> str:
+    """The page around these elements. Raises IndexError for an element that is not on the page."""
+    root = page if isinstance(page, Element) else parse(page)
+    return tree_repr(prune_tree(root, node_ids), keep_html_brackets=True, renumber=False)[0]
+
+
+def observed_ids(step: GoldStep, top_k: int) -> list[str]:
+    """The first positive, whatever its rank, and the best `top_k - 1` negatives (gold leak, Q18).
+
+    The place of the positive stays empty where there is none.
+    """
+    negatives = [node_id for node_id, _ in sorted(step.negatives, key=_rank)]
+    return [*(node_id for node_id, _ in step.positives[:1]), *negatives[: top_k - 1]]
+
+
+def ranked_ids(step: GoldStep, top_k: int) -> list[str]:
+    """The best `top_k` candidates whether gold or not: Q18 corrected."""
+    return [node_id for node_id, _ in sorted((*step.positives, *step.negatives), key=_rank)[:top_k]]
+
+
+def observation(step: GoldStep, top_k: int) -> str:
+    """The page around `observed_ids`; a target that cleaning lost is put in front of the last "</html>"."""
+    shown = page_text(step.html, observed_ids(step, top_k))
+    if step.positives or not step.raw_html or not step.raw_target_id:
+        return shown
+    before, end, after = shown.rpartition("</html>")
+    return f"{before}{recorded_target(step)} {end}{after}" if end else shown
+
+
+def target_observation(step: GoldStep) -> str:
+    """The page around the target alone."""
+    if step.positives:
+        return page_text(step.html, [step.target_id])
+    return f"<html> {recorded_target(step)} </html>"
+
+
+def recorded_target(step: GoldStep) -> str:
+    """The text of the target in the recorded page, as published: cut out of the text by counting tags of its name.
+
+    A target without closing tag runs on to the next closing tag of that name, where there is one.
+    """
+    shown = page_text(step.raw_html, [step.raw_target_id])
+    opening = re.search(rf"<([^\s<>/]+) id={re.escape(step.raw_target_id)}(?=[\s/>])", shown)
+    if opening is None:
+        raise ValueError(f"the recorded page does not show its target {step.raw_target_id!r}")
+    end = shown.index(">", opening.end()) + 1
+    tags = re.compile(rf"</?{re.escape(opening[1])}(?=[\s/>])")
+    depth = 1
+    for tag in tags.finditer(shown, end):
+        if not tag[0].startswith("</"):
+            depth += 1
+            continue
+        depth -= 1
+        end = tag.end() + 1
+        if depth == 0:
+            break
+    return shown[opening.start() : end]
+
+
+def target_act(step: GoldStep) -> str:
+    """The gold action in the prompt's notation: "CLICK [id]", "TYPE [id] [value]"."""
+    act = f"{step.operation} [{step.target_id}]"
+    return act if step.operation == "CLICK" else f"{act} [{step.value}]"
+
+
+def _rank(candidate: tuple[str, int]) -> int:
+    return candidate[1]

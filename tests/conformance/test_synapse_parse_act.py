@@ -1,0 +1,13 @@
+"""Action texts of trajectory prompts, taken apart and put together as operation text."""
+
+import pytest
+
+from agents.planner.trajectory_parse import parse_act
+from tests.conformance.cases import params
+
+
+@pytest.mark.parametrize("case", params("synapse_parse_act"))
+def test_parts_agree_with_the_published_parser(case):
+    act = parse_act(case["act"])
+    assert list(act) == case["parsed"]
+    assert act.operation_text() == case["constructed"]
