@@ -1,0 +1,195 @@
+"""Hard limits on tokens, money and time around a model. Core.
+
+Before a request starts, the most it may use is booked; when it ends, the booking is corrected to what it used. So
+requests that run at the same time, in this process or another, cannot overshoot a limit together.
+"""
+
+import threading
+import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+from agents.llm.errors import BudgetExceeded, LlmError
+from agents.llm.protocol import Llm, Reply, Request, estimate
+from agents.llm.usage import Usage
+
+UNITS = {"tokens": "tokens", "cost": "in money", "seconds": "seconds"}
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What calls have used, added up over all workers; `seconds` are those in which a worker waited for a model."""
+
+    tokens: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+
+    def __add__(self, other: "Spent") -> "Spent":
+        return Spent(self.tokens + other.tokens, self.cost + other.cost, self.seconds + other.seconds)
+
+    def __neg__(self) -> "Spent":
+        return Spent(-self.tokens, -self.cost, -self.seconds)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The most that may be spent; None: no limit."""
+
+    tokens: int | None = None
+    cost: float | None = None  # in the currency of the prices
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if value is not None and not value >= 0:
+                raise ValueError(f"the limit on {each.name} must be 0 or more, got {value}")
+
+    def exceeded(self, spent: Spent) -> str | None:
+        """The first limit that does not allow `spent`, by its field's name. Time cannot be booked ahead: it is over
+        when the limit is reached."""
+        if self.tokens is not None and spent.tokens > self.tokens:
+            return "tokens"
+        if self.cost is not None and spent.cost > self.cost:
+            return "cost"
+        if self.seconds is not None and spent.seconds >= self.seconds:
+            return "seconds"
+        return None
+
+
+class Budget(Protocol):
+    """Limits and a ledger that several workers may share. Limits are read anew each time, so they can be raised.
+
+    Everything is called in the thread that calls `BudgetedLlm.complete`.
+    """
+
+    def limits(self) -> Limits: ...
+
+    def spent(self) -> Spent:
+        """By all workers, with what is booked for running requests. A killed worker's bookings stay."""
+        ...
+
+    def book(self, amount: Spent) -> bool:
+        """Add an amount if `limits()` allow it, in one indivisible step for all workers; False: nothing was added."""
+        ...
+
+    def add(self, amount: Spent) -> None:
+        """Add an amount, which may be negative, whatever the limits say."""
+        ...
+
+
+class MemoryBudget:
+    """A budget of one process."""
+
+    def __init__(self, limits: Limits, spent: Spent | None = None) -> None:
+        self._limits = limits
+        self._spent = spent or Spent()
+        self._lock = threading.Lock()
+
+    def limits(self) -> Limits:
+        return self._limits
+
+    def change(self, limits: Limits) -> None:
+        self._limits = limits
+
+    def spent(self) -> Spent:
+        return self._spent
+
+    def book(self, amount: Spent) -> bool:
+        with self._lock:
+            allowed = self._limits.exceeded(self._spent + amount) is None
+            if allowed:
+                self._spent += amount
+            return allowed
+
+    def add(self, amount: Spent) -> None:
+        with self._lock:
+            self._spent += amount
+
+
+class BudgetedLlm:
+    """`llm` within a budget. The first request that does not fit stops the call: it and all later ones get
+    BudgetExceeded and are not sent, those that run are waited for and counted. `advice` says how to raise a limit."""
+
+    def __init__(self, llm: Llm, budget: Budget, advice: str = "Raise the limit and go on.") -> None:
+        if budget.limits().cost is not None and llm.info.prices is None:
+            raise ValueError(
+                "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
+            )
+        self.info = llm.info
+        self._llm = llm
+        self._budget = budget
+        self._advice = advice
+
+    def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
+        answers: dict[int, Reply | LlmError] = {}
+        running: dict[Future, dict[int, Spent]] = {}  # bookings by index of the request
+        following = 0  # the first request that has not been sent
+        pool = ThreadPoolExecutor(self.info.lanes, thread_name_prefix="budget")
+        clock = _Clock()
+        try:
+            while following < len(requests) or running:
+                while len(running) < self.info.lanes and following < len(requests):
+                    self._budget.add(Spent(seconds=clock.lap()))
+                    group = self._book(requests, following)
+                    if not group:
+                        break
+                    running[pool.submit(self._llm.complete, [requests[i] for i in group])] = group
+                    following += len(group)
+                if not running:
+                    break
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    answers |= self._settle(future, running.pop(future), clock)
+        finally:  # on an interrupt, too: what runs keeps its booking
+            pool.shutdown(wait=False, cancel_futures=True)
+        return [answers.get(i) or self._refusal(request) for i, request in enumerate(requests)]
+
+    def _book(self, requests: list[Request], first: int) -> dict[int, Spent]:
+        """Book the next batch of requests, or as many of them as fit."""
+        group: dict[int, Spent] = {}
+        for index in range(first, min(first + self.info.batch, len(requests))):
+            booking = self._most(requests[index])
+            if not self._budget.book(booking):
+                break
+            group[index] = booking
+        return group
+
+    def _settle(self, future: Future, group: dict[int, Spent], clock: "_Clock") -> dict[int, Reply | LlmError]:
+        answers = future.result()
+        used = sum((answer.usage for answer in answers), Usage())
+        booked = sum(group.values(), Spent())
+        self._budget.add(-booked + Spent(used.tokens, used.cost, clock.lap()))
+        return dict(zip(group, answers, strict=True))
+
+    def _most(self, request: Request) -> Spent:
+        most = estimate(request, self.info.prices)
+        return Spent(most.tokens, most.cost)
+
+    def _refusal(self, request: Request) -> BudgetExceeded:
+        limits, spent, most = self._budget.limits(), self._budget.spent(), self._most(request)
+        name = limits.exceeded(spent) or limits.exceeded(spent + most)
+        if name is None:
+            return BudgetExceeded(f"An earlier request did not fit into the budget. {self._advice}")
+        needs = getattr(most, name)
+        more = f", and this request may need up to {_number(needs)} more" if needs else ""
+        return BudgetExceeded(
+            f"The budget's limit of {_number(getattr(limits, name))} {UNITS[name]} is reached: "
+            f"{_number(getattr(spent, name))} are spent{more}. {self._advice}"
+        )
+
+
+class _Clock:
+    """Seconds since it was last asked."""
+
+    def __init__(self) -> None:
+        self._mark = time.monotonic()
+
+    def lap(self) -> float:
+        now = time.monotonic()
+        seconds, self._mark = now - self._mark, now
+        return seconds
+
+
+def _number(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.4f}".rstrip("0").rstrip(".")

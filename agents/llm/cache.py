@@ -1,0 +1,79 @@
+"""Replies kept by the whole request: what was answered once costs nothing again. Core.
+
+The key covers messages, images, model, temperature, limits, stop strings, number of samples, seed and who answers.
+Samples at a temperature are cached too: who wants other samples gives another seed.
+"""
+
+from dataclasses import replace
+from typing import Protocol
+
+from agents.llm.errors import LlmError
+from agents.llm.protocol import Llm, Reply, Request
+
+CHUNK = 64  # requests between two writes: what a killed process loses at most
+
+
+class ReplyStore(Protocol):
+    """Where replies stay. `get_many` leaves out what it does not have; `put_many` keeps an older reply."""
+
+    def get_many(self, keys: list[str]) -> dict[str, Reply]: ...
+
+    def put_many(self, entries: list[tuple[str, Request, Reply]]) -> None: ...
+
+
+class DictStore:
+    """Replies in memory, for one process."""
+
+    def __init__(self) -> None:
+        self._replies: dict[str, Reply] = {}
+
+    def get_many(self, keys: list[str]) -> dict[str, Reply]:
+        return {key: self._replies[key] for key in keys if key in self._replies}
+
+    def put_many(self, entries: list[tuple[str, Request, Reply]]) -> None:
+        for key, _, reply in entries:
+            self._replies.setdefault(key, reply)
+
+
+class CachedLlm:
+    """`llm` behind a store. Goes outside of a budget, so that cached replies are not held against it."""
+
+    def __init__(self, llm: Llm, store: ReplyStore) -> None:
+        self.info = llm.info
+        self._llm = llm
+        self._store = store
+
+    def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
+        """Equal requests are asked once; an error is not kept, so the next call asks again."""
+        answers: list[Reply | LlmError] = []
+        for start in range(0, len(requests), CHUNK):
+            answers += self._chunk(requests[start : start + CHUNK])
+        return answers
+
+    def _chunk(self, requests: list[Request]) -> list[Reply | LlmError]:
+        keys = [request.key(self.info.identity) for request in requests]
+        known: dict[str, Reply | LlmError] = {
+            key: _as_cached(reply) for key, reply in self._store.get_many(list(dict.fromkeys(keys))).items()
+        }
+        missing = {key: request for key, request in zip(keys, requests, strict=True) if key not in known}
+        fresh = dict(zip(missing, self._llm.complete(list(missing.values())), strict=True)) if missing else {}
+        good = [(key, missing[key], answer) for key, answer in fresh.items() if isinstance(answer, Reply)]
+        if good:
+            self._store.put_many(good)
+        answers: list[Reply | LlmError] = []
+        for key in keys:
+            if key in fresh:  # the first of equal requests has paid
+                answer = fresh.pop(key)
+                known[key] = _as_cached(answer) if isinstance(answer, Reply) else _as_unpaid(answer)
+                answers.append(answer)
+            else:
+                answers.append(known[key])
+        return answers
+
+
+def _as_cached(reply: Reply) -> Reply:
+    return replace(reply, usage=replace(reply.usage, cost=0.0, cached=True), seconds=0.0)
+
+
+def _as_unpaid(error: LlmError) -> LlmError:
+    return type(error)(str(error))
