@@ -21,6 +21,7 @@ class WeblinxQuirks:
     wq13_strips_w_and_dots: bool  # wikipedia.org -> ikipedia.org; else only a leading "www." goes
     wq13b_crashes: bool  # AttributeError for a numeric URL; else 0
     wq14_crashes: bool  # ZeroDivisionError for the IoU of two empty boxes; else 0
+    rounds_to_two_decimals: bool  # each metric of a turn before anything is computed from it; else nothing is rounded
     first_utterance_is_extra: bool  # of many utterances the first and the last n are shown; else n in all
 
 
@@ -38,6 +39,7 @@ FAITHFUL = WeblinxQuirks(
     wq13_strips_w_and_dots=True,
     wq13b_crashes=False,
     wq14_crashes=False,
+    rounds_to_two_decimals=True,
     first_utterance_is_extra=True,
 )
 CORRECTED = WeblinxQuirks(*[False] * len(WeblinxQuirks.__dataclass_fields__))
