@@ -12,7 +12,7 @@ from agents.llm.protocol import Image, Message, Reply, Request
 from agents.llm.usage import Prices
 from tests.agents.llm_server import failure, good, prompt_text, serve
 
-FIRST, SECOND = Image(b"1"), Image(b"2")
+FIRST, SECOND, WEBP = Image(b"1"), Image(b"2"), Image(b"1", "image/webp")
 REQUEST = Request((Message("system", "a"), Message("user", "b")), "m")
 CHANGED = {
     "role": replace(REQUEST, messages=(Message("user", "a"), Message("user", "b"))),
@@ -20,7 +20,7 @@ CHANGED = {
     "fewer messages": replace(REQUEST, messages=REQUEST.messages[:1]),
     "image": replace(REQUEST, messages=(*REQUEST.messages[:1], Message("user", "b", (FIRST,)))),
     "other image": replace(REQUEST, messages=(*REQUEST.messages[:1], Message("user", "b", (SECOND,)))),
-    "image type": replace(REQUEST, messages=(REQUEST.messages[0], Message("user", "b", (replace(FIRST, media_type="x"),)))),
+    "image type": replace(REQUEST, messages=(*REQUEST.messages[:1], Message("user", "b", (WEBP,)))),
     "model": replace(REQUEST, model="n"),
     "temperature": replace(REQUEST, temperature=0.5),
     "max_tokens": replace(REQUEST, max_tokens=99),
