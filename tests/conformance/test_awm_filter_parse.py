@@ -1,0 +1,22 @@
+"""A model's workflows without the prompt's example, and taken apart."""
+
+import pytest
+
+from agents.memory.workflow_text import filter_workflows, parse_workflows
+from tests.conformance.cases import params
+
+
+@pytest.mark.parametrize("case", params("awm_filter_parse"))
+def test_kept_text_and_workflows_agree_with_the_published_code(case):
+    kept = filter_workflows(case["text"], case["website"])
+    assert kept == case["filtered"]
+    workflows = [
+        {
+            "website": workflow.website,
+            "name": f"## {workflow.name}",
+            "docstring": workflow.description,
+            "content": workflow.content,
+        }
+        for workflow in parse_workflows(kept, case["website"])
+    ]
+    assert workflows == case["parsed_workflows"]

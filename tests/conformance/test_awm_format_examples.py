@@ -1,0 +1,12 @@
+"""The tasks that workflows are induced from, as text."""
+
+import pytest
+
+from agents.memory.workflow_text import format_examples
+from tests.conformance.cases import params
+
+
+@pytest.mark.parametrize("case", params("awm_format_examples"))
+def test_text_agrees_with_the_published_code(case):
+    examples = [(example["confirmed_task"], example["action_reprs"]) for example in case["examples"]]
+    assert format_examples(examples, case["prefix"], case["suffix"]) == case["expected"]
