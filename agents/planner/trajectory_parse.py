@@ -21,13 +21,13 @@ class Act(NamedTuple):
         return f"{self.operation or ''} {'' if self.operation == 'CLICK' else self.value or ''}"
 
 
-def extract_backticks(reply: str) -> str:
+def in_backticks(reply: str) -> str:
     """What the first pair of backticks of a reply holds; "" without one."""
     found = _BACKTICKS.search(reply)
     return found[1] if found else ""
 
 
-def extract_fence(reply: str) -> str:
+def in_fence(reply: str) -> str:
     """The first fenced block of a reply; "" without one. Letters right after the fence are taken for its label."""
     found = _FENCED.search(reply)
     return found[1] if found else ""

@@ -25,7 +25,7 @@ from agents.planner.trajectory_page import (
     recorded_target,
     target_act,
 )
-from agents.planner.trajectory_parse import Act, bare_act, extract_backticks, parse_act
+from agents.planner.trajectory_parse import Act, bare_act, in_backticks, parse_act
 
 LAYOUT = re.compile(r"Observation:\n```\n(.+)\n```\nTask: (.+)\nPrevious actions:\n((?:.|\n)+)\nNext action:")
 PAGE = (
@@ -125,7 +125,7 @@ def test_our_demos_read_as_the_queries_and_answers_that_they_stand_for():
     assert len(demos) == 3
     for question, answer in demos:
         assert (question.role, answer.role) == ("user", "assistant")
-        act = parse_act(extract_backticks(answer.content))
+        act = parse_act(in_backticks(answer.content))
         assert f"id={act.node_id} " in question.content
         page, task, *actions = LAYOUT.fullmatch(question.content).groups()
         previous = [] if actions == ["None"] else actions[0].split("\n")

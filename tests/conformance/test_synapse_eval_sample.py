@@ -5,7 +5,7 @@ import pytest
 from agents.llm.protocol import Message
 from agents.planner.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
 from agents.planner.trajectory_page import TOP_K, answerable, observation, target_act
-from agents.planner.trajectory_parse import extract_backticks
+from agents.planner.trajectory_parse import in_backticks
 from evaluation.metrics.trajectory import FAILED, score_act
 from tests.conformance.cases import params
 from tests.conformance.test_synapse_obs_act import gold_step
@@ -49,7 +49,7 @@ class Evaluation:
             return FAILED
         self.kinds += ["input,output,token_stats", "pred_act,target_act"]
         self.asked.append(messages[-1:] if self.case["no_trajectory"] else messages[1:])
-        return score_act(extract_backticks(next(self.replies)), target_act(step), [node for node, _ in step.positives])
+        return score_act(in_backticks(next(self.replies)), target_act(step), [node for node, _ in step.positives])
 
 
 @pytest.mark.parametrize("case", params("synapse_eval_sample"))

@@ -2,11 +2,11 @@
 
 import pytest
 
-from agents.planner.trajectory_parse import extract_backticks, extract_fence
+from agents.planner.trajectory_parse import in_backticks, in_fence
 from tests.conformance.cases import params
 
 
 @pytest.mark.parametrize("case", params("synapse_extract"))
 def test_extracted_text_agrees_with_the_published_code(case):
-    assert extract_backticks(case["text"]) == case["backtick1"]
-    assert extract_fence(case["text"]) == case["backtick3"]
+    assert in_backticks(case["text"]) == case["backtick1"]
+    assert in_fence(case["text"]) == case["backtick3"]
