@@ -1,140 +1,52 @@
-"""Fixtures for tests that need a real browser and a real server.
+"""What all tests share. Importing this file starts no service and loads no Django: `make test-core` has neither."""
 
-`chromium` is one browser for the whole run, `page` a fresh context in it. `app_server` is the real ASGI application
-under uvicorn, in a process of its own, on the test database; the app is at http://localhost:PORT and rendered pages
-at http://127.0.0.1:PORT. Rows that the server must see have to be committed, so `app_server` brings `transactional_db`.
-
-Playwright's synchronous API leaves an event loop marked as running in the test's thread. Django would then refuse
-the ORM there, although nothing runs while a test does; DJANGO_ALLOW_ASYNC_UNSAFE lifts that in browser tests, in this
-process only. What starts a loop itself (`asyncio.run`, `async_to_sync`: publishing events, for one) goes through
-`in_thread`. The mark is set for browser tests only, so that other tests never meet it.
-"""
-
-import asyncio
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote, urlencode
 
 import pytest
-from django.conf import settings as django_settings
-from django.db import connection
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 T = TypeVar("T")
-ROOT = Path(__file__).resolve().parent.parent
-START_SECONDS = 60
-# Without the background-networking flags Chromium tries to reach hosts that a closed network refuses.
-CHROMIUM_ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Unit tests of the cores: they need no database, no Django and no model library, and all of them end in 5 seconds.
+CORE = (
+    "agents/test_llm_prompts.py", "agents/test_planner_knockout.py", "agents/test_planner_page.py",
+    "agents/test_planner_parse.py", "agents/test_planner_snippets.py", "agents/test_weblinx_actions.py",
+    "agents/test_weblinx_parse.py",
+    "annotations/test_dom_*.py", "annotations/test_files.py", "annotations/test_json_stream.py",
+    "annotations/test_miniwob_demos.py", "annotations/test_miniwob_dom.py", "annotations/test_miniwob_events.py",
+    "annotations/test_render*.py", "annotations/test_splits.py",
+    "evaluation/test_metrics_*.py",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class AppServer:
-    """A running server: the app's origin, the origin of rendered pages, and where it writes what went wrong."""
-
-    port: int
-    app_origin: str
-    snapshot_origin: str
-    log: Path
-
-    def url(self, path: str) -> str:
-        """Address of a page of the app; `path` starts with a slash."""
-        return f"{self.app_origin}{path}"
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--core", action="store_true", help="only the unit tests of the cores; use it with -p no:django")
 
 
-def _chromium_path() -> str:
-    named = os.environ.get("CHROMIUM", "")
-    path = named if named and Path(named).exists() else next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not path:
-        pytest.fail("No Chromium: set $CHROMIUM to the program, or put chromium or chrome on the PATH.", pytrace=False)
-    return path
+def pytest_configure(config: pytest.Config) -> None:
+    """With --core, properties are tried on fewer examples, and the same ones every time."""
+    if config.getoption("--core"):
+        from hypothesis import settings
+
+        settings.register_profile("core", max_examples=15, deadline=None, database=None, derandomize=True)
+        settings.load_profile("core")
 
 
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    """One headless Chromium for the whole run."""
-    playwright = sync_playwright().start()
-    loop = asyncio.get_running_loop()
-    try:
-        browser = playwright.chromium.launch(executable_path=_chromium_path(), args=CHROMIUM_ARGUMENTS)
-        asyncio._set_running_loop(None)
-        yield browser
-        asyncio._set_running_loop(loop)
-        browser.close()
-    finally:
-        asyncio._set_running_loop(loop)
-        playwright.stop()
-        asyncio._set_running_loop(None)
-
-
-@pytest.fixture(autouse=True)
-def _event_loop_only_in_browser_tests(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[None]:
-    if "chromium" not in request.fixturenames:
-        yield
-        return
-    browser = request.getfixturevalue("chromium")
-    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    asyncio._set_running_loop(browser._loop)
-    yield
-    asyncio._set_running_loop(None)
-
-
-@pytest.fixture
-def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
-    """A fresh profile, as wide as the narrowest screen that the pages are made for."""
-    context = chromium.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(10_000)
-    yield context
-    context.close()
-
-
-@pytest.fixture
-def page(browser_context: BrowserContext) -> Iterator[Page]:
-    """An empty tab; the test fails when a script in it ended with an uncaught error."""
-    page = browser_context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    yield page
-    assert errors == [], f"uncaught errors in the page: {errors}"
-
-
-@pytest.fixture
-def sign_in(app_server: AppServer, browser_context: BrowserContext) -> Callable[[object], None]:
-    """`sign_in(user)` makes the browser context's tabs that user's."""
-    from django.test import Client
-
-    def sign_in(user: object) -> None:
-        client = Client()
-        client.force_login(user)
-        name = django_settings.SESSION_COOKIE_NAME
-        cookie = {"name": name, "value": client.cookies[name].value, "url": app_server.app_origin, "httpOnly": True}
-        browser_context.add_cookies([cookie])
-
-    return sign_in
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With --core, what `CORE` does not name is not even imported, and neither are the fixtures of its folder."""
+    if not config.getoption("--core"):
+        return None
+    path = collection_path.relative_to(Path(__file__).parent).as_posix()
+    wanted = {pattern.partition("/")[0] for pattern in CORE} | {"."} if collection_path.is_dir() else CORE
+    return None if any(fnmatch(path, pattern) for pattern in wanted) else True
 
 
 @pytest.fixture
 def in_thread() -> Callable[[Callable[[], T]], T]:
     """`in_thread(function)` runs it in a fresh thread, with its own database connection, and gives its result."""
+    from django.db import connection
 
     def run(function: Callable[[], T]) -> T:
         def then_close() -> T:
@@ -147,79 +59,3 @@ def in_thread() -> Callable[[Callable[[], T]], T]:
             return pool.submit(then_close).result()
 
     return run
-
-
-@pytest.fixture
-def app_server(transactional_db: None, _server_process: AppServer, settings: pytest.FixtureRequest) -> AppServer:
-    """The running server. Addresses made in the test's own process point to it as well."""
-    settings.APP_ORIGIN = _server_process.app_origin
-    settings.SNAPSHOT_ORIGIN = _server_process.snapshot_origin
-    return _server_process
-
-
-@pytest.fixture(scope="session")
-def _server_process(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
-    """uvicorn as a process of its own: started once, on the test database, stopped before that is dropped."""
-    port = _free_port()
-    log = tmp_path_factory.mktemp("server") / "log"
-    server = AppServer(port, f"http://localhost:{port}", f"http://127.0.0.1:{port}", log)
-    command = [
-        sys.executable, "-m", "uvicorn", "webnav_site.asgi:application", "--host", "127.0.0.1", "--port", str(port),
-        "--lifespan", "off", "--log-level", "info", "--timeout-graceful-shutdown", "1",
-    ]  # fmt: skip
-    with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=_environment(server), stdout=output, stderr=output)
-    try:
-        _wait_for(process, server)
-        yield server
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _environment(server: AppServer) -> dict[str, str]:
-    layer = django_settings.CHANNEL_LAYERS["default"]["CONFIG"]
-    return os.environ | {
-        "DJANGO_SETTINGS_MODULE": "tests.settings",
-        "SECRET_KEY": django_settings.SECRET_KEY,
-        "PORT": str(server.port),
-        "APP_ORIGIN": server.app_origin,
-        "SNAPSHOT_ORIGIN": server.snapshot_origin,
-        "DATABASE_URL": _database_url(),
-        "REDIS_URL": layer["hosts"][0],
-        "CHANNEL_PREFIX": layer["prefix"],
-        "CELERY_BROKER_URL": django_settings.CELERY_BROKER_URL,
-        "DEBUG": "false",
-    }
-
-
-def _database_url() -> str:
-    """The test database as an address; the host may be the folder of a socket."""
-    values = connection.settings_dict
-    user = quote(values["USER"]) + (f":{quote(values['PASSWORD'])}" if values["PASSWORD"] else "")
-    port = f":{values['PORT']}" if values["PORT"] else ""
-    query = urlencode({"host": values["HOST"]}, safe="/") if values["HOST"] else ""
-    return f"postgresql://{user}@{port}/{quote(values['NAME'])}?{query}"
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def _wait_for(process: subprocess.Popen, server: AppServer) -> None:
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            break
-        try:
-            socket.create_connection(("127.0.0.1", server.port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    pytest.fail(f"The server did not start:\n{server.log.read_text()[-3000:]}", pytrace=False)

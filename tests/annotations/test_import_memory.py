@@ -12,7 +12,7 @@ import pytest
 from annotations.models import Dataset
 from tests import factories
 from tests.annotations.small_files import conversation
-from tests.conftest import _database_url
+from tests.app_server import database_url
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = 700
@@ -52,7 +52,7 @@ def test_a_file_of_seventy_megabytes_is_imported_in_bounded_memory(tmp_path: Pat
     path = large_file(tmp_path / "large.json")
     assert path.stat().st_size > 60e6
     factories.make_dataset(name="large")
-    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": _database_url()}
+    environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": database_url()}
     found = subprocess.run(
         [sys.executable, "-c", CODE, str(path)], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
     )  # fmt: skip

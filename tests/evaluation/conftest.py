@@ -1,21 +1,23 @@
-"""Fixtures of the evaluation tests."""
+"""Fixtures of the evaluation tests. They import what they need themselves: the metrics are tested without Django."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from agents import runner
-from agents.embedding import CachedEncoder, HashEncoder
-from annotations.models import Dataset
-from evaluation import studies, tasks
-from tests import factories
-from tests.evaluation.workers import Worker, empty_broker
+if TYPE_CHECKING:
+    from agents.embedding import CachedEncoder
+    from annotations.models import Dataset
+    from tests.evaluation.workers import Worker
 
 
 @pytest.fixture
-def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> CachedEncoder:
+def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
     """Recipes rank with hashed words instead of MiniLM: for tests of everything but quality."""
+    from agents import runner
+    from agents.embedding import CachedEncoder, HashEncoder
+
     encoder = CachedEncoder(HashEncoder())
     monkeypatch.setattr(runner, "_encoder", lambda name: encoder)
     return encoder
@@ -24,12 +26,16 @@ def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> CachedEncoder:
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shard per conversation or so."""
+    from evaluation import studies
+
     monkeypatch.setattr(studies, "SHARD_STEPS", 6)
 
 
 @pytest.fixture
-def dataset(db) -> Dataset:
+def dataset(db) -> "Dataset":
     """Five conversations of two turns with three steps each: 30 steps."""
+    from tests import factories
+
     dataset = factories.make_dataset()
     for _ in range(5):
         factories.make_conversation(turns=2, steps=3, dataset=dataset)
@@ -39,14 +45,18 @@ def dataset(db) -> Dataset:
 @pytest.fixture
 def messages(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The shards that workers were told about, instead of messages in Redis."""
+    from evaluation import tasks
+
     told: list[int] = []
     monkeypatch.setattr(tasks.run_shard, "delay", told.append)
     return told
 
 
 @pytest.fixture
-def worker(tmp_path: Path, transactional_db: None) -> Iterator[Callable[..., Worker]]:
+def worker(tmp_path: Path, transactional_db: None) -> "Iterator[Callable[..., Worker]]":
     """`worker(name)` starts one on an empty broker; whatever is left of it is killed after the test."""
+    from tests.evaluation.workers import Worker, empty_broker
+
     empty_broker()
     started: list[Worker] = []
 

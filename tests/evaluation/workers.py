@@ -11,7 +11,7 @@ from pathlib import Path
 import redis
 from django.conf import settings
 
-from tests.conftest import _database_url
+from tests.app_server import database_url
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -59,7 +59,7 @@ def environment() -> dict[str, str]:
     return os.environ | {
         "DJANGO_SETTINGS_MODULE": "tests.settings",
         "SECRET_KEY": settings.SECRET_KEY,
-        "DATABASE_URL": _database_url(),
+        "DATABASE_URL": database_url(),
         "REDIS_URL": settings.REDIS_URL,
         "CELERY_BROKER_URL": settings.CELERY_BROKER_URL,
         "HF_HUB_OFFLINE": "1",

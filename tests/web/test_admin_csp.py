@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Response
 
 from annotations.models import Dataset, Snapshot
 from tests import factories
-from tests.conftest import AppServer
+from tests.app_server import AppServer
 from tests.web.test_admin import make_staff
 from tests.web.world import World, make_world
 from webnav_site import health

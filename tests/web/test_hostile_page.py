@@ -17,7 +17,7 @@ from annotations.dom.allowed import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 from annotations.dom.render import CONTENT_TYPE, render_page
 from annotations.snapshot_host import SnapshotView, snapshot_url
 from tests import factories
-from tests.conftest import AppServer
+from tests.app_server import AppServer
 from tests.hostile_pages import payloads, random_pages
 
 pytestmark = pytest.mark.browser

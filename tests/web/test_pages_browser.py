@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.models import Conversation, Job, Step
 from tests import factories
-from tests.conftest import AppServer
+from tests.app_server import AppServer
 from tests.web.world import make_world
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

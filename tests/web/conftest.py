@@ -1,0 +1,122 @@
+"""Fixtures for tests that need a real browser and a real server.
+
+`chromium` is one browser for the whole run, `page` a fresh context in it. `app_server` is the real application on the
+test database. Rows that the server must see have to be committed, so `app_server` brings `transactional_db`.
+
+Playwright's synchronous API leaves an event loop marked as running in the test's thread. Django would then refuse
+the ORM there, although nothing runs while a test does; DJANGO_ALLOW_ASYNC_UNSAFE lifts that in browser tests, in this
+process only. What starts a loop itself (`asyncio.run`, `async_to_sync`: publishing events, for one) goes through
+`in_thread`. The mark is set for browser tests only, so that other tests never meet it.
+"""
+
+import asyncio
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+from tests.app_server import AppServer, running
+
+# Without the background-networking flags Chromium tries to reach hosts that a closed network refuses.
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def _chromium_path() -> str:
+    named = os.environ.get("CHROMIUM", "")
+    path = named if named and Path(named).exists() else next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
+    if not path:
+        pytest.fail("No Chromium: set $CHROMIUM to the program, or put chromium or chrome on the PATH.", pytrace=False)
+    return path
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """One headless Chromium for the whole run."""
+    playwright = sync_playwright().start()
+    loop = asyncio.get_running_loop()
+    try:
+        browser = playwright.chromium.launch(executable_path=_chromium_path(), args=CHROMIUM_ARGUMENTS)
+        asyncio._set_running_loop(None)
+        yield browser
+        asyncio._set_running_loop(loop)
+        browser.close()
+    finally:
+        asyncio._set_running_loop(loop)
+        playwright.stop()
+        asyncio._set_running_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _event_loop_only_in_browser_tests(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    if "chromium" not in request.fixturenames:
+        yield
+        return
+    browser = request.getfixturevalue("chromium")
+    monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    asyncio._set_running_loop(browser._loop)
+    yield
+    asyncio._set_running_loop(None)
+
+
+@pytest.fixture
+def browser_context(chromium: Browser) -> Iterator[BrowserContext]:
+    """A fresh profile, as wide as the narrowest screen that the pages are made for."""
+    context = chromium.new_context(viewport={"width": 1280, "height": 800})
+    context.set_default_timeout(10_000)
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def page(browser_context: BrowserContext) -> Iterator[Page]:
+    """An empty tab; the test fails when a script in it ended with an uncaught error."""
+    page = browser_context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
+    assert errors == [], f"uncaught errors in the page: {errors}"
+
+
+@pytest.fixture
+def sign_in(app_server: AppServer, browser_context: BrowserContext) -> Callable[[object], None]:
+    """`sign_in(user)` makes the browser context's tabs that user's."""
+    from django.test import Client
+
+    def sign_in(user: object) -> None:
+        client = Client()
+        client.force_login(user)
+        name = django_settings.SESSION_COOKIE_NAME
+        cookie = {"name": name, "value": client.cookies[name].value, "url": app_server.app_origin, "httpOnly": True}
+        browser_context.add_cookies([cookie])
+
+    return sign_in
+
+
+@pytest.fixture
+def app_server(transactional_db: None, _server_process: AppServer, settings: pytest.FixtureRequest) -> AppServer:
+    """The running server. Addresses made in the test's own process point to it as well."""
+    settings.APP_ORIGIN = _server_process.app_origin
+    settings.SNAPSHOT_ORIGIN = _server_process.snapshot_origin
+    return _server_process
+
+
+@pytest.fixture(scope="session")
+def _server_process(django_db_setup: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AppServer]:
+    """Started once, on the test database, stopped before that is dropped."""
+    with running(tmp_path_factory.mktemp("server") / "log") as server:
+        yield server
