@@ -1,0 +1,217 @@
+"""Local causal models: a tiny one is made and taught here, then asked as any other model."""
+
+import random
+import shutil
+from dataclasses import replace
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from agents.llm.budget import BudgetedLlm, Limits, MemoryBudget
+from agents.llm.chat import ChatLlm, Endpoint
+from agents.llm.errors import BudgetExceeded, Refused
+from agents.llm.local import LocalLlm
+from agents.llm.protocol import Image, Message, Reply, Request, estimate
+from tests.agents.llm_server import Answer, failure, serve
+
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system messages') }}"
+    "{% endif %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+LESSONS = {
+    "Which button?": "Answer: B. CLICK",
+    "What is to be typed into the field?": "Answer: A. TYPE London",
+    "Nothing?": "Answer: A. None of the above",
+}
+
+
+def make_model(folder, template: str | None) -> None:
+    """A two-layer Llama with a byte-level tokenizer, taught the lessons to the letter."""
+    torch.manual_seed(0)
+    special = ["<|end|>", "<|user|>", "<|assistant|>"]
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        [*LESSONS, *LESSONS.values()],
+        trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", chat_template=template)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=128, bos_token_id=None, eos_token_id=0, pad_token_id=None,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    lessons = []
+    for question, answer in LESSONS.items():
+        asked = f"<|user|>{question}<|end|><|assistant|>" if template else f"user: {question}\nassistant:"
+        lessons.append((tokenizer(asked)["input_ids"], tokenizer(answer)["input_ids"] + [0]))
+    for _ in range(60):
+        for prompt, answer in lessons:
+            labels = torch.tensor([[-100] * len(prompt) + answer])
+            model(input_ids=torch.tensor([prompt + answer]), labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    # What a published model's own settings would change: they must not count.
+    model.generation_config.update(repetition_penalty=5.0, do_sample=True, temperature=3.0)
+    model.save_pretrained(folder, safe_serialization=True)
+    tokenizer.save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def chat_model(tmp_path_factory) -> LocalLlm:
+    folder = tmp_path_factory.mktemp("chat")
+    make_model(folder, TEMPLATE)
+    return LocalLlm(str(folder), batch_size=4, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def plain_model(tmp_path_factory) -> LocalLlm:
+    folder = tmp_path_factory.mktemp("plain")
+    make_model(folder, None)
+    return LocalLlm(str(folder), batch_size=4, device="cpu")
+
+
+def ask(llm, text: str, **settings) -> Request:
+    settings = {"max_tokens": 30} | settings
+    return Request((Message("user", text),), llm.info.model, **settings)
+
+
+def tokens(llm: LocalLlm, text: str) -> int:
+    return len(llm._tokenizer(text)["input_ids"])
+
+
+@pytest.mark.parametrize("kind", ["chat_model", "plain_model"])
+def test_a_model_answers_what_it_was_taught(kind, request) -> None:
+    llm = request.getfixturevalue(kind)
+    replies = llm.complete([ask(llm, question) for question in LESSONS])
+    assert [reply.text for reply in replies] == list(LESSONS.values())
+    assert {reply.finish_reasons for reply in replies} == {("stop",)}
+
+
+def test_tokens_are_counted_exactly(chat_model) -> None:
+    for question, answer in LESSONS.items():
+        (reply,) = chat_model.complete([ask(chat_model, question)])
+        assert reply.usage.prompt_tokens == tokens(chat_model, f"<|user|>{question}<|end|><|assistant|>")
+        assert reply.usage.completion_tokens == tokens(chat_model, answer) + 1  # the end
+        assert reply.usage.cost == 0.0
+        assert not reply.usage.estimated
+
+
+def test_prompts_follow_the_template_or_are_plain(chat_model, plain_model) -> None:
+    messages = (Message("user", "a"), Message("assistant", "b"), Message("user", "{{ c }}"))
+    request = Request(messages, "m")
+    assert chat_model.prompt(request) == "<|user|>a<|end|><|assistant|>b<|end|><|user|>{{ c }}<|end|><|assistant|>"
+    assert plain_model.prompt(request) == "user: a\nassistant: b\nuser: {{ c }}\nassistant:"
+
+
+def test_a_batch_gives_what_single_requests_give(chat_model) -> None:
+    """Prompts of many lengths, with stops and limits of their own, in an order that sorting undoes."""
+    pick = random.Random(1)
+    requests = [
+        ask(chat_model, pick.choice(["x", "ab " * 9, *LESSONS]) + "?" * (i % 3), stop=pick.choice([(), ("B", "lo")]),
+            max_tokens=pick.choice([5, 20]))
+        for i in range(25)
+    ]  # fmt: skip
+    batched = chat_model.complete(requests)
+    single = [chat_model.complete([request])[0] for request in requests]
+    assert [replace(reply, seconds=0) for reply in batched] == [replace(reply, seconds=0) for reply in single]
+    assert {reply.finish_reasons[0] for reply in batched} == {"stop", "length"}
+
+
+def test_a_stop_string_ends_and_is_cut_off(chat_model) -> None:
+    question, answer = list(LESSONS.items())[1]
+    (reply,) = chat_model.complete([ask(chat_model, question, stop=("London", "YP"))])
+    assert reply.text == "Answer: A. T"
+    assert reply.finish_reasons == ("stop",)
+    assert reply.usage.completion_tokens < tokens(chat_model, answer)
+    (short,) = chat_model.complete([ask(chat_model, question, max_tokens=3)])
+    assert short.usage.completion_tokens == 3
+    assert short.finish_reasons == ("length",)
+    assert answer.startswith(short.text)
+
+
+def test_samples_depend_on_the_seed_and_on_nothing_else(chat_model) -> None:
+    def sampled(seed: int) -> Request:
+        return ask(chat_model, "unknown question", temperature=2.0, n=3, seed=seed)
+
+    first = chat_model.complete([sampled(1), sampled(2), sampled(1)])
+    torch.manual_seed(99)
+    expected = torch.rand(3)
+    torch.manual_seed(99)
+    again = chat_model.complete([ask(chat_model, "other"), sampled(1)])[1]
+    assert torch.equal(torch.rand(3), expected)  # the caller's random numbers go on as they were
+    assert first[0].texts == first[2].texts == again.texts
+    assert first[0].texts != first[1].texts
+    assert len(set(first[0].texts)) == 3
+
+
+def test_greedy_samples_are_the_same_text(chat_model) -> None:
+    (reply,) = chat_model.complete([ask(chat_model, "Nothing?", n=3)])
+    assert reply.texts == (LESSONS["Nothing?"],) * 3
+    assert reply.usage.completion_tokens == tokens(chat_model, LESSONS["Nothing?"]) + 1
+
+
+def test_what_the_model_cannot_do_is_refused_without_losing_the_rest(chat_model) -> None:
+    answers = chat_model.complete(
+        [
+            ask(chat_model, "x" * 200),
+            ask(chat_model, "Which button?"),
+            Request((Message("system", "a"),), chat_model.info.model),
+            Request((Message("user", "a", (Image(b"1"),)),), chat_model.info.model),
+            Request((Message("user", "a"),), "another"),
+        ]
+    )
+    assert answers[1].text == "Answer: B. CLICK"
+    for place, words in ((0, "do not fit into the 128 tokens"), (2, "no system messages"), (3, "reads text only"),
+                         (4, "for the model 'another'")):  # fmt: skip
+        assert isinstance(answers[place], Refused)
+        assert words in str(answers[place])
+
+
+def test_the_identity_changes_with_the_weights(chat_model, tmp_path) -> None:
+    shutil.copytree(chat_model.info.model, tmp_path, dirs_exist_ok=True)
+    same = LocalLlm(str(tmp_path), device="cpu").info.identity
+    assert same.rpartition(":")[2] == chat_model.info.identity.rpartition(":")[2]
+    model = LlamaForCausalLM.from_pretrained(tmp_path)
+    model.lm_head.weight.data[0, 0] += 1
+    model.save_pretrained(tmp_path)
+    assert LocalLlm(str(tmp_path), device="cpu").info.identity != same
+
+
+def test_pickled_weights_are_not_loaded(chat_model, tmp_path) -> None:
+    shutil.copytree(chat_model.info.model, tmp_path, dirs_exist_ok=True)
+    weights = LlamaForCausalLM.from_pretrained(tmp_path).state_dict()
+    torch.save(weights, tmp_path / "pytorch_model.bin")
+    (tmp_path / "model.safetensors").unlink()
+    with pytest.raises(OSError, match="safetensors"):
+        LocalLlm(str(tmp_path), device="cpu")
+
+
+def test_a_budget_holds_for_a_local_model(chat_model) -> None:
+    requests = [ask(chat_model, question) for question in LESSONS]
+    used = [answer.usage.tokens for answer in chat_model.complete(requests)]
+    budget = MemoryBudget(Limits(tokens=used[0] + used[1] + estimate(requests[2], None).tokens - 1, cost=0.0))
+    answers = BudgetedLlm(chat_model, budget).complete(requests)
+    assert [type(answer) for answer in answers] == [Reply, Reply, BudgetExceeded]
+    assert budget.spent().tokens == used[0] + used[1]
+
+
+def test_served_over_http_it_gives_the_same(chat_model) -> None:
+    def reply(body) -> str | Answer:
+        messages = tuple(Message(message["role"], message["content"]) for message in body["messages"])
+        (answer,) = chat_model.complete([Request(messages, body["model"], max_tokens=body["max_tokens"])])
+        return answer.text if isinstance(answer, Reply) else failure(400, str(answer))
+
+    with serve(reply) as server:
+        answers = ChatLlm(Endpoint(server.url, chat_model.info.model)).complete(
+            [*(ask(chat_model, question) for question in LESSONS), ask(chat_model, "x" * 200)]
+        )
+    assert [answer.text for answer in answers[:3]] == list(LESSONS.values())
+    assert isinstance(answers[3], Refused)
+    assert "do not fit" in str(answers[3])
