@@ -1,0 +1,65 @@
+"""Filter and action prompts of MiniWoB++ episodes with scripted replies."""
+
+import pytest
+
+from agents.planner.miniwob_prompts import (
+    FALLBACK_STOP,
+    FILTER_STOP,
+    CodeFailed,
+    Exemplar,
+    abstracts,
+    act_messages,
+    observe,
+    prompt_type,
+)
+from agents.planner.trajectory_parse import in_fence
+from tests.conformance.cases import params
+
+CODE = {True: "```python\nobs='OBS'+str(len(state))\n```", False: "```\nraise ValueError()\n```"}
+
+
+def as_dicts(messages):
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def run_code(code, state):
+    """Only the two scripts of the cases come here."""
+    namespace = {"state": state}
+    try:
+        exec(code, namespace)
+    except ValueError as error:
+        raise CodeFailed from error
+    return namespace["obs"]
+
+
+def episode(case):
+    exemplar = Exemplar.from_dict(case["exemplar_name"], case["exemplar"])
+    abstract = abstracts(case["env_name"], case["no_filter_arg"])
+    kind = prompt_type(exemplar, abstract)
+    assert (not abstract, kind) == (case["effective_no_filter"], case["prompt_type"])
+    history = []
+    for index, step in enumerate(case["steps"]):
+        calls = []
+
+        def ask(messages, stop, calls=calls, code_ok=step["code_ok"]):
+            calls.append({"messages": as_dicts(messages), "stop": list(stop)})
+            return CODE[code_ok] if len(calls) == 1 else "LLM OBS"
+
+        obs = observe(exemplar, kind, case["task"], case["state"], index, ask, run_code)
+        assert calls == step["filter_calls"]
+        assert obs == step["obs"]
+        messages = act_messages(exemplar, kind, case["task"], history, obs)
+        assert as_dicts(messages) == step["act_messages_after_system"]
+        act = in_fence(f"```python\n{step['act']}\n```")
+        assert act == step["act"]
+        history.append((obs, act))
+
+
+@pytest.mark.parametrize("case", params("synapse_miniwob_prompts"))
+def test_prompts_agree_with_the_published_code(case):
+    assert case["error"] is None
+    episode(case)
+
+
+def test_the_stop_strings_of_the_calls_are_the_published_ones():
+    assert (FILTER_STOP, FALLBACK_STOP) == (("Action:", "Output:", "State:"), ("Action:",))
