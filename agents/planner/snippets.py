@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from agents.planner.page import PageInput, PageTask, Paradigm, Wording, format_input, gold_context
 from agents.planner.sequence import Message, page_messages
+from annotations.dom.tree import Element, parse
 
 NONE_RATIONALE = "None of the elements shown fits the request, so the answer is none."
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others
@@ -121,18 +122,21 @@ def snippet(
     """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3)."""
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)
+    root = parse(step.html)
     page = format_input(
-        step.html, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
+        root, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
     )
     answer = page.target
     if settings.refinement:
-        reason = rationales(_request(step, gold_id, page, settings.paradigm))
+        reason = rationales(_request(step, root, gold_id, page, settings.paradigm))
         answer = answer if reason is None else _with_rationale(answer, reason, settings.quirks)
     return page_messages(page, answer)
 
 
-def _request(step: PastStep, gold_id: str | None, page: PageInput, paradigm: Paradigm) -> RationaleRequest:
-    around_gold = "" if gold_id is None else gold_context(step.html, gold_id, page.id_mapping)
+def _request(
+    step: PastStep, root: Element, gold_id: str | None, page: PageInput, paradigm: Paradigm
+) -> RationaleRequest:
+    around_gold = "" if gold_id is None else gold_context(root, gold_id, page.id_mapping)
     answer = page.target[2:] if paradigm == "multichoice" else _ELEMENT_LINE.sub("", page.target)
     return RationaleRequest(step, gold_id, around_gold, answer.strip())
 
