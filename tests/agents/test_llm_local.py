@@ -1,4 +1,4 @@
-"""Local causal models: a tiny one is made and taught here, then asked as any other model."""
+"""Local causal models: a tiny one is made and taught, then asked as any other model."""
 
 import random
 import shutil
@@ -6,74 +6,30 @@ from dataclasses import replace
 
 import pytest
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import GenerationConfig, LlamaForCausalLM
 
 from agents.llm.budget import BudgetedLlm, Limits, MemoryBudget
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import BudgetExceeded, Refused
 from agents.llm.local import LocalLlm
 from agents.llm.protocol import Image, Message, Reply, Request, estimate
+from tests.agents.llm_model import LESSONS, make_model
 from tests.agents.llm_server import Answer, failure, serve
-
-TEMPLATE = (
-    "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system messages') }}"
-    "{% endif %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-LESSONS = {
-    "Which button?": "Answer: B. CLICK",
-    "What is to be typed into the field?": "Answer: A. TYPE London",
-    "Nothing?": "Answer: A. None of the above",
-}
-
-
-def make_model(folder, template: str | None) -> None:
-    """A two-layer Llama with a byte-level tokenizer, taught the lessons to the letter."""
-    torch.manual_seed(0)
-    special = ["<|end|>", "<|user|>", "<|assistant|>"]
-    bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bpe.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    bpe.train_from_iterator(
-        [*LESSONS, *LESSONS.values()],
-        trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
-    )
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", chat_template=template)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=128, bos_token_id=None, eos_token_id=0, pad_token_id=None,
-    )  # fmt: skip
-    model = LlamaForCausalLM(config)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    lessons = []
-    for question, answer in LESSONS.items():
-        asked = f"<|user|>{question}<|end|><|assistant|>" if template else f"user: {question}\nassistant:"
-        lessons.append((tokenizer(asked)["input_ids"], tokenizer(answer)["input_ids"] + [0]))
-    for _ in range(60):
-        for prompt, answer in lessons:
-            labels = torch.tensor([[-100] * len(prompt) + answer])
-            model(input_ids=torch.tensor([prompt + answer]), labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    # What a published model's own settings would change: they must not count.
-    model.generation_config.update(repetition_penalty=5.0, do_sample=True, temperature=3.0)
-    model.save_pretrained(folder, safe_serialization=True)
-    tokenizer.save_pretrained(folder)
 
 
 @pytest.fixture(scope="module")
 def chat_model(tmp_path_factory) -> LocalLlm:
     folder = tmp_path_factory.mktemp("chat")
-    make_model(folder, TEMPLATE)
+    make_model(folder)
+    # What a model's own settings would change must not count.
+    GenerationConfig(eos_token_id=0, repetition_penalty=5.0, do_sample=True, temperature=3.0).save_pretrained(folder)
     return LocalLlm(str(folder), batch_size=4, device="cpu")
 
 
 @pytest.fixture(scope="module")
 def plain_model(tmp_path_factory) -> LocalLlm:
     folder = tmp_path_factory.mktemp("plain")
-    make_model(folder, None)
+    make_model(folder, template=None)
     return LocalLlm(str(folder), batch_size=4, device="cpu")
 
 

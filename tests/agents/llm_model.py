@@ -1,0 +1,54 @@
+"""A tiny causal language model, made and taught on the spot: real weights, real tokenizer, a second to train."""
+
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+TEMPLATE = (
+    "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system messages') }}"
+    "{% endif %}<|{{ message['role'] }}|>{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|assistant|>{% endif %}"
+)
+LESSONS = {
+    "Which button?": "Answer: B. CLICK",
+    "What is to be typed into the field?": "Answer: A. TYPE London",
+    "Nothing?": "Answer: A. None of the above",
+}
+
+
+def make_model(folder: Path, template: str | None = TEMPLATE, lessons: dict[str, str] = LESSONS) -> None:
+    """A two-layer Llama with a byte-level tokenizer, taught to answer each question (a user's message) to the letter.
+
+    Without a template it is taught "user: question", a line break, "assistant:". At most 128 tokens in all.
+    """
+    torch.manual_seed(0)
+    special = ["<|end|>", "<|user|>", "<|assistant|>"]
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        [*lessons, *lessons.values()],
+        trainers.BpeTrainer(vocab_size=320, special_tokens=special, initial_alphabet=alphabet, show_progress=False),
+    )
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", chat_template=template)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=4, max_position_embeddings=128, bos_token_id=None, eos_token_id=0, pad_token_id=None,
+    )  # fmt: skip
+    model = LlamaForCausalLM(config)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
+    examples = []
+    for question, answer in lessons.items():
+        asked = f"<|user|>{question}<|end|><|assistant|>" if template else f"user: {question}\nassistant:"
+        examples.append((tokenizer(asked)["input_ids"], tokenizer(answer)["input_ids"] + [0]))
+    for _ in range(60):
+        for prompt, answer in examples:
+            labels = torch.tensor([[-100] * len(prompt) + answer])
+            model(input_ids=torch.tensor([prompt + answer]), labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    model.save_pretrained(folder, safe_serialization=True)
+    tokenizer.save_pretrained(folder)
