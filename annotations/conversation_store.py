@@ -16,6 +16,7 @@ from annotations.models import (
     Operation,
     Rationale,
     Snapshot,
+    SourceFile,
     SourceTask,
     Split,
     Step,
@@ -24,6 +25,7 @@ from annotations.models import (
     Website,
 )
 from annotations.models.conversations import pack_candidates
+from annotations.models.pages import compress
 from annotations.page_store import PageStore, store_screenshot
 from annotations.records import ConversationRecord, StepRecord, TurnRecord
 
@@ -113,6 +115,10 @@ class ConversationStore:
             dataset=self.dataset, source_id=record.source_id, website=website, split=split, position=position,
             content_sha256=sha256, extra=record.extra,
         )  # fmt: skip
+        SourceFile.objects.bulk_create(
+            SourceFile(conversation=conversation, path=kept.path, data=compress(kept.data), raw_size=len(kept.data))
+            for kept in record.files
+        )
         task = self._source_task(record, website, split)
         turns = Turn.objects.bulk_create(
             Turn(
@@ -137,7 +143,10 @@ class ConversationStore:
 
 def content_sha256(record: ConversationRecord, split: str) -> str:
     """Identity of a record's content: equal exactly when an import into `split` would store the same rows."""
-    return hashlib.sha256(repr(replace(record, split=split)).encode()).hexdigest()
+    content = hashlib.sha256(repr(replace(record, split=split)).encode())
+    for kept in record.files:  # which `repr` leaves out
+        content.update(f"{kept.path} {len(kept.data)}\n".encode() + kept.data)
+    return content.hexdigest()
 
 
 def _check(record: ConversationRecord, split: str) -> None:
@@ -172,6 +181,8 @@ def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]
     yield "website", record.website, column(Website, "name")
     yield "domain", record.domain, column(Website, "domain")
     yield "subdomain", record.subdomain, column(Website, "subdomain")
+    for place, kept in enumerate(record.files):
+        yield f"files[{place}].path", kept.path, column(SourceFile, "path")
     for place, turn in enumerate(record.turns):
         yield f"turns[{place}].source_id", turn.source_id, column(Turn, "source_id")
         for number, step in enumerate(turn.steps):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from django.db.models import Prefetch, QuerySet
 
-from annotations.datasets import writer
+from annotations.datasets import folder_writer, writer
 from annotations.models import Conversation, Dataset, Split, Step, Turn
-from annotations.records import ConversationRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
 
 CHUNK = 20  # conversations in memory at a time
 ONE_FILE_PER_SPLIT = {"mt-mind2web", "mind2web"}  # formats in which the folder names the split
@@ -20,12 +20,13 @@ def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[Conv
     )  # fmt: skip
     turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
     ordered = conversations.order_by("position", "id").select_related("website")
-    for conversation in ordered.prefetch_related(Prefetch("turns", queryset=turns)).iterator(chunk_size=CHUNK):
+    prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
+    for conversation in prefetched.iterator(chunk_size=CHUNK):
         yield conversation_record(conversation)
 
 
 def conversation_record(conversation: Conversation) -> ConversationRecord:
-    """One stored conversation (turns and steps prefetched) as a record."""
+    """One stored conversation (turns, steps and source files prefetched) as a record."""
     return ConversationRecord(
         source_id=conversation.source_id, website=conversation.website.name, domain=conversation.website.domain,
         subdomain=conversation.website.subdomain, split=conversation.split, extra=conversation.extra,
@@ -36,6 +37,7 @@ def conversation_record(conversation: Conversation) -> ConversationRecord:
             )
             for turn in conversation.turns.all()
         ),
+        files=tuple(FileRecord(kept.path, kept.content) for kept in conversation.source_files.all()),
     )  # fmt: skip
 
 
@@ -63,9 +65,16 @@ def export_dataset(
 
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
-    `progress` is told the conversations written, after every chunk; what it raises ends the export.
-    Raises ValueError for an unknown format, or for one file of the Mind2Web family that would mix splits.
+    Formats with a folder per conversation fill the folder `out`. `progress` is told the conversations written, after
+    every chunk; what it raises ends the export.
+    Raises ValueError for an unknown format, for one file of the Mind2Web family that would mix splits, and for a file
+    where a folder is needed.
     """
+    if (write_folder := folder_writer(format_name)) is not None:
+        if out.suffix in {".json", ".jsonl"} or out.is_file():
+            raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
+        chosen = dataset.conversations.all() if conversations is None else conversations
+        return {str(out): write_folder(_counted(chosen, 0, progress), out)}
     write = writer(format_name)
     rows = dataset.conversations.all() if conversations is None else conversations
     found = [split for split in Split.values if rows.filter(split=split).exists()]

@@ -128,7 +128,7 @@ def import_files(
     start = start if start.begun else replace(start, begun=timezone.now().isoformat())
     report = report or Report(dataset.name)
     batch = _Batch(ConversationStore(dataset, split), report, _already_read(dataset, start))
-    sizes = [file.stat().st_size for file in files]
+    sizes = [_size(file) for file in files]
     begun = time.monotonic() - report.seconds
 
     def commit(position: Position) -> None:
@@ -141,13 +141,23 @@ def import_files(
     records = _records(reader(format_name), files, start)
     for position, readables in islice(records, None if limit is None else max(0, limit - report.records)):
         report.records += 1
-        file = files[position.file]
-        batch.add(file.name if file == path else file.relative_to(path).as_posix(), readables)
+        batch.add(_name(files[position.file], path), readables)
         if batch.is_full:
             commit(position)
     commit(Position(len(files), 0, start.begun))
     report.warnings = _warnings(dataset, report)
     return report
+
+
+def _size(file: Path) -> int:
+    """Bytes of a file, or of all files of a folder."""
+    return sum(f.lstat().st_size for f in file.rglob("*")) if file.is_dir() else file.stat().st_size
+
+
+def _name(file: Path, path: Path) -> str:
+    """How reports name what is read: the place below the imported `path`, with a slash behind that of a folder."""
+    name = file.name if file == path else file.relative_to(path).as_posix()
+    return f"{name}/" if file.is_dir() else name
 
 
 def _records(
@@ -206,11 +216,12 @@ class _Batch:
         return self.records >= BATCH or self.chars >= BATCH_CHARS
 
     def add(self, file: str, readables: list[Readable]) -> None:
-        """What was read of one record of `file`, named by its path below the imported folder."""
+        """What was read of one record of `file`, named by its path below the imported folder; of a folder the bad
+        records name the file in it."""
         self.records += 1
         for readable in readables:
             if isinstance(readable, BadRecord):
-                self.report.bad(replace(readable, file=file))
+                self.report.bad(replace(readable, file=file + readable.file if file.endswith("/") else file))
             elif isinstance(readable, SkippedRecord):
                 self.report.skip(readable.reason)
             else:
@@ -222,6 +233,7 @@ class _Batch:
             self.seen[record.source_id] = sha256
             self.waiting.append((file, record, sha256))
             self.chars += sum(len(s.html) + len(s.raw_html) + len(s.html_after) for t in record.turns for s in t.steps)
+            self.chars += sum(len(kept.data) for kept in record.files)
         elif self.seen[record.source_id] == sha256:
             self.report.skip("repeated in this import")
         else:

@@ -29,6 +29,14 @@ class ImageRecord:
 
 
 @dataclass(frozen=True)
+class FileRecord:
+    """A file of the source that is kept as it is, for export and for what has no column."""
+
+    path: str  # inside the conversation's folder, "bboxes/bboxes-3.json"
+    data: bytes
+
+
+@dataclass(frozen=True)
 class StepRecord:
     """One gold observation with one gold action."""
 
@@ -69,6 +77,7 @@ class ConversationRecord:
     turns: tuple[TurnRecord, ...] = ()
     split: str = ""  # "" = decided by the file's folder or by --split
     extra: dict[str, Any] = field(default_factory=dict)
+    files: tuple[FileRecord, ...] = field(default=(), repr=False)  # formats that are a folder per conversation
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,20 @@ from typing import BinaryIO
 from annotations.datasets.files import data_files
 from annotations.records import ConversationRecord, Readable
 
-# Format name -> module with `read(path)`, the `SUFFIXES` of its files, and `NUMBERED` where their order is by number.
+# Format name -> module with `read(path)`, the `SUFFIXES` of its files, and `NUMBERED` where their order is by number;
+# `files(path)` where what is read one after the other are folders.
 READERS = {
     "mind2web": "annotations.datasets.mind2web",
     "mt-mind2web": "annotations.datasets.mt_mind2web",
     "miniwob-demos": "annotations.datasets.miniwob_demos",
+    "weblinx": "annotations.datasets.weblinx",
     "jsonl": "annotations.datasets.jsonl",
 }
-# Format name -> module with `write(records, out)`.
+# Format name -> module with `write(records, out)`, or `write_folder(records, out)` where a conversation is a folder.
 WRITERS = {
     "mt-mind2web": "annotations.datasets.mt_mind2web",
     "mind2web": "annotations.datasets.mind2web",
+    "weblinx": "annotations.datasets.weblinx",
     "jsonl": "annotations.datasets.jsonl",
 }
 
@@ -33,9 +36,19 @@ def writer(name: str) -> Callable[[Iterable[ConversationRecord], BinaryIO], int]
     return import_module(_chosen(WRITERS, name, "write")).write
 
 
+def folder_writer(name: str) -> Callable[[Iterable[ConversationRecord], Path], int] | None:
+    """The function that writes conversations as folders, for the formats that are some; ValueError as for `writer`."""
+    return getattr(import_module(_chosen(WRITERS, name, "write")), "write_folder", None)
+
+
 def files_of(name: str, path: Path) -> list[Path]:
-    """The files that `reader(name)` would read at `path`, in its order; raises as `reader` and `data_files` do."""
+    """The files that `reader(name)` would read at `path`, in its order; raises as `reader` and `data_files` do.
+
+    They are folders where a format keeps a conversation in one.
+    """
     module = import_module(_chosen(READERS, name, "read"))
+    if hasattr(module, "files"):
+        return module.files(path)
     return data_files(path, module.SUFFIXES, getattr(module, "NUMBERED", False))
 
 

@@ -5,7 +5,8 @@
        "steps": [{"source_id", "operation", "value", "original_operation", "action_repr",
          "html", "raw_html", "html_after", "source_index": int or null, "extra": {},
          "positives": [candidate], "negatives": [candidate],
-         "screenshot": {"media_type", "data": base64 text} or null}]}]}
+         "screenshot": {"media_type", "data": base64 text} or null}]}],
+     "files": [{"path", "data": base64 text}], only where there are some}
 
 A candidate is {"node_id", "tag", "attributes": JSON text, "is_original_target": bool or null,
 "is_top_level_target": bool or null}. Field names are those of `annotations.records`, where they are
@@ -27,6 +28,7 @@ from annotations.dom.tree import PageError, parse
 from annotations.records import (
     CandidateRecord,
     ConversationRecord,
+    FileRecord,
     ImageRecord,
     Readable,
     StepRecord,
@@ -49,6 +51,8 @@ def write(records: Iterable[ConversationRecord], out: BinaryIO) -> int:
     count = 0
     for record in records:
         row = {"version": VERSION} | _plain(record)
+        if not record.files:
+            del row["files"]
         out.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
         count += 1
     return count
@@ -72,6 +76,7 @@ def _known(record: type) -> frozenset[str]:
 
 
 CONVERSATION_KEYS = _known(ConversationRecord) | {"version"}
+FILE_KEYS = _known(FileRecord)
 TURN_KEYS, STEP_KEYS, CANDIDATE_KEYS = _known(TurnRecord), _known(StepRecord), _known(CandidateRecord)
 
 
@@ -89,7 +94,13 @@ def _conversation(fields: Fields, split: str) -> ConversationRecord:
         domain=fields.text("domain"), subdomain=fields.text("subdomain"),
         turns=tuple(_turn(turn) for turn in fields.objects("turns")),
         split=fields.text("split", required=False) or split, extra=fields.extra(),
+        files=tuple(_file(item) for item in fields.objects("files")) if fields.has("files") else (),
     )  # fmt: skip
+
+
+def _file(fields: Fields) -> FileRecord:
+    _refuse_unknown(fields, FILE_KEYS)
+    return FileRecord(fields.text("path", filled=True), _bytes(fields, "data"))
 
 
 def _turn(fields: Fields) -> TurnRecord:
@@ -139,8 +150,12 @@ def _image(fields: Fields | None) -> ImageRecord | None:
     media_type = fields.text("media_type")
     if media_type not in MEDIA_TYPES:
         fields.defect("media_type", f"expected one of {', '.join(MEDIA_TYPES)}, found {media_type[:40]!r}")
+    return ImageRecord(media_type, _bytes(fields, "data"))
+
+
+def _bytes(fields: Fields, name: str) -> bytes:
     try:
-        return ImageRecord(media_type, base64.b64decode(fields.text("data"), validate=True))
+        return base64.b64decode(fields.text(name), validate=True)
     except (binascii.Error, ValueError) as error:
-        fields.defect("data", f"expected base64 text: {error}")
-        return None
+        fields.defect(name, f"expected base64 text: {error}")
+        return b""

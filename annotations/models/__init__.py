@@ -7,6 +7,7 @@ from annotations.models.jobs import Job
 from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.projects import Invite, Membership, Project, Role
+from annotations.models.source_files import SourceFile
 
 __all__ = [
     "Conversation",
@@ -25,6 +26,7 @@ __all__ = [
     "Role",
     "Screenshot",
     "Snapshot",
+    "SourceFile",
     "SourceTask",
     "Split",
     "Step",

@@ -1,0 +1,200 @@
+"""WebLINX's replay turns, read as what they say: who speaks, what is done, to which element, with which value.
+
+A turn is the published dict (dmr_wma specification, section A1): a chat message of the instructor or the navigator,
+or a browser action of the navigator. Its index is its place in `replay.json`'s `data`.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+UID = "data-webtasks-id"  # attribute of every element in the recorded pages
+# Recorded intent of a browser turn -> operation.
+OPERATIONS = {
+    "click": "CLICK",
+    "hover": "HOVER",
+    "textInput": "TYPE",
+    "change": "CHANGE",
+    "load": "LOAD",
+    "submit": "SUBMIT",
+    "scroll": "SCROLL",
+    "copy": "COPY",
+    "paste": "PASTE",
+    "tabcreate": "TAB_CREATE",
+    "tabremove": "TAB_REMOVE",
+    "tabswitch": "TAB_SWITCH",
+}
+SAY = "say"
+PAGE_NAME = re.compile(r"page-(\d+)-\d+\.html")
+ACTIVE_INTENTS = frozenset({"click", "change", "textInput", "scroll", "load", "submit"})
+NEEDS_ELEMENT = frozenset({"click", "change", "submit"})
+MAX_SHOWN = 80  # characters of a name or value in an action's short text
+
+Turn = dict[str, Any]
+
+
+def is_chat(turn: Turn) -> bool:
+    return turn["type"] == "chat"
+
+
+def is_instruction(turn: Turn) -> bool:
+    """A message of the instructor; everything else is the navigator's."""
+    return is_chat(turn) and turn["speaker"] == "instructor"
+
+
+def intent_of(turn: Turn) -> str:
+    return SAY if is_chat(turn) else turn["action"]["intent"]
+
+
+def arguments_of(turn: Turn, name: str = "") -> dict[str, Any]:
+    """The arguments of a browser turn, or an object among them; {} where the recording has none."""
+    arguments = {} if is_chat(turn) else turn["action"].get("arguments") or {}
+    return (arguments.get(name) or {}) if name else arguments
+
+
+def operation_of(turn: Turn) -> str:
+    """The operation; a change of a list of options is a SELECT."""
+    intent = intent_of(turn)
+    if intent == "change" and str(arguments_of(turn, "element").get("tagName")).upper() == "SELECT":
+        return "SELECT"
+    return "SAY" if intent == SAY else OPERATIONS[intent]
+
+
+def uid_of(turn: Turn) -> str:
+    """The uid of the element that a browser turn acts on; "" where it has none."""
+    attributes = arguments_of(turn, "element").get("attributes")
+    uid = attributes.get(UID) if isinstance(attributes, dict) else None
+    return uid if isinstance(uid, str) else ""
+
+
+def value_of(turn: Turn) -> str:
+    """What is typed, chosen, loaded, said, copied or pasted; "x y" of a scroll; ids of tabs. "" where nothing is."""
+    arguments, properties = arguments_of(turn), arguments_of(turn, "properties")
+    values = {
+        SAY: [turn.get("utterance")],
+        "textInput": [arguments.get("text")],
+        "change": [arguments.get("value")],
+        "load": [properties.get("url") or arguments.get("url")],
+        "scroll": [arguments.get("scrollX"), arguments.get("scrollY")],
+        "copy": [arguments.get("selected")],
+        "paste": [arguments.get("pasted")],
+        "tabcreate": [properties.get("tabId")],
+        "tabremove": [properties.get("tabId")],
+        "tabswitch": [properties.get("tabIdOrigin"), properties.get("tabId")],
+    }.get(intent_of(turn), [])
+    return " ".join(_text(value) for value in values if value is not None)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def action_repr(turn: Turn) -> str:
+    """A short text for people: `click [button] Search`, `textInput [input] From: Westmere`, `say: Which day?`."""
+    element = arguments_of(turn, "element")
+    said = intent_of(turn)
+    if element:
+        said += f" [{str(element.get('tagName', '')).lower()}] {_name(element)}".rstrip()
+    value = _cut(value_of(turn))
+    text = f"{said}: {value}" if value else said
+    return text.encode("utf-8", "ignore").decode().replace("\0", "")  # recorded names may hold what a database refuses
+
+
+def _name(element: dict[str, Any]) -> str:
+    attributes = element.get("attributes") or {}
+    names = [
+        element.get("textContent"),
+        *(attributes.get(key) for key in ("aria-label", "placeholder", "name", "title")),
+    ]
+    return next((cut for name in names if isinstance(name, str) and (cut := _cut(name))), "")
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def page_of(turn: Turn) -> str:
+    """File name of the page that the turn was taken on; "" where none was recorded."""
+    return (turn.get("state") or {}).get("page") or ""
+
+
+def screenshot_of(turn: Turn) -> str:
+    """File name of the turn's screenshot; "" where none was recorded."""
+    return (turn.get("state") or {}).get("screenshot") or ""
+
+
+def boxes_name(page: str) -> str:
+    """Path of the bounding boxes that belong to a page: they share its first number."""
+    match = PAGE_NAME.fullmatch(page)
+    return f"bboxes/bboxes-{match[1]}.json" if match else ""
+
+
+def viewport_of(turn: Turn) -> tuple[float, float] | None:
+    """(width, height) of the window in CSS pixels; None where the recording does not tell."""
+    metadata = arguments_of(turn, "metadata")
+    width, height = metadata.get("viewportWidth"), metadata.get("viewportHeight")
+    known = isinstance(width, int | float) and isinstance(height, int | float)
+    return (width, height) if known else None
+
+
+def website_of(turns: Sequence[Turn]) -> str:
+    """The host that most browser turns are on, without `www.`; "unknown" where no address was recorded.
+
+    WebLINX names no website. Of hosts with equal counts the first one counts.
+    """
+    hosts: Counter[str] = Counter()
+    for turn in turns:
+        address = arguments_of(turn, "metadata").get("url")
+        loaded = value_of(turn) if intent_of(turn) == "load" else None
+        hosts.update(host for host in map(_host, (address, loaded)) if host)
+    return hosts.most_common(1)[0][0] if hosts else "unknown"
+
+
+def _host(address: Any) -> str:
+    try:
+        parts = urlsplit(address) if isinstance(address, str) else None
+        host = parts.hostname if parts and parts.scheme in ("http", "https") else None
+    except ValueError:
+        return ""
+    return (host or "").removeprefix("www.")
+
+
+def active_turns(turns: Sequence[Turn]) -> Iterator[int]:
+    """Indices of the turns that action models are trained and evaluated on (section A6.1).
+
+    Navigator turns of seven intents with a good screenshot; a chat message without one has that of the nearest
+    earlier turn. Clicks, changes and submissions without an element are left out.
+    """
+    latest: dict[str, Any] = {}
+    for index, turn in enumerate(turns):
+        state, intent = turn.get("state") or {}, intent_of(turn)
+        if state.get("screenshot"):
+            latest = state
+        elif is_chat(turn):
+            state = latest
+        wanted = not is_instruction(turn) if is_chat(turn) else intent in ACTIVE_INTENTS
+        if intent in NEEDS_ELEMENT and not arguments_of(turn, "element"):
+            wanted = False
+        if wanted and state.get("screenshot") and state.get("screenshot_status") == "good":
+            yield index
+
+
+def duration_of(turns: Sequence[Turn]) -> float:
+    """Seconds from the first turn to the last; 0.0 for fewer than two."""
+    times = [turn["timestamp"] for turn in turns]
+    return round(max(times) - min(times), 3) if times else 0.0
+
+
+def figures(turns: Sequence[Turn]) -> dict[str, Any]:
+    """What statistics count of a demonstration: turns of either speaker, active turns, seconds."""
+    instructor = sum(is_instruction(turn) for turn in turns)
+    return {
+        "instructor_turns": instructor,
+        "navigator_turns": len(turns) - instructor,
+        "active_turns": sum(1 for _ in active_turns(turns)),
+        "duration": duration_of(turns),
+    }
