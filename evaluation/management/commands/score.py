@@ -1,0 +1,110 @@
+"""Score predictions that were made elsewhere."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotations.models import Dataset, Split
+from evaluation.external_scores import ExternalScores, score_mind2web, split_of
+from evaluation.models import Study
+
+LISTED = 20  # ids and defects that are printed; all are counted
+
+
+class Command(BaseCommand):
+    """Metrics for predictions made elsewhere, with 95 % intervals (percentile bootstrap over conversations).
+
+    FILE: for mind2web the published {split}_predictions_top{k}.json, a list of [sample id, element id, "OP value"]; for
+    weblinx a list of {demo_name, turn_index, output_predicted}, or one of them per line. Steps without a prediction
+    count as failures."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("dataset")
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--format", choices=("mind2web", "weblinx"), required=True)
+        parser.add_argument(
+            "--split", choices=Split.values, help="default: the one FILE's name starts with, else the whole dataset"
+        )
+        parser.add_argument(
+            "--scores", type=Path, metavar="FILE", help='candidate scores (mind2web): JSON with "scores" and "ranks"'
+        )
+        parser.add_argument(
+            "--top-k", type=int, default=50, help="faithful: a step without gold above this rank fails (default 50)"
+        )
+        parser.add_argument(
+            "--keep-punctuation", action="store_true", help="operation F1 as multiple choice computes it (mind2web)"
+        )
+        parser.add_argument("--preset", choices=Study.Preset.values, default=Study.Preset.FAITHFUL)
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, dataset: str, file: Path, format: str, **options: Any) -> None:
+        found = Dataset.objects.filter(name=dataset).first()
+        if found is None:
+            known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
+        split = split_of(file) if options["split"] is None else options["split"]
+        try:
+            if format == "mind2web":
+                scored = score_mind2web(
+                    found, split, file, options["scores"], top_k=options["top_k"],
+                    keeps_punctuation=options["keep_punctuation"],
+                )  # fmt: skip
+            elif options["scores"]:
+                raise ValueError("--scores belongs to --format mind2web")
+            else:
+                from evaluation.external_weblinx import score_weblinx  # sacreBLEU loads where it is needed
+
+                scored = score_weblinx(found, split, file)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        self._warn(scored)
+        result = {"dataset": found.name, "file": file.name, "format": format, "split": split}
+        result |= _result(scored, options["preset"])
+        self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
+
+    def _warn(self, scored: ExternalScores) -> None:
+        for defect in scored.defects[:LISTED]:
+            self.stderr.write(str(defect))
+        for name, ids, meaning in (
+            ("unknown", scored.unknown, "not in this split; left out"),
+            ("missing", scored.missing, "not predicted; counted as failures"),
+        ):
+            if ids:
+                more = f" and {len(ids) - LISTED:,} more" if len(ids) > LISTED else ""
+                self.stderr.write(f"{len(ids):,} {name} ({meaning}): {', '.join(ids[:LISTED])}{more}")
+
+    def _print(self, result: dict[str, Any]) -> None:
+        write = self.stdout.write
+        write(f"{result['file']} on {result['dataset']} · {result['split'] or 'all splits'} · {result['preset']}")
+        write(", ".join(f"{count:,} {name}" for name, count in result["counts"].items()))
+        write(f"{'metric':24}{'value':>8}   {'95 % interval':16} {'n':>6}  mean over")
+        for name, metric in result["metrics"].items():
+            interval = f"{metric['low']:.3f} – {metric['high']:.3f}"
+            write(f"{name:24}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}")
+
+
+def _result(scored: ExternalScores, preset: str) -> dict[str, Any]:
+    """As `evaluate` gives it, with the metrics of both presets and what found no partner."""
+    presets = {
+        name: {
+            metric.name: {
+                "value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n,
+                "grouping": metric.grouping,
+            }
+            for metric in metrics.values()
+        }
+        for name, metrics in scored.metrics.items()
+    }  # fmt: skip
+    errors = [
+        {"file": defect.file, "record": defect.record, "field": defect.field, "message": defect.message}
+        for defect in scored.defects
+    ]
+    return {
+        "preset": preset, "counts": scored.counts, "metrics": presets[preset], "presets": presets,
+        "unknown": scored.unknown[:LISTED], "missing": scored.missing[:LISTED], "errors": errors,
+    }  # fmt: skip

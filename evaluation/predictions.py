@@ -1,0 +1,163 @@
+"""Read files of predictions that were made elsewhere. What is wrong with one is said by file, record and field."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from evaluation.metrics.ranking import ranks
+
+OTHER_FILES = {
+    "_outputs_": "it holds the model's raw replies; score takes the predictions beside it, {split}_predictions_top{k}",
+    "_results_": "it holds means; score takes the predictions beside it, {split}_predictions_top{k}.json",
+}
+
+
+@dataclass(frozen=True)
+class Defect:
+    """What is wrong with a record of a file; `field` is "" where it is the record as a whole."""
+
+    file: str
+    record: str
+    field: str
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (self.file, self.record, self.field, self.message) if part)
+
+
+class ActionPrediction(NamedTuple):
+    """An element and the text "OP value"; element None and text "" say that nothing was chosen."""
+
+    element: str | None
+    text: str
+
+
+Place = tuple[str, int]  # name of a demonstration, number of a turn in its replay
+
+
+def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[Defect]]:
+    """Mind2Web's prediction files (planners.md 6.3): sample id "{annotation}_{action_uid}" -> prediction.
+
+    The file is a list of [sample id, element id, "OP value"]; null and "" stand for no element. The first prediction
+    of a sample counts. Raises ValueError when it is another file of that run or no list.
+    """
+    for part, message in OTHER_FILES.items():
+        if part in path.name:
+            raise ValueError(f"{path.name} is not a file of predictions: {message}")
+    rows = _json(path)
+    if not isinstance(rows, list):
+        raise ValueError(f"{path.name}: expected a list of [sample id, element id, action], found {_kind(rows)}")
+    found: dict[str, ActionPrediction] = {}
+    defects = []
+    for number, row in enumerate(rows, 1):
+        field, message = _action_defect(row, found)
+        if message:
+            defects.append(Defect(path.name, f"record {number}", field, message))
+        else:
+            element = "" if row[1] is None else str(row[1])
+            found[row[0]] = ActionPrediction(element or None, row[2] or "")
+    return found, defects
+
+
+def _action_defect(row: Any, seen: Mapping[str, Any]) -> tuple[str, str]:
+    if not isinstance(row, list) or len(row) != 3:
+        found = f"a list of {len(row)}" if isinstance(row, list) else _kind(row)
+        return "", f"expected [sample id, element id, action], found {found}"
+    sample, element, text = row
+    if not isinstance(sample, str) or not sample:
+        return "sample id", f"expected text, found {_kind(sample)}"
+    if sample in seen:
+        return "sample id", f"{sample!r} was predicted before; the first prediction counts"
+    if isinstance(element, bool) or not isinstance(element, str | int | None):
+        return "element id", f"expected text, a number or null, found {_kind(element)}"
+    if not isinstance(text, str | None):
+        return "action", f'expected text such as "CLICK", found {_kind(text)}'
+    return "", ""
+
+
+def read_replies(path: Path) -> tuple[dict[Place, str], list[Defect]]:
+    """WebLINX's predictions (dmr_wma.md A7): (demo_name, turn_index) -> output_predicted.
+
+    The file is a list of objects, or one object per line. The first prediction of a turn counts.
+    """
+    found: dict[Place, str] = {}
+    defects = []
+    for record, row in _objects(path):
+        field, message = _reply_defect(row, found)
+        if message:
+            defects.append(Defect(path.name, record, field, message))
+        else:
+            found[row["demo_name"], row["turn_index"]] = row["output_predicted"]
+    return found, defects
+
+
+def _reply_defect(row: Any, seen: Mapping[Place, str]) -> tuple[str, str]:
+    if isinstance(row, ValueError):
+        return "", str(row)
+    if not isinstance(row, dict):
+        return "", f"expected an object, found {_kind(row)}"
+    for field, kind, wanted in (
+        ("demo_name", str, "text"), ("turn_index", int, "a whole number"), ("output_predicted", str, "text")
+    ):  # fmt: skip
+        value = row.get(field)
+        if not isinstance(value, kind) or isinstance(value, bool):
+            return field, f"expected {wanted}, found {_kind(value) if field in row else 'no such field'}"
+    if (row["demo_name"], row["turn_index"]) in seen:
+        return "turn_index", "this turn was predicted before; the first prediction counts"
+    return "", ""
+
+
+def _objects(path: Path) -> Iterator[tuple[str, Any]]:
+    """(name of the record, its value, or the ValueError that reading it gave)."""
+    text = _text(path)
+    if text.lstrip().startswith("["):
+        yield from ((f"record {number}", row) for number, row in enumerate(_json(path), 1))
+        return
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                yield f"line {number}", json.loads(line)
+            except ValueError as error:
+                yield f"line {number}", ValueError(f"not JSON: {error}")
+
+
+def read_ranks(path: Path) -> dict[str, Mapping[str, int]]:
+    """Candidate scores as JSON, the content of the published pickle (planners.md 1.3): sample id -> candidate -> rank.
+
+    Rank 0 is the best. Where the file has no "ranks", they follow from its "scores". ValueError for another shape.
+    """
+    content = _json(path)
+    if not isinstance(content, dict) or not {"ranks", "scores"} & content.keys():
+        raise ValueError(f'{path.name}: expected an object with "scores" and "ranks" by sample id')
+    name = "ranks" if "ranks" in content else "scores"
+    if not isinstance(content[name], dict):
+        raise ValueError(f"{path.name}: {name}: expected an object by sample id, found {_kind(content[name])}")
+    for sample, of_candidates in content[name].items():
+        numbers = of_candidates.values() if isinstance(of_candidates, dict) else [None]
+        if not all(isinstance(number, int | float) and number == number for number in numbers):
+            raise ValueError(f"{path.name}: {name}: {sample}: expected a number for each candidate")
+    return content[name] if name == "ranks" else {sample: ranks(scores) for sample, scores in content[name].items()}
+
+
+def _json(path: Path) -> Any:
+    text = _text(path)
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: not JSON: {error}") from error
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path.name}: not UTF-8: {error}") from error
+
+
+def _kind(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "text", bool: "true or false", type(None): "null"}
+    return names.get(type(value), "a number")
