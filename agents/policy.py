@@ -1,26 +1,25 @@
-"""The whole composition as one batch: observe, recall, rank, plan, act. Core: memory and encoder are passed in."""
+"""The composition of prompted agents as one batch: rank, recall, simplify, compose, plan, act. Core.
 
+Ranker, memory, encoder, planner and language model are passed in; `agents/building.py` puts them together.
+"""
+
+import random
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-
-import numpy as np
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from agents.embedding import Encoder
-from agents.memory.text import memory_text
-from agents.planner.grounded import plan
-from agents.ranker.dual_encoder import score_elements
-from agents.ranker.element_text import element_texts
+from agents.llm.protocol import Llm
+from agents.memory.recall import Recalled, Recaller
+from agents.planner.prepared import Planned, Planner, Prepared
+from agents.planner.snippets import PastStep
 from agents.recipes import Recipe
-from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
-from annotations.dom.elements import Element, elements
-from annotations.dom.tree import PageError, parse
+from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Ranker, RecordedStep
+from agents.weblinx.documents import is_ranked, ranked_turns
 
 TRACED_CANDIDATES = 50
-
-
-class NoCandidates(ValueError):
-    """A page without any element that may be ranked."""
+KEPT_RANKINGS = 4_000  # of past steps, for their pages in memory and prompts
 
 
 @dataclass
@@ -28,144 +27,141 @@ class _Work:
     """One observation on its way through the stages."""
 
     observation: Observation
-    elements: list[Element] = field(default_factory=list)
-    texts: list[str] = field(default_factory=list)
-    total: int = 0
-    snippets: list[Snippet] = field(default_factory=list)
+    ranking: tuple[RankedCandidate, ...] = ()
+    ranked_turn: int | None = None  # WebLINX: of an earlier turn, where this one has no page
     error: str = ""
+    recalled: Recalled = field(default_factory=Recalled)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
-class GroundedPolicy:
-    """The recipe `grounded`: no LLM, nothing trained."""
+class StagedPolicy:
+    """Any recipe with a prompted planner, or none (`plan.kind` first)."""
 
-    def __init__(self, recipe: Recipe, encoder: Encoder, memory: Memory) -> None:
+    def __init__(
+        self, recipe: Recipe, ranker: Ranker, memory: Memory, encoder: Encoder, planner: Planner, llm: Llm | None,
+        seed: int = 0,
+    ) -> None:  # fmt: skip
         self.recipe = recipe
-        self.encoder = encoder
-        self.memory = memory
+        self.encoder = encoder  # of memory
+        self.ranker = ranker
+        self.planner = planner
+        self.seed = seed
+        self.recaller = Recaller(recipe, memory, encoder, llm)
+        self._ranks: OrderedDict[int, dict[str, int]] = OrderedDict()  # step -> node id -> rank
 
     def decide(self, observations: list[Observation]) -> list[Decision]:
-        """One decision per observation. A page that cannot be read gives a decision without actions and an
-        `error` in its trace; the others are not affected."""
-        work = [self._observe(observation) for observation in observations]
-        ready = [item for item in work if not item.error]
-        queries = self._recall(ready)
-        self._encode(ready)
-        decisions = {id(item): self._act(item, query) for item, query in zip(ready, queries, strict=True)}
-        return [decisions.get(id(item)) or _unreadable(item) for item in work]
+        """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
+        fail for all (endpoint down, budget used up) raises `LlmError`."""
+        work = [_Work(observation) for observation in observations]
+        with _Timed(work, "rank"):
+            for item, ranking in zip(work, self.ranker.rank(observations), strict=True):
+                item.ranking = ranking
+                self._keep(item.observation.key, ranking)
+        with _Timed(work, "recall"):
+            for item, recalled in zip(work, self.recaller.recall(observations, [i.ranking for i in work]), strict=True):
+                item.recalled = recalled
+            self._rank_past(work)
+        with _Timed(work, "plan"):
+            planned = self.planner.plan([self._prepared(item) for item in work])
+        return [self._decision(item, plan) for item, plan in zip(work, planned, strict=True)]
 
-    def _observe(self, observation: Observation) -> _Work:
-        begun = time.perf_counter()
-        item = _Work(observation)
-        try:
-            everything = elements(parse(observation.html))
-            texts = element_texts(everything)
-            wanted = set(observation.candidate_ids)
-            offered = [e for e in everything if (e.node_id in wanted if wanted else e.interactive or e.name)]
-            if not offered:
-                raise NoCandidates("the page has no element to choose from")
-            item.total, item.elements = len(everything), offered
-            item.texts = [texts[element.node_id] for element in offered]
-        except (PageError, NoCandidates) as error:
-            item.error = str(error)
-        item.seconds["observe"] = time.perf_counter() - begun
-        return item
+    def _rank_past(self, work: Sequence[_Work]) -> None:
+        """Rank the past steps whose pages will be shown, each once."""
+        past = {step.observation.key: step.observation for item in work for step in _shown_steps(item)}
+        unknown = [observation for key, observation in past.items() if key not in self._ranks]
+        for observation, ranking in zip(unknown, self._rankings(unknown), strict=True):
+            self._keep(observation.key, () if isinstance(ranking, str) else ranking)
 
-    def _recall(self, work: Sequence[_Work]) -> list[np.ndarray]:
-        """Unit query vectors: the turn so far, moved towards the recalled snippets by their similarity."""
-        begun = time.perf_counter()
-        settings = self.recipe.recall
-        texts = [
-            memory_text(w.observation.instruction, [past.representation for past in w.observation.turn_actions])
-            for w in work
-        ]
-        vectors = self.encoder.encode([*texts, *(w.observation.instruction for w in work)])
-        matching, own = vectors[: len(work)], vectors[len(work) :]
-        if settings.memory == "multifaceted":
-            found = self.memory.snippets([w.observation for w in work], list(matching), settings.k)
-            for item, snippets in zip(work, found, strict=True):
-                item.snippets = snippets
-        queries = [self._query(item, vector, settings.weight) for item, vector in zip(work, own, strict=True)]
-        share = (time.perf_counter() - begun) / max(1, len(work))
-        for item in work:
-            item.seconds["recall"] = share
-        return queries
+    def _keep(self, key: int, ranking: Iterable[RankedCandidate]) -> None:
+        self._ranks[key] = {candidate.node_id: candidate.rank for candidate in ranking}
+        self._ranks.move_to_end(key)
+        while len(self._ranks) > KEPT_RANKINGS:
+            self._ranks.popitem(last=False)
 
-    def _query(self, item: _Work, own: np.ndarray, weight: float) -> np.ndarray:
-        if not item.snippets or not weight:
-            return own
-        recalled = self.encoder.encode([snippet.instruction for snippet in item.snippets])
-        similarity = np.array([max(0.0, snippet.similarity or 0.0) for snippet in item.snippets], dtype=np.float32)
-        if not similarity.sum():
-            return own
-        mixed = (1 - weight) * own + weight * (similarity @ recalled) / similarity.sum()
-        return mixed / np.linalg.norm(mixed)
+    def _prepared(self, item: _Work) -> Prepared:
+        observation, recalled = item.observation, item.recalled
+        keys = {step.observation.key for step in _shown_steps(item)}
+        return Prepared(
+            observation, item.ranking, random.Random(f"{self.seed} {observation.key}"),
+            recalled.instruction or observation.instruction,
+            tuple(self._past_step(step) for step in recalled.memory), observation.turn_steps, recalled.exemplars,
+            recalled.workflows, item.ranked_turn, {key: self._ranks[key] for key in keys if key in self._ranks},
+        )  # fmt: skip
 
-    def _encode(self, work: Sequence[_Work]) -> None:
-        """Encode the texts of all pages of the batch at once, so that shared texts are encoded once."""
-        begun = time.perf_counter()
-        self.encoder.encode(list(dict.fromkeys(text for item in work for text in item.texts)))
-        share = (time.perf_counter() - begun) / max(1, len(work))
-        for item in work:
-            item.seconds["rank"] = share
+    def _past_step(self, step: RecordedStep) -> PastStep:
+        seen, gold = step.observation, set(step.positive_ids)
+        ranks = self._ranks[seen.key]
+        return PastStep(
+            seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
+            step.action.operation, step.action.value, seen.html, step.positive_ids,
+            tuple((node_id, rank) for node_id, rank in ranks.items() if node_id not in gold),
+            tuple(past.representation for past in seen.turn_actions), step.rationale,
+        )  # fmt: skip
 
-    def _act(self, item: _Work, query: np.ndarray) -> Decision:
-        begun = time.perf_counter()
-        observation, rank = item.observation, self.recipe.rank
-        names = [
-            f"{element.name} {element.text}" if element.name != element.text else element.name
-            for element in item.elements
-        ]
-        vectors = self.encoder.encode(item.texts)
-        scores = score_elements(item.elements, names, vectors, query, observation, rank)
-        order = np.argsort(-scores, kind="stable")
-        ranking = tuple(
-            RankedCandidate(item.elements[i].node_id, float(scores[i]), place, item.texts[i])
-            for place, i in enumerate(order)
-        )
-        item.seconds["rank"] += time.perf_counter() - begun
-        begun = time.perf_counter()
-        best = item.elements[order[0]]
-        recalled = [snippet.instruction for snippet in item.snippets] + list(reversed(observation.earlier_instructions))
-        chosen = plan(best, observation, self.encoder, list(dict.fromkeys(recalled)))
-        item.seconds["plan"] = time.perf_counter() - begun
-        trace = self._trace(item, ranking, chosen.action, chosen.why, item.texts[order[0]])
-        return Decision((chosen.action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
-
-    def _trace(self, item: _Work, ranking, action: Action, why: dict[str, str], text: str) -> dict:
-        observation = item.observation
-        past = [action.representation for action in observation.turn_actions]
-        value = f": {action.value}" if action.value else ""
-        return {
-            "observe": {"elements": item.total, "candidates": len(item.elements)},
+    def _decision(self, item: _Work, plan: Planned) -> Decision:
+        recalled, action = item.recalled, plan.action
+        trace = {
+            "observe": {"candidates": len(item.ranking)} | ({"error": plan.error} if plan.error else {}),
             "rank": {
-                "query": observation.instruction,
+                "kind": self.recipe.rank.kind,
                 "top": [
                     {"node_id": c.node_id, "text": c.text, "score": round(c.score, 4)}
-                    for c in ranking[:TRACED_CANDIDATES]
+                    for c in item.ranking[:TRACED_CANDIDATES]
                 ],
             },
-            "recall": {
-                "query": memory_text(observation.instruction, past),
-                "kind": self.recipe.recall.memory,
-                "snippets": [
-                    {
-                        "step": s.step, "turn_index": s.turn_index, "step_index": s.step_index,
-                        "instruction": s.instruction, "action": s.action,
-                        "similarity": None if s.similarity is None else round(s.similarity, 4),
-                    }
-                    for s in item.snippets
-                ],
-            },
-            "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
-            "plan": {"why": why},
-            "act": {"representation": f"{text} → {action.operation}{value}"},
+            "recall": recalled.trace,
+            **plan.trace,
+            "act": {"representation": _told(action.operation, action.node_id, action.value) if action else "none"},
         }  # fmt: skip
+        return Decision(
+            (action,) if action else (), item.ranking, recalled.snippets,
+            tuple(exemplar.key for exemplar in recalled.exemplars),
+            tuple(workflow.key for workflow in recalled.workflows), recalled.usage + plan.usage, trace, item.seconds,
+        )  # fmt: skip
 
 
-def _unreadable(item: _Work) -> Decision:
-    return Decision((), trace={"observe": {"error": item.error}}, seconds=item.seconds)
+class FirstPlanner:
+    """No planner: the best-ranked element, without an operation (the DeBERTa row; dense markup ranking)."""
+
+    def plan(self, steps: Sequence[Prepared]) -> list[Planned]:
+        return [
+            Planned(Action("", step.ranking[0].node_id), trace={"plan": {"kind": "first"}})
+            if step.ranking
+            else Planned(error="the page has no element to choose from")
+            for step in steps
+        ]
 
 
-POLICIES = {"grounded": GroundedPolicy}
-"""Planner kind -> policy class; a new kind is one class and one line."""
+def _with_page(observation: Observation) -> Observation:
+    """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
+    nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
+    demo = observation.demo
+    if demo is None or is_ranked(demo, demo.turns[observation.demo_turn]):
+        return observation
+    earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
+    return replace(observation, demo_turn=earlier[-1]) if earlier else observation
+
+
+def _shown_steps(item: _Work) -> list[RecordedStep]:
+    """Past steps whose page a prompt shows."""
+    exemplars = [step for exemplar in item.recalled.exemplars for step in exemplar.steps]
+    return [*item.recalled.memory, *item.observation.turn_steps, *exemplars]
+
+
+def _told(operation: str, node_id: str | None, value: str) -> str:
+    return f"{operation or 'element'} [{node_id}]" + (f" {value}" if value else "")
+
+
+class _Timed:
+    """Adds the time of a block to every step of a batch, in equal shares."""
+
+    def __init__(self, work: Sequence[_Work], stage: str) -> None:
+        self.work, self.stage = work, stage
+
+    def __enter__(self) -> None:
+        self.begun = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        share = (time.perf_counter() - self.begun) / max(1, len(self.work))
+        for item in self.work:
+            item.seconds[self.stage] = share

@@ -9,17 +9,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Protocol
 
 from agents import events, recipes
-from agents.embedding import load_encoder
-from agents.memory.build import build_snippets
-from agents.memory.retrieve import ConversationMemory
-from agents.models import DIMENSIONS, Run, Trajectory, TrajectoryStep
-from agents.policy import POLICIES
-from agents.types import Decision, Observation, PastAction, Policy
-from annotations.models import Conversation, Step
+from agents.building import build_policy, memory_encoder, snippet_form
+from agents.llm.protocol import Llm
+from agents.memory.build import build_exemplars, build_snippets
+from agents.models import Run, Trajectory, TrajectoryStep
+from agents.observations import RecordedConversation
+from agents.recipes import Recipe
+from agents.types import Decision, Observation
+from agents.weblinx_demos import demo_of
+from annotations.models import Step
 
 logger = logging.getLogger(__name__)
 
@@ -48,42 +49,25 @@ class Sample:
     observation: Observation
 
 
-@lru_cache(maxsize=4)
-def _encoder(name: str):
-    return load_encoder(name)
-
-
-def build_policy(recipe: recipes.Recipe) -> Policy:
-    """The policy of a recipe; encoders are loaded once per process. ValueError says what is missing."""
-    lacking = recipes.missing(recipe)
-    if lacking:
-        raise ValueError(f"{recipe.name} cannot run: it needs {'; '.join(lacking)}")
-    try:
-        encoder = _encoder(recipe.rank.model)
-    except OSError as error:  # no such folder, no such name, or no network to fetch it
-        raise ValueError(f"rank.model={recipe.rank.model!r} could not be loaded: {error}") from error
-    if encoder.dimensions != DIMENSIONS:
-        raise ValueError(f"rank.model={recipe.rank.model!r} has {encoder.dimensions} dimensions, memory {DIMENSIONS}")
-    return POLICIES[recipe.plan.kind](recipe, encoder, ConversationMemory(encoder.name))
-
-
 def run_conversations(
     run: Run,
     conversation_ids: list[int],
     judge: Judge,
     fenced: Callable[[], AbstractContextManager[None]],
     on_batch: Callable[[], Any] = lambda: None,
+    llm: Llm | None = None,
 ) -> int:
     """Decide the missing steps of some conversations; the number of results stored.
 
-    Every batch is stored inside `fenced()`, which raises when this worker may no longer write.
+    Every batch is stored inside `fenced()`, which raises when this worker may no longer write. `llm` answers prompts
+    to endpoints; its errors that would meet every step are raised.
     """
     recipe = recipes.from_dict(run.recipe)
-    policy = build_policy(recipe)
-    if recipe.recall.memory != "none":
-        build_snippets(conversation_ids, policy.encoder)
+    policy = build_policy(run, llm)
+    _prepare(run, recipe, conversation_ids)
+    online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
-    for batch in _batches(run, conversation_ids, recipe.batch_size):
+    for batch in _batches(run, recipe, conversation_ids, split=online):
         begun = time.perf_counter()
         decisions = policy.decide([sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
@@ -93,58 +77,57 @@ def run_conversations(
             _update_trajectories(batch)
         stored += len(rows)
         _tell(run, batch)
+        if online and llm is not None:
+            from agents.memory.induce import induce_online
+
+            induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored
 
 
-def _batches(run: Run, conversation_ids: list[int], size: int) -> Iterator[list[Sample]]:
+def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
+    """Embed what the recipe will search."""
+    if recipe.recall.memory == "multifaceted":
+        build_snippets(conversation_ids, memory_encoder(recipe), snippet_form(recipe))
+    if recipe.recall.exemplars != "none":
+        build_exemplars(run.dataset, memory_encoder(recipe))
+
+
+def _batches(run: Run, recipe: Recipe, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:
+    """Batches of samples; with `split` none holds steps of two conversations."""
     batch: list[Sample] = []
     for conversation_id in conversation_ids:
-        for sample in _samples(run, conversation_id):
+        for sample in _samples(run, recipe, conversation_id):
             batch.append(sample)
-            if len(batch) == size:
+            if len(batch) == recipe.batch_size:
                 yield batch
                 batch = []
+        if split and batch:
+            yield batch
+            batch = []
     if batch:
         yield batch
 
 
-def _samples(run: Run, conversation_id: int) -> Iterator[Sample]:
+def _samples(run: Run, recipe: Recipe, conversation_id: int) -> Iterator[Sample]:
     """The steps of a conversation without a result, in order, one page in memory at a time."""
     trajectory = run.trajectories.get(conversation_id=conversation_id)
     done = set(trajectory.steps.values_list("step_id", flat=True))
-    conversation = Conversation.objects.select_related("website").get(pk=conversation_id)
-    steps = list(
-        Step.objects.filter(turn__conversation=conversation)
-        .select_related("turn")
-        .prefetch_related("targets")
-        .order_by("turn__index", "index")
-        .defer("candidates")
-    )
-    instructions = {step.turn.index: step.turn.instruction for step in steps}
-    for seq, step in enumerate(steps):
+    recorded = RecordedConversation(conversation_id)
+    demo = demo_of(recorded) if recipe.data == "weblinx" else None
+    for seq, step in enumerate(recorded.steps):
         if step.pk in done:
             continue
-        turn = step.turn
-        past = [s for s in steps[:seq] if s.turn_id == step.turn_id]
-        full = Step.objects.select_related("snapshot__dictionary").only("candidates", "snapshot").get(pk=step.pk)
-        positives, negatives = full.candidate_records()
-        observation = Observation(
-            key=step.pk, conversation=conversation.pk, turn_index=turn.index, step_index=step.index,
-            website=conversation.website.name, domain=conversation.website.domain,
-            subdomain=conversation.website.subdomain, instruction=turn.instruction,
-            html=full.snapshot.html if full.snapshot else "",
-            candidate_ids=tuple(sorted({c.node_id for c in (*positives, *negatives)})),  # sorted: order tells nothing
-            turn_actions=tuple(_past(s) for s in past),
-            earlier_instructions=tuple(text for index, text in sorted(instructions.items()) if index < turn.index),
-        )  # fmt: skip
-        yield Sample(trajectory, step, seq, observation)
-
-
-def _past(step: Step) -> PastAction:
-    target = next(iter(step.targets.all()), None)
-    text = step.action_repr or f"{step.operation} {step.value}".strip()
-    return PastAction(text, step.operation, target.node_id if target else None, step.value)
+        more: dict[str, Any] = {}
+        if recipe.plan.kind == "trajectory":
+            if recipe.compose.trajectory:
+                more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
+            if recipe.quirks.q18_gold_in_top_k:
+                more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
+        if demo is not None:
+            more |= {"demo": demo, "demo_turn": step.source_index}
+        seen = recorded.observation(step, image=recipe.observe.observation != "text", **more)
+        yield Sample(trajectory, step, seq, seen)
 
 
 def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: float) -> TrajectoryStep:
@@ -159,6 +142,7 @@ def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: flo
         element_correct=verdict.element_correct, operation_f1=verdict.operation_f1, success=verdict.success,
         error=decision.trace.get("observe", {}).get("error", ""), calls=decision.usage.calls,
         prompt_tokens=decision.usage.prompt_tokens, completion_tokens=decision.usage.completion_tokens,
+        cost=decision.usage.cost, exemplar_ids=list(decision.exemplar_ids), workflow_ids=list(decision.workflow_ids),
         milliseconds=round(milliseconds, 3), trace=decision.trace | {"seconds": seconds},
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """The settings of an agent, stage by stage, and the named quirks of the published code. Core: frozen data.
 
-Every field can be set by its dotted name (`recall.k=5`, `quirks.q18_gold_in_page=false`).
+Every field can be set by its dotted name (`recall.k=5`, `quirks.q18_gold_in_top_k=false`).
 """
 
 import dataclasses
@@ -181,9 +181,9 @@ class Quirks:
     q11_item_without_trajectory: bool = quirk("memory items are matched by their own action, without those before it")
     q12_relevant_first: bool = quirk("the most relevant snippet comes first, where a long prompt is cut")
     q14_rationale_joined: bool = quirk("no line break between a value and its rationale")
-    q18_gold_in_page: bool = quirk("trajectory prompts always show the gold element, whatever its rank: a leak")
+    q18_gold_in_top_k: bool = quirk("trajectory prompts always show the gold element, whatever its rank: a leak")
     q19_first_positive_only: bool = quirk("trajectory planners are right on the first gold element only")
-    q20_exact_action_text: bool = quirk("a trajectory step succeeds only when its text equals the gold action's")
+    q20_exact_string_success: bool = quirk("a trajectory step succeeds only when its text equals the gold action's")
     q25_punctuation_counts: bool = quirk("multiple choice keeps punctuation in the operation F1, generation drops it")
     wq1_history_hides_attributes: bool = quirk("elements in a WebLINX history show no attributes")
     wq2_numbers_lose_quotes: bool = quirk("a quoted number becomes a number and then matches no text")

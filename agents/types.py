@@ -1,7 +1,11 @@
 """The words that stages exchange: observation in, decision out. Core: frozen, no Django, no torch."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, field
 from typing import Any, Protocol
+
+from agents.llm.protocol import Image
+from agents.weblinx.turns import Demo
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 """The stage words of design.md section 1: trace keys, panels of the replay page and timings use them."""
@@ -32,7 +36,7 @@ class PastAction:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a policy is given at a step. Holds nothing about the gold action."""
+    """What a policy is given at a step. Holds nothing about the gold action, but for `leaked_gold`."""
 
     key: int  # of the step, for the caller to match decisions
     conversation: int
@@ -46,6 +50,49 @@ class Observation:
     candidate_ids: tuple[str, ...] = ()  # empty: every element of the page may be ranked
     turn_actions: tuple[PastAction, ...] = ()  # earlier actions of this turn
     earlier_instructions: tuple[str, ...] = ()  # of earlier turns, oldest first
+    score_key: str = ""  # "{annotation_id}_{action_uid}": how score files name the step
+    screenshot: Image | None = None  # only for recipes that look at it
+    turn_steps: tuple["RecordedStep", ...] = ()  # `turn_actions` with their pages, for trajectory prompts
+    demo: Demo | None = None  # WebLINX: the recorded turns; none after `demo_turn` may be read
+    demo_turn: int = 0  # number of the current one
+    leaked_gold: tuple[str, ...] = ()  # under quirk Q18 only: the published prompts show the gold element
+
+
+@dataclass(frozen=True)
+class RecordedStep:
+    """A step whose gold action may be shown: earlier in the conversation, or of the train split."""
+
+    observation: Observation
+    action: PastAction
+    positive_ids: tuple[str, ...] = ()
+    rationale: str | None = None
+
+
+@dataclass(frozen=True)
+class Exemplar:
+    """A train trajectory for a prompt."""
+
+    key: int
+    source_id: str
+    instruction: str
+    steps: tuple[RecordedStep, ...]
+    distance: float | None = None  # L2, of retrieval by meaning
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """A routine with placeholders, for a prompt."""
+
+    key: int
+    name: str
+    description: str
+    body: str
+    website: str
+    distance: float | None = None
+
+    def text(self) -> str:
+        """As it stands in a prompt: heading, description, one action per line (planners.md 8.2)."""
+        return f"## {self.name}\n{self.description}\n{self.body}"
 
 
 @dataclass(frozen=True)
@@ -67,6 +114,22 @@ class Memory(Protocol):
         """The k nearest snippets of earlier turns for each observation, most similar first."""
         ...
 
+    def earlier_steps(self, observation: Observation) -> list[RecordedStep]:
+        """All steps of earlier turns, oldest first, without their pages."""
+        ...
+
+    def with_pages(self, steps: Sequence[RecordedStep]) -> list[RecordedStep]:
+        """The same steps with their pages."""
+        ...
+
+    def exemplars(self, observation: Observation, query: Sequence[float] | None, k: int, how: str) -> list[Exemplar]:
+        """`how`: semantic (nearest to the query first), environment (one of the site, subdomain or any) or fixed."""
+        ...
+
+    def workflows(self, observation: Observation, query: Sequence[float] | None, k: int, how: str) -> list[Workflow]:
+        """`how`: semantic (nearest first) or environment (the site's; else k of the domain, or of all)."""
+        ...
+
 
 @dataclass(frozen=True)
 class RankedCandidate:
@@ -85,6 +148,10 @@ class Usage:
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cost: float = 0.0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -94,9 +161,19 @@ class Decision:
     actions: tuple[Action, ...]
     ranking: tuple[RankedCandidate, ...] = ()  # the whole ranking, best first
     memory: tuple[Snippet, ...] = ()
+    exemplar_ids: tuple[int, ...] = ()
+    workflow_ids: tuple[int, ...] = ()
     usage: Usage = Usage()
     trace: dict[str, Any] = field(default_factory=dict)  # JSON-serialisable
     seconds: dict[str, float] = field(default_factory=dict)  # per stage word
+
+
+class Ranker(Protocol):
+    """Scores the candidates of many steps at once."""
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        """Each step's candidates, best first; all of the page's elements where a step names none."""
+        ...
 
 
 class Policy(Protocol):

@@ -32,6 +32,10 @@ class Study(models.Model):
     budget_tokens = models.PositiveBigIntegerField(null=True, blank=True)
     budget_cost = models.FloatField(null=True, blank=True)
     budget_seconds = models.PositiveIntegerField(null=True, blank=True)
+    # What its model calls have used, with what is booked for those under way.
+    spent_tokens = models.BigIntegerField(default=0)
+    spent_cost = models.FloatField(default=0.0)
+    spent_seconds = models.FloatField(default=0.0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -13,11 +13,13 @@ from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from agents import events, recipes
+from agents.llm.errors import BudgetExceeded
 from agents.models import Run, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
 from annotations import policy
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
+from evaluation.budgets import llm_of
 from evaluation.judging import Gold, Judgement, judge
 from evaluation.models import Shard, Study
 from evaluation.scoring import store_scores
@@ -104,7 +106,7 @@ def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: in
     Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.n) for c in counted)
     Shard.objects.bulk_create(
         Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.n for c in part))
-        for index, part in enumerate(_parts(counted))
+        for index, part in enumerate([counted] if recipe.recall.induction == "online" else _parts(counted))
     )
     return run
 
@@ -158,9 +160,14 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     started.update(state=Run.State.RUNNING, started_at=timezone.now())
     with shard.heartbeat():
         try:
-            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, on_batch)
+            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, on_batch, llm_of(run))
         except LeaseLost as lost:
             logger.info("%s", lost)
+            return
+        except BudgetExceeded as over:
+            shard.release(str(over))
+            for study in run.studies.all():
+                cancel_study(study, str(over))
             return
         except ValueError as error:  # a recipe or input that cannot work: trying again would not help
             shard.finish(Shard.State.FAILED, last_error=str(error))
@@ -242,7 +249,7 @@ def _end_trajectories(run: Run) -> None:
     unfinished.update(state=Trajectory.State.FAILED)
 
 
-def cancel_study(study: Study) -> None:
+def cancel_study(study: Study, reason: str = "") -> None:
     """Stop at the next batch. What is stored stays and is scored; `resume_study` runs the rest."""
     Study.objects.filter(pk=study.pk).update(cancel_requested=True)
     for run in study.runs.filter(state__in=OPEN):
@@ -254,7 +261,8 @@ def cancel_study(study: Study) -> None:
                 state=Shard.State.CANCELLED, lease_token=None, lease_until=None, finished_at=timezone.now()
             )
             stored = store_scores(run)
-            Run.objects.filter(pk=run.pk).update(state=Run.State.CANCELLED, finished_at=timezone.now())
+            ended = {"state": Run.State.CANCELLED, "finished_at": timezone.now(), "error": reason}
+            Run.objects.filter(pk=run.pk).update(**ended)
             _end_trajectories(run)
         events.publish(events.run_group(run.pk), stored, Run.State.CANCELLED)
 

@@ -1,30 +1,110 @@
-"""Memory snippets for conversations: one per past step, embedded once per encoder."""
+"""What agents remember, embedded once per encoder: snippets of conversations, exemplars of the train split."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from agents.embedding import Encoder
-from agents.memory.text import memory_text
-from agents.models import MemorySnippet
-from annotations.models import Step
+from agents.memory.select import CORRECTED, FAITHFUL, item_text
+from agents.models import Exemplar, MemorySnippet
+from agents.observations import RecordedConversation
+from agents.planner.trajectory import memory_key
+from agents.planner.trajectory_page import page_text
+from annotations.dom.tree import PageError
+from annotations.models import Dataset, Split, Step, Turn
+
+BATCH = 500
 
 
-def build_snippets(conversation_ids: Iterable[int], encoder: Encoder) -> int:
-    """Add what is missing; the number of snippets added. Safe to run twice and side by side."""
-    steps = (
-        Step.objects.filter(turn__conversation__in=list(conversation_ids))
-        .exclude(memory_snippets__in=MemorySnippet.objects.filter(encoder=encoder.name))
-        .order_by("id")
-        .values_list("id", "turn__conversation_id", "turn__instruction", "action_repr", "operation", "value")
+@dataclass(frozen=True)
+class SnippetForm:
+    """What the text of a snippet holds besides instruction and action; each form is embedded by itself."""
+
+    own_action_only: bool = True  # as published (Q11); else the actions before it in its turn too
+    state: bool = False  # the page around the gold element (Self-MAP, Figure 6)
+
+    def key(self, encoder: str) -> str:
+        """The name that snippets of this form are stored under."""
+        return encoder + ("" if self.own_action_only else "+trajectory") + ("+state" if self.state else "")
+
+
+def build_snippets(conversation_ids: Iterable[int], encoder: Encoder, form: SnippetForm = SnippetForm()) -> int:
+    """Add the snippets that are missing, one per step; their number. Safe to run twice and side by side."""
+    added, key = 0, form.key(encoder.name)
+    ids = list(conversation_ids)
+    missing = Step.objects.filter(turn__conversation__in=ids).exclude(
+        memory_snippets__in=MemorySnippet.objects.filter(encoder=key)
     )
-    rows = [(pk, conversation, memory_text(task, [repr_ or f"{operation} {value}".strip()]))
-            for pk, conversation, task, repr_, operation, value in steps]  # fmt: skip
-    vectors = encoder.encode([text for _, _, text in rows])
-    MemorySnippet.objects.bulk_create(
-        (
-            MemorySnippet(step_id=pk, conversation_id=conversation, encoder=encoder.name, text=text, embedding=vector)
-            for (pk, conversation, text), vector in zip(rows, vectors, strict=True)
-        ),
-        ignore_conflicts=True,
-        batch_size=500,
+    wanted = set(missing.values_list("pk", flat=True))
+    for conversation_id in dict.fromkeys(missing.order_by("pk").values_list("turn__conversation_id", flat=True)):
+        recorded = RecordedConversation(conversation_id)
+        rows = [(step.pk, _snippet_text(recorded, step, form)) for step in recorded.steps if step.pk in wanted]
+        vectors = encoder.encode([text for _, text in rows])
+        MemorySnippet.objects.bulk_create(
+            (
+                MemorySnippet(step_id=pk, conversation_id=conversation_id, encoder=key, text=text, embedding=vector)
+                for (pk, text), vector in zip(rows, vectors, strict=True)
+            ),
+            ignore_conflicts=True,
+            batch_size=BATCH,
+        )
+        added += len(rows)
+    return added
+
+
+def _snippet_text(recorded: RecordedConversation, step: Step, form: SnippetForm) -> str:
+    past = recorded.recorded(step, page=form.state)
+    before = [action.representation for action in past.observation.turn_actions]
+    state = ""
+    if form.state and past.positive_ids:
+        try:
+            state = page_text(past.observation.html, past.positive_ids[:1])
+        except (PageError, IndexError):
+            state = ""  # the page cannot be read: the text goes without it
+    quirks = FAITHFUL if form.own_action_only else CORRECTED
+    return item_text(past.observation.instruction, before, past.action.representation, quirks, state)
+
+
+def build_exemplars(
+    dataset: Dataset, encoder: Encoder, on_batch: Callable[[int, int], None] = lambda done, total: None
+) -> int:
+    """Add the exemplars that are missing, one per turn of the train split that has steps; their number.
+
+    They are found by the four lines of metadata that Synapse embeds (planners.md 7.6). `on_batch` gets how many of
+    how many are there. Safe to run twice and side by side.
+    """
+    turns = (
+        Turn.objects.filter(conversation__dataset=dataset, conversation__split=Split.TRAIN, steps__isnull=False)
+        .select_related("conversation__website")
+        .distinct()
+        .order_by("pk")
     )
-    return len(rows)
+    done = set(Exemplar.objects.filter(dataset=dataset, encoder=encoder.name).values_list("turn_id", flat=True))
+    missing = [turn for turn in turns if turn.pk not in done]
+    for start in range(0, len(missing), BATCH):
+        batch = missing[start : start + BATCH]
+        texts = [_key_text(turn) for turn in batch]
+        vectors = encoder.encode(texts)
+        Exemplar.objects.bulk_create(
+            (
+                _exemplar(dataset, turn, encoder.name, text, vector)
+                for turn, text, vector in zip(batch, texts, vectors, strict=True)
+            ),
+            ignore_conflicts=True,
+        )
+        on_batch(len(done) + start + len(batch), len(done) + len(missing))
+    return len(missing)
+
+
+def _key_text(turn: Turn) -> str:
+    website = turn.conversation.website
+    return memory_key(website.name, website.domain, website.subdomain, turn.instruction)
+
+
+def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector) -> Exemplar:
+    split = turn.conversation.split
+    if split != Split.TRAIN:  # the database refuses it too
+        raise AssertionError(f"exemplars come from the train split, {turn.conversation} is of {split}")
+    return Exemplar(
+        dataset=dataset, conversation=turn.conversation, turn=turn, split=split,
+        domain=turn.conversation.website.domain, encoder=encoder, key_text=text, embedding=vector,
+    )  # fmt: skip

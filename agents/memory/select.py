@@ -63,11 +63,19 @@ def nearest_items(query: str, item_texts: Sequence[str], encode: Encode, top_k: 
     """
     if top_k < 1:
         raise ValueError(f"top_k must be at least 1, got {top_k}")
-    clusters: dict[str, list[int]] = {}
-    for index, text in enumerate(item_texts):
-        clusters.setdefault(text, []).append(index)
-    groups = list(clusters.values())
-    chosen = [index for group in _by_cosine(query, list(clusters), encode)[:top_k] for index in groups[group]]
+    firsts = {text: index for index, text in reversed(list(enumerate(item_texts)))}
+    distinct = list(dict.fromkeys(item_texts))
+    order = [firsts[distinct[place]] for place in _by_cosine(query, distinct, encode)]
+    return clustered(order, item_texts, top_k, sort_by)
+
+
+def clustered(order: Sequence[int], item_texts: Sequence[str], top_k: int, sort_by: SortBy) -> list[int]:
+    """The items of the first `top_k` distinct texts when items are taken in `order`, the most relevant first.
+
+    Items of one text stay together and in order of time; `order` needs to name only one of them.
+    """
+    texts = list(dict.fromkeys(item_texts[index] for index in order))[:top_k]
+    chosen = [index for text in texts for index, own in enumerate(item_texts) if own == text]
     return sorted(chosen) if sort_by == "time" else chosen
 
 

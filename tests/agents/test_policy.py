@@ -8,7 +8,7 @@ import pytest
 
 from agents import recipes
 from agents.embedding import CachedEncoder, HashEncoder
-from agents.policy import GroundedPolicy
+from agents.grounded import GroundedPolicy
 from agents.types import STAGES, Decision, Observation, PastAction, Snippet
 
 PAGE = """<html backend_node_id="1"><body backend_node_id="2">
@@ -53,11 +53,12 @@ def facts(decision: Decision) -> dict:
     return dataclasses.asdict(dataclasses.replace(decision, seconds={}))
 
 
-def test_an_observation_has_no_field_for_what_people_did_at_this_step() -> None:
+def test_an_observation_has_one_field_for_what_people_did_at_this_step_and_it_is_named_a_leak() -> None:
     names = {field.name for field in dataclasses.fields(Observation)}
     assert names == {
         "key", "conversation", "turn_index", "step_index", "website", "domain", "subdomain", "instruction", "html",
-        "candidate_ids", "turn_actions", "earlier_instructions",
+        "candidate_ids", "turn_actions", "earlier_instructions", "score_key", "screenshot", "turn_steps", "demo",
+        "demo_turn", "leaked_gold",
     }  # fmt: skip
 
 

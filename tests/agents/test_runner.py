@@ -4,10 +4,10 @@ from contextlib import nullcontext
 
 import pytest
 
-from agents import recipes, runner
+from agents import building, recipes, runner
 from agents.embedding import CachedEncoder, HashEncoder
+from agents.grounded import GroundedPolicy
 from agents.models import Run, Trajectory, TrajectoryStep
-from agents.policy import POLICIES, GroundedPolicy
 from agents.types import Decision, Observation
 from annotations.models import Conversation, Step
 from annotations.models.conversations import pack_candidates
@@ -29,8 +29,8 @@ def seen(monkeypatch) -> list[Observation]:
             return super().decide(batch)
 
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setitem(POLICIES, "grounded", Recording)
-    monkeypatch.setattr(runner, "_encoder", lambda name: encoder)
+    monkeypatch.setattr(building, "GroundedPolicy", Recording)
+    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
     return observations
 
 
@@ -110,12 +110,16 @@ def test_what_was_decided_is_kept_with_its_ranking_and_trace(conversation, seen)
         assert set(row.trace["seconds"]) == {"observe", "recall", "rank", "plan"}
 
 
-def test_a_recipe_without_a_policy_is_refused_with_the_reason() -> None:
-    with pytest.raises(ValueError, match="wma cannot run: it needs an LLM endpoint"):
-        runner.build_policy(recipes.get("wma"))
+def run_of(name: str, **changes: str) -> Run:
+    return Run(recipe=recipes.to_dict(recipes.override(recipes.get(name), changes)))
+
+
+def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
+    with pytest.raises(ValueError, match="wma cannot run: it needs a world model"):
+        building.build_policy(run_of("wma"))
 
 
 def test_a_model_of_other_dimensions_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(runner, "_encoder", lambda name: CachedEncoder(HashEncoder(dimensions=768)))
+    monkeypatch.setattr(building, "encoder_named", lambda name: CachedEncoder(HashEncoder(dimensions=768)))
     with pytest.raises(ValueError, match="has 768 dimensions, memory 384"):
-        runner.build_policy(recipes.get("grounded"))
+        building.build_policy(run_of("grounded"))

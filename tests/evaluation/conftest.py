@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 @pytest.fixture
 def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
     """Recipes rank with hashed words instead of MiniLM: for tests of everything but quality."""
-    from agents import runner
+    from agents import building
     from agents.embedding import CachedEncoder, HashEncoder
 
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(runner, "_encoder", lambda name: encoder)
+    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
     return encoder
 
 

@@ -6,9 +6,9 @@ import django
 
 django.setup()
 
-from agents import runner  # noqa: E402  after the set-up
+from agents import building  # noqa: E402  after the set-up
 from agents.embedding import CachedEncoder, HashEncoder  # noqa: E402
-from agents.policy import POLICIES, GroundedPolicy  # noqa: E402
+from agents.grounded import GroundedPolicy  # noqa: E402
 from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
 
 
@@ -21,5 +21,5 @@ class DeadlyPolicy(GroundedPolicy):
         return super().decide(observations)
 
 
-POLICIES["grounded"] = DeadlyPolicy
-runner._encoder = lambda name: CachedEncoder(HashEncoder())
+building.GroundedPolicy = DeadlyPolicy
+building.encoder_named = lambda name: CachedEncoder(HashEncoder())

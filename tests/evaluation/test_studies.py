@@ -37,10 +37,10 @@ def test_a_study_that_cannot_be_is_refused_with_a_readable_message(dataset, opti
 
 
 def test_a_recipe_that_cannot_run_says_everything_that_is_missing(dataset) -> None:
-    with pytest.raises(ValueError, match="self-map cannot run yet: it needs a trained cross-encoder") as caught:
+    with pytest.raises(ValueError, match="self-map cannot run yet: it needs rank.model: train one") as caught:
         make_study(dataset, recipes=["self-map"])
     assert "LLM_BASE_URL" in str(caught.value)
-    assert "planner" in str(caught.value)
+    assert "plan.model: train one from google/flan-t5-base" in str(caught.value)
 
 
 def test_only_people_who_may_evaluate_start_a_study(dataset) -> None:
@@ -129,12 +129,13 @@ def broken_page() -> Snapshot:
     )
 
 
-def test_a_model_that_cannot_be_loaded_ends_the_run_with_the_reason_at_once(dataset) -> None:
-    study = make_study(dataset, overrides={"rank.model": "/no/such/folder"})
+def test_a_model_that_cannot_be_loaded_ends_the_run_with_the_reason_at_once(dataset, tmp_path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+    study = make_study(dataset, overrides={"rank.model": str(tmp_path)})
     studies.run_inline(study)
     run = study.runs.get()
     assert run.state == Run.State.FAILED
-    assert "'/no/such/folder' could not be loaded" in run.error
+    assert f"{str(tmp_path)!r} could not be loaded" in run.error
     assert run.shards.get().attempt == 1, "trying again would not help"
     assert not run.scores.exists()
 

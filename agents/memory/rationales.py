@@ -1,0 +1,58 @@
+"""Rationales of past steps by a language model: asked for once, stored beside those of people, shown in prompts.
+
+A rationale that a person wrote or corrected always comes first (`agents.observations.newest_rationales`).
+"""
+
+from collections.abc import Sequence
+
+from agents.llm.errors import LlmError
+from agents.llm.protocol import Llm, Message, Request
+from agents.planner.generator import complete
+from agents.planner.snippets import RationaleRequest
+from agents.prompts.render import load
+from agents.types import Usage
+from annotations.models import Rationale
+
+MAX_TOKENS = 100  # as published (planners.md 5.4)
+
+
+class RationaleWriter:
+    """Asks for the rationales of steps that have none. Without an LLM (`recall.rationales=stored`) it asks nobody."""
+
+    def __init__(self, llm: Llm | None, model: str = "") -> None:
+        self.llm = llm
+        self.model = model or (llm.info.model if llm else "")
+        self._texts: dict[int, str] = {}  # step -> text
+
+    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, Usage]]:
+        """Step -> its rationale and what it took now. Steps are left out whose answer cannot be read."""
+        found = {r.step.key: (self._texts[r.step.key], Usage()) for r in requests if r.step.key in self._texts}
+        missing = list({r.step.key: r for r in requests if r.step.key not in found}.values())
+        if self.llm is None or not missing:
+            return found
+        questions = [Request((Message("user", _question(r)),), self.model, max_tokens=MAX_TOKENS) for r in missing]
+        rows = []
+        for request, reply in zip(missing, complete(self.llm, questions), strict=True):
+            if isinstance(reply, LlmError) or not (text := _first_lines(reply.text)):
+                continue
+            self._texts[request.step.key] = text
+            used = reply.usage
+            found[request.step.key] = (text, Usage(1, used.prompt_tokens, used.completion_tokens, used.cost))
+            rows.append(
+                Rationale(step_id=request.step.key, text=text, source=Rationale.Source.MODEL, model_name=self.model)
+            )
+        Rationale.objects.bulk_create(rows)
+        return found
+
+
+def _question(request: RationaleRequest) -> str:
+    step = request.step
+    return load("rationale").fill(
+        page=request.page, request=step.instruction, actions="; ".join(step.past_actions) or "None",
+        answer=request.answer,
+    )  # fmt: skip
+
+
+def _first_lines(text: str) -> str:
+    """The rationale without its label and without what a model adds after a blank line."""
+    return text.strip().removeprefix("Rationale:").strip().split("\n\n")[0].strip()
