@@ -131,7 +131,6 @@ class BudgetedLlm:
         try:
             while following < len(requests) or running:
                 while len(running) < self.info.lanes and following < len(requests):
-                    self._budget.add(Spent(seconds=clock.lap()))
                     group = self._book(requests, following)
                     if not group:
                         break
@@ -143,7 +142,10 @@ class BudgetedLlm:
                     answers |= self._settle(future, running.pop(future), clock)
         finally:  # on an interrupt, too: what runs keeps its booking
             pool.shutdown(wait=False, cancel_futures=True)
-        return [answers.get(i) or self._refusal(request) for i, request in enumerate(requests)]
+        if following < len(requests):
+            limits, spent = self._budget.limits(), self._budget.spent()
+            answers |= {i: self._refusal(requests[i], limits, spent) for i in range(following, len(requests))}
+        return [answers[i] for i in range(len(requests))]
 
     def _book(self, requests: list[Request], first: int) -> dict[int, Spent]:
         """Book the next batch of requests, or as many of them as fit."""
@@ -166,8 +168,8 @@ class BudgetedLlm:
         most = estimate(request, self.info.prices)
         return Spent(most.tokens, most.cost)
 
-    def _refusal(self, request: Request) -> BudgetExceeded:
-        limits, spent, most = self._budget.limits(), self._budget.spent(), self._most(request)
+    def _refusal(self, request: Request, limits: Limits, spent: Spent) -> BudgetExceeded:
+        most = self._most(request)
         name = limits.exceeded(spent) or limits.exceeded(spent + most)
         if name is None:
             return BudgetExceeded(f"An earlier request did not fit into the budget. {self._advice}")

@@ -134,8 +134,8 @@ class ChatLlm:
             with calls.create(**values, extra_headers=self._headers) as response:
                 content = self._content(response, request, started)
             return chat_format.read(content, request, self.endpoint.prices, time.monotonic() - started)
-        except LlmError as error:
-            return Failure(error)
+        except BadReply as error:
+            return Failure(BadReply(f"{self._name} gave no usable answer: {self._clean(error)}", error.usage))
         except openai.APITimeoutError:
             return Failure(Unreachable(f"{self._name} did not answer within {self.endpoint.timeout:g} s"))
         except openai.APIConnectionError as error:
@@ -151,12 +151,12 @@ class ChatLlm:
             for chunk in response.iter_bytes():
                 content += chunk
                 if time.monotonic() - started > self.endpoint.timeout or len(content) > LARGEST_ANSWER:
-                    raise BadReply(f"{self._name} did not end its answer in {self.endpoint.timeout:g} s "
-                                   f"and {LARGEST_ANSWER} bytes", usage)  # fmt: skip
+                    limits = f"{self.endpoint.timeout:g} s and {LARGEST_ANSWER:,} bytes"
+                    raise BadReply(f"it did not end within {limits}", usage)
         except httpx2.TimeoutException:
-            raise BadReply(f"{self._name} stopped in the middle of its answer", usage) from None
+            raise BadReply("it stopped in the middle", usage) from None
         except httpx2.HTTPError as error:
-            raise BadReply(f"{self._name} cut its answer off: {self._clean(error)}", usage) from None
+            raise BadReply(f"it was cut off: {error}", usage) from None
         return content
 
     def _refusal(self, error: openai.APIStatusError, request: Request) -> Failure:

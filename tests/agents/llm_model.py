@@ -44,10 +44,14 @@ def make_model(folder: Path, template: str | None = TEMPLATE, lessons: dict[str,
     for question, answer in lessons.items():
         asked = f"<|user|>{question}<|end|><|assistant|>" if template else f"user: {question}\nassistant:"
         examples.append((tokenizer(asked)["input_ids"], tokenizer(answer)["input_ids"] + [0]))
+    width = max(len(prompt) + len(answer) for prompt, answer in examples)
+    ids = torch.zeros((len(examples), width), dtype=torch.long)
+    labels = torch.full((len(examples), width), -100)
+    for row, (prompt, answer) in enumerate(examples):
+        ids[row, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+        labels[row, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
     for _ in range(60):
-        for prompt, answer in examples:
-            labels = torch.tensor([[-100] * len(prompt) + answer])
-            model(input_ids=torch.tensor([prompt + answer]), labels=labels).loss.backward()
+        model(input_ids=ids, labels=labels).loss.backward()
         optimizer.step()
         optimizer.zero_grad()
     model.save_pretrained(folder, safe_serialization=True)

@@ -87,7 +87,7 @@ def test_time_stops_what_has_not_started() -> None:
         answers = BudgetedLlm(client(server, concurrency=2), budget).complete(REQUESTS)
     assert kinds(answers) in ("rrBBBBBBBB", "rrrBBBBBBB", "rrrrBBBBBB")  # two rounds; one where the machine is slow
     assert len(server.requests) == kinds(answers).count("r")
-    assert 0.3 <= budget.spent().seconds < 1.0
+    assert 0.3 <= budget.spent().seconds < 3.0
     assert "limit of 0.3 seconds is reached" in str(answers[4])
 
 
@@ -169,11 +169,11 @@ def test_an_interrupted_call_keeps_what_is_booked_and_ends_at_once() -> None:
 
     budget = InterruptedBudget(Limits(tokens=1000))
     started = time.monotonic()
-    with serve(lambda body: good("x", delay=0.02 if "0" in body["messages"][0]["content"] else 1.0)) as server:
+    with serve(lambda body: good("x", delay=0.02 if "0" in body["messages"][0]["content"] else 5.0)) as server:
         with pytest.raises(Interrupt):
             BudgetedLlm(client(server), budget).complete(REQUESTS)
         seconds = time.monotonic() - started
-    assert seconds < 0.8
+    assert seconds < 4.0
     assert len(server.requests) <= 4
     assert budget.spent().tokens == 4 * MOST.tokens
 

@@ -81,7 +81,7 @@ def test_text_that_is_no_unicode_is_sent_all_the_same() -> None:
         (failure(500), False),
         (failure(503, retry_after="0"), False),
         (failure(429, retry_after="0"), False),
-        (good(delay=1.0), False),
+        (good(delay=5.0), False),
         (cut_off(), True),
         (malformed(), True),
         (empty_choices(), True),
@@ -93,7 +93,7 @@ def test_text_that_is_no_unicode_is_sent_all_the_same() -> None:
 )
 def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, paid) -> None:
     with serve(in_turn(fault, "fine")) as server:
-        (reply,) = client(server, timeout=0.3).complete([ask()])
+        (reply,) = client(server, timeout=1.0 if fault.delay else 10.0).complete([ask()])
     assert reply.text == "fine"
     assert len(server.requests) == 2
     assert (reply.usage.prompt_tokens > 5) == paid
@@ -105,9 +105,9 @@ def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, 
     [
         (failure(500, "on fire"), Unreachable, "answered 500: on fire", 4),
         (failure(429, "slow down"), RateLimited, "takes no more requests: slow down", 4),
-        (good(delay=1.0), Unreachable, "did not answer within 0.2 s", 4),
-        (good(pause=0.05), BadReply, "did not end its answer in 0.2 s", 2),
-        (cut_off(), BadReply, "cut its answer off", 2),
+        (good(delay=5.0), Unreachable, "did not answer within 0.3 s", 4),
+        (good(pause=0.05), BadReply, "it did not end within 0.3 s", 2),
+        (cut_off(), BadReply, "it was cut off", 2),
         (malformed(), BadReply, "the answer is no JSON", 2),
         (empty_choices(), BadReply, "the answer has no choices", 2),
         (failure(401, "bad key " + KEY), Refused, r"401 \(is LLM_API_KEY right\?\): bad key \[key\]", 1),
@@ -118,7 +118,8 @@ def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, 
 )  # fmt: skip
 def test_a_lasting_fault_ends_in_a_clear_error(fault, error, words, calls) -> None:
     with serve(lambda body: fault) as server:
-        (answer,) = client(server, timeout=0.2, attempts=4, answers=2).complete([ask()])
+        timeout = 0.3 if "0.3 s" in words else 10.0
+        (answer,) = client(server, timeout=timeout, attempts=4, answers=2).complete([ask()])
     assert type(answer) is error
     with pytest.raises(error, match=words):
         raise answer
@@ -150,7 +151,7 @@ def test_retry_after_is_waited_for() -> None:
     with serve(in_turn(failure(429, retry_after="0.3"), "fine")) as server:
         (reply,) = client(server).complete([ask()])
     assert reply.text == "fine"
-    assert 0.3 <= server.times[1] - server.times[0] < 1.0
+    assert 0.3 <= server.times[1] - server.times[0] < 3.0
     assert reply.seconds >= 0.3
 
 
@@ -167,7 +168,7 @@ def test_waits_grow_exponentially() -> None:
         client(server, attempts=4, first_wait=0.05).complete([ask()])
     waits = [later - earlier for earlier, later in zip(server.times, server.times[1:], strict=False)]
     assert 0.0375 <= waits[0] < waits[2]
-    assert 0.15 <= waits[2] < 0.5
+    assert 0.15 <= waits[2] < 2.0
 
 
 @pytest.mark.parametrize(
@@ -251,6 +252,14 @@ def test_the_key_is_in_no_representation_log_or_error(caplog) -> None:
     shown = f"{answer!r} {answer} {llm!r} {llm.endpoint!r} {llm.info!r} {caplog.text}"
     assert "[key]" in shown
     assert KEY not in shown
+
+
+def test_an_unreadable_answer_is_quoted_without_the_key() -> None:
+    with serve(lambda body: Answer(b"you sent " + KEY.encode())) as server:
+        (answer,) = client(server).complete([ask()])
+    assert isinstance(answer, BadReply)
+    assert "you sent [key]" in str(answer)
+    assert KEY not in str(answer)
 
 
 def test_without_a_key_no_authorization_is_sent(monkeypatch) -> None:
