@@ -6,7 +6,11 @@ from dataclasses import dataclass, replace
 @dataclass(frozen=True)
 class WeblinxQuirks:
     """The preset of a run. Flags that end in `crashes` raise what the published code raises; the presets leave them
-    off, so that one odd reply never stops the scoring of a split: the input is handled and counted instead."""
+    off, so that one odd reply never stops the scoring of a split: the input is handled and counted instead.
+
+    No flags: Q6 (training is in fp32 either way), Q8 (an over-long text keeps its ellipsis, as published), Q12 (an
+    undefined name) and Q15 (the published and the clean groups are always reported both).
+    """
 
     wq1_history_hides_attributes: bool  # history elements always print attrs={}; else the six attributes meant
     wq2_numbers_lose_quotes: bool  # text="5" is read as the integer 5, so text metrics are 0; else it stays a text

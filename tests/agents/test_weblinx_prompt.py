@@ -21,6 +21,7 @@ from agents.weblinx.prompt import (
 )
 from agents.weblinx.pruning import prune, render
 from agents.weblinx.quirks import CORRECTED, FAITHFUL
+from agents.weblinx.tokens import FastTokenizer, count
 from agents.weblinx.truncation import (
     PromptCandidate,
     candidates_text,
@@ -201,6 +202,16 @@ def test_candidates_keep_their_uid_and_lose_attributes_that_mean_nothing_to_a_re
     assert render(prune(parse_page(page), {"a"})) == (
         '(html(p data-webtasks-id="a" title="t"A))\nAbove are the pruned HTML contents of the page.'
     )
+
+
+def test_tokens_of_a_fast_tokenizer_are_counted_without_special_ones():
+    from transformers import BertTokenizerFast  # seconds to import
+
+    vocabulary = {"[UNK]": 0, "[CLS]": 1, "[SEP]": 2, "un": 3, "##like": 4, "##ly": 5}
+    tokenizer = FastTokenizer(BertTokenizerFast(vocab=vocabulary))
+    assert list(tokenizer.spans("Unlikely un")) == [(0, 2), (2, 6), (6, 8), (9, 11)]
+    assert count(tokenizer, "") == 0
+    assert cut_centre("unlikely unlikely unlikely", 5, tokenizer) == "un...ly"
 
 
 def test_quirk_presets_differ_in_every_flag_but_the_crashes():
