@@ -10,10 +10,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, fields
 from typing import Protocol
 
-from agents.llm.errors import BudgetExceeded, LlmError
+from agents.llm.errors import BudgetExceeded, LlmError, NotConfigured
 from agents.llm.protocol import Llm, Reply, Request, estimate
 from agents.llm.usage import Usage
 
+UNPRICED = "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
 UNITS = {"tokens": "tokens", "cost": "in money", "seconds": "seconds"}
 
 
@@ -110,19 +111,25 @@ class MemoryBudget:
 
 class BudgetedLlm:
     """`llm` within a budget. The first request that does not fit stops the call: it and all later ones get
-    BudgetExceeded and are not sent, those that run are waited for and counted. `advice` says how to raise a limit."""
+    BudgetExceeded and are not sent, those that run are waited for and counted. `advice` says how to raise a limit.
+
+    NotConfigured when there is a limit on money but no prices.
+    """
 
     def __init__(self, llm: Llm, budget: Budget, advice: str = "Raise the limit and go on.") -> None:
-        if budget.limits().cost is not None and llm.info.prices is None:
-            raise ValueError(
-                "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
-            )
         self.info = llm.info
         self._llm = llm
         self._budget = budget
         self._advice = advice
+        if self._unpriced():
+            raise NotConfigured(UNPRICED)
+
+    def _unpriced(self) -> bool:
+        return self._budget.limits().cost is not None and self.info.prices is None
 
     def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
+        if self._unpriced():  # the limit was set after the start
+            return [NotConfigured(UNPRICED) for _ in requests]
         answers: dict[int, Reply | LlmError] = {}
         running: dict[Future, dict[int, Spent]] = {}  # bookings by index of the request
         following = 0  # the first request that has not been sent

@@ -8,7 +8,7 @@ import pytest
 from agents.llm.budget import BudgetedLlm, Limits, MemoryBudget, Spent
 from agents.llm.cache import CachedLlm, DictStore
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.errors import BudgetExceeded, Refused
+from agents.llm.errors import BudgetExceeded, NotConfigured, Refused
 from agents.llm.protocol import Message, Reply, Request, estimate
 from agents.llm.usage import Prices
 from tests.agents.llm_server import failure, good, serve
@@ -178,8 +178,18 @@ def test_an_interrupted_call_keeps_what_is_booked_and_ends_at_once() -> None:
     assert budget.spent().tokens == 4 * MOST.tokens
 
 
-def test_a_limit_on_money_needs_prices() -> None:
-    with serve(lambda body: "x") as server, pytest.raises(ValueError, match="LLM_PRICE_PROMPT"):
-        BudgetedLlm(client(server, prices=None), MemoryBudget(Limits(cost=1.0)))
+def test_a_limit_on_money_needs_prices_even_when_it_is_set_later() -> None:
+    budget = MemoryBudget(Limits())
+    with serve(lambda body: "x") as server:
+        llm = BudgetedLlm(client(server, prices=None), budget)
+        budget.change(Limits(cost=1.0))
+        with pytest.raises(NotConfigured, match="LLM_PRICE_PROMPT"):
+            BudgetedLlm(client(server, prices=None), budget)
+        answers = llm.complete(REQUESTS[:2])
+    assert [type(answer) for answer in answers] == [NotConfigured, NotConfigured]
+    assert server.requests == []
+
+
+def test_a_negative_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="the limit on tokens must be 0 or more"):
         Limits(tokens=-1)
