@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils.html import format_html_join
 
 from annotations.admin_base import MadeElsewhere
-from annotations.models import PageDictionary, Screenshot, Snapshot, Step
+from annotations.models import PageDictionary, Screenshot, Snapshot, SourceFile, Step
 
 SHOWN_STEPS = 10
 
@@ -127,4 +127,14 @@ class ScreenshotAdmin(MadeElsewhere):
     list_filter = ["media_type"]
     search_fields = ["sha256__startswith"]
     fields = ["sha256", "media_type", "size"]
+    readonly_fields = fields
+
+
+@admin.register(SourceFile)
+class SourceFileAdmin(MadeElsewhere):
+    heavy = ("data", "conversation__extra")
+    list_display = ["path", "conversation", "raw_size"]
+    list_select_related = ["conversation"]
+    search_fields = ["path", "conversation__source_id"]
+    fields = ["conversation", "path", "raw_size"]
     readonly_fields = fields

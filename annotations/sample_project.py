@@ -1,4 +1,4 @@
-"""The sample project: its dataset, built from the sources in this repository, and the demo accounts."""
+"""The sample project: its datasets, built from the sources in this repository, and the demo accounts."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from django.db import transaction
 from annotations.importing import import_files
 from annotations.models import Dataset, Membership, Project, Role
 from annotations.sample.build import build
+from annotations.sample.weblinx import build as build_weblinx
 
 NAME = "sample"
 DEMO_ACCOUNTS = "demo_accounts.json"
@@ -22,31 +23,49 @@ ACCOUNTS = (  # name, role, sees test gold
     ("annotator", Role.ANNOTATOR, False),
     ("reviewer", Role.REVIEWER, True),
 )
-DESCRIPTION = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
+WEBLINX_NAME = "sample-weblinx"
+ABOUT = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
+DATASETS = {  # name -> format and description
+    NAME: ("mt-mind2web", ABOUT),
+    WEBLINX_NAME: ("weblinx", f"Twelve of the sample's conversations as demonstrations in WebLINX's format. {ABOUT}"),
+}
 
 
 def load_sample(say: Callable[[str], None] = lambda _: None) -> bool:
-    """Build and import the sample once, and make the demo accounts; False when it was there, or was deleted since."""
-    marker = Path(settings.VAR_DIR) / "sample-loaded"
-    if marker.exists():
+    """Build and import the sample datasets once, and make the demo accounts; False when they were there, or were
+    deleted since."""
+    missing = [name for name in DATASETS if not _marker(name).exists()]
+    if not missing:
         return False
     project, _ = Project.objects.get_or_create(slug="sample", defaults={"name": "Sample"})
-    dataset, _ = Dataset.objects.get_or_create(
-        name=NAME,
-        defaults={
-            "project": project, "source_format": "mt-mind2web", "description": DESCRIPTION, "licence": "Apache-2.0"
-        },
-    )  # fmt: skip
-    say("building the sample dataset …")
     with tempfile.TemporaryDirectory() as folder:
-        build(Path(folder))
-        report = import_files("mt-mind2web", Path(folder), dataset)
-    if report.error_count:  # built from our own sources, so this is a fault of ours and must not pass unseen
-        raise RuntimeError(f"{report.error_count} records of the sample could not be imported: {report.errors[0]}")
-    say(f"sample: {report.conversations + report.unchanged} conversations imported in {report.seconds:.1f} s")
-    make_demo_accounts(project)
-    marker.touch()
+        source = Path(folder, NAME)
+        say("building the sample datasets …")
+        build(source)
+        for name in missing:
+            if name == WEBLINX_NAME:
+                build_weblinx(source, Path(folder, name))
+            _import(name, Path(folder, name), project, say)
+    if NAME in missing:
+        make_demo_accounts(project)
+    for name in missing:
+        _marker(name).touch()
     return True
+
+
+def _marker(name: str) -> Path:
+    """The file that says that a dataset has been loaded."""
+    return Path(settings.VAR_DIR) / f"{name}-loaded"
+
+
+def _import(name: str, folder: Path, project: Project, say: Callable[[str], None]) -> None:
+    format_name, description = DATASETS[name]
+    fields = {"project": project, "source_format": format_name, "description": description, "licence": "Apache-2.0"}
+    dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)
+    report = import_files(format_name, folder, dataset)
+    if report.error_count:  # built from our own sources, so this is a fault of ours and must not pass unseen
+        raise RuntimeError(f"{report.error_count} records of {name} could not be imported: {report.errors[0]}")
+    say(f"{name}: {report.conversations + report.unchanged} conversations imported in {report.seconds:.1f} s")
 
 
 @transaction.atomic

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, Max, Min
 
-from annotations.models import Dataset, Snapshot, Split, Step
+from annotations.models import Dataset, Operation, Snapshot, Split, Step, Turn
 
 TOKENIZER = r"regex \w+|[^\w\s]"
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -58,6 +58,7 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None) -> dict[
         "steps_without_gold": steps.filter(targets=None).count(),
         "steps_with_pruned_gold": steps.filter(targets__pruned=True).distinct().count(),
         **_site_stats(rows, conversations),
+        **(_dialogue_stats(rows) if dataset.source_format == "weblinx" else {}),
     }
 
 
@@ -72,6 +73,25 @@ def _site_stats(rows, conversations: int) -> dict[str, Any]:
             "mean": _mean(conversations, kinds["websites"]), "min": per_site["low"], "max": per_site["high"]
         }
     }  # fmt: skip
+
+
+def _dialogue_stats(rows) -> dict[str, Any]:
+    """WebLINX: turns of either speaker and active turns in all, mean length of a message and of a recording.
+
+    Numbers that only recorded demonstrations tell (chat rows do not) are None where there are none of those.
+    """
+    recorded = [extra for extra in rows.values_list("extra", flat=True) if "duration" in extra]
+    names = ("instructor_turns", "navigator_turns", "active_turns")
+    totals = {name: sum(extra[name] for extra in recorded) if recorded else None for name in names}
+    spoken = Turn.objects.filter(conversation__in=rows).values_list("extra__utterances", flat=True)
+    instructor = [token_count(message["utterance"]) for messages in spoken for message in messages or ()]
+    said = Step.objects.filter(turn__conversation__in=rows, operation=Operation.SAY).values_list("value", flat=True)
+    navigator = [token_count(text) for text in said]
+    return totals | {
+        "instructor_utterance_tokens": _mean(sum(instructor), len(instructor)),
+        "navigator_utterance_tokens": _mean(sum(navigator), len(navigator)),
+        "seconds_per_conversation": _mean(sum(extra["duration"] for extra in recorded), len(recorded)),
+    }
 
 
 def _html_tokens(steps, sample: int | None) -> tuple[float | None, int]:

@@ -5,6 +5,7 @@
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 import lxml.html
@@ -15,7 +16,10 @@ from annotations.dom.tree import NODE_ID, TEXT
 
 LEFT_OUT = frozenset({"script", "noscript", "template"})  # never visible
 UNWRAPPED_TEXT = frozenset({"style", "title", TEXT})  # their content is no visible text, or stands in <text> already
-OWN_ATTRIBUTES = frozenset({NODE_ID, "bounding_box_rect"})  # written here, never taken from a page
+OWN_ATTRIBUTES = frozenset(
+    {NODE_ID, "bounding_box_rect", UID.replace("-", "_")}
+)  # written here, never taken from a page
+FAR = 1e9  # pixels: beyond this a number is no place on a page
 SMALL = 10  # pixels: an element smaller than this both ways is no candidate
 
 Box = Mapping[str, Any]
@@ -52,7 +56,7 @@ def page_xml(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     source = parse_html(html)
     if source is None:
         return "", {}
-    root = etree.Element(_tag(source))
+    root = etree.Element(_tag(source.tag))
     tags: dict[str, str] = {}
     pending = [(source, root)]
     while pending:
@@ -64,15 +68,23 @@ def page_xml(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
         inner = []
         for child in element:
             if isinstance(child.tag, str) and child.tag not in LEFT_OUT:
-                inner.append((child, etree.SubElement(copy, _tag(child))))
+                inner.append((child, etree.SubElement(copy, _tag(child.tag))))
             _add_text(copy, child.tail, uid)
         pending += reversed(inner)
     return etree.tostring(root, encoding="unicode"), tags
 
 
-def _tag(element: etree._Element) -> str:
-    name = element.tag.rpartition("}")[2].rpartition(":")[2]
+@lru_cache(maxsize=1024)
+def _tag(recorded: str) -> str:
+    name = recorded.rpartition("}")[2].rpartition(":")[2]
     return name if _NAME.fullmatch(name) else "div"
+
+
+@lru_cache(maxsize=4096)
+def _attribute(recorded: str) -> str:
+    """The name to write for a recorded one; "" for what is left out."""
+    name = recorded.replace("-", "_")
+    return name if _NAME.fullmatch(name) and name not in OWN_ATTRIBUTES else ""
 
 
 def _copy_attributes(element: etree._Element, copy: etree._Element, boxes: Mapping[str, Any]) -> str:
@@ -83,17 +95,16 @@ def _copy_attributes(element: etree._Element, copy: etree._Element, boxes: Mappi
     if (rect := rect_of(boxes.get(uid))) is not None:
         copy.set("bounding_box_rect", ",".join(_number(value) for value in rect))
     for name, value in element.attrib.items():
-        name = name.replace("-", "_")
-        if _NAME.fullmatch(name) and name not in OWN_ATTRIBUTES and name != UID.replace("-", "_"):
+        if name := _attribute(name):
             copy.set(name, clean_text(value))
     return uid
 
 
 def _add_text(parent: etree._Element, text: str | None, uid: str) -> None:
     """Visible text as a `<text>` element with an id made of its parent's; space between elements as it is."""
-    text = clean_text(text or "")
     if not text:
         return
+    text = clean_text(text)
     if text.strip() and parent.tag not in UNWRAPPED_TEXT:
         named = {NODE_ID: f"{uid}-{len(parent)}"} if uid else {}
         etree.SubElement(parent, TEXT, named).text = text
@@ -105,7 +116,7 @@ def _add_text(parent: etree._Element, text: str | None, uid: str) -> None:
 
 def clean_text(text: str) -> str:
     """The text without the characters that XML cannot hold."""
-    return _NO_XML.sub("", text)
+    return text if text.isprintable() else _NO_XML.sub("", text)
 
 
 def _number(value: float) -> str:
@@ -114,11 +125,12 @@ def _number(value: float) -> str:
 
 def rect_of(box: Any) -> tuple[float, float, float, float] | None:
     """x, y, width and height of a recorded box; None when it lacks one of them."""
-    if not isinstance(box, Mapping):
+    try:
+        x, y, width, height = box["x"], box["y"], box["width"], box["height"]
+        known = -FAR < x < FAR and -FAR < y < FAR and width < FAR and height < FAR
+    except (KeyError, TypeError):
         return None
-    values = tuple(box.get(name) for name in ("x", "y", "width", "height"))
-    known = all(isinstance(value, int | float) and math.isfinite(value) for value in values)
-    return values if known else None  # type: ignore[return-value]
+    return (x, y, width, height) if known else None
 
 
 def candidates(uids: Iterable[str], boxes: Mapping[str, Any], viewport: tuple[float, float] | None) -> Iterator[str]:
