@@ -1,0 +1,233 @@
+"""Workflows from trajectories (AWM, planners.md 8.1): offline from the train split, online from what an agent did."""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+from django.db import transaction
+from django.db.models import Prefetch, QuerySet
+
+from agents import recipes
+from agents.building import memory_encoder
+from agents.embedding import Encoder
+from agents.llm.errors import LlmError
+from agents.llm.protocol import Llm, Message, Request
+from agents.memory.workflow_text import (
+    WorkflowText,
+    filter_workflows,
+    offline_prompt,
+    online_prompt,
+    parse_workflows,
+)
+from agents.models import Run, Trajectory, TrajectoryStep, Workflow
+from agents.observations import past_action
+from agents.planner.generator import complete
+from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
+
+MAX_TOKENS = 1024  # as published
+MIN_TASKS_LEFT = 2  # of a site: with fewer, online induction is skipped, as published
+LONGEST_NAME = Workflow._meta.get_field("name").max_length
+
+
+@dataclass(frozen=True)
+class Induced:
+    """What the induction for one site gave; with an `error` its workflows are as they were."""
+
+    website: str
+    tasks: int
+    workflows: tuple[int, ...] = ()  # ids
+    error: str = ""
+
+
+# Offline ------------------------------------------------------------------------------------------------------------
+
+
+def train_websites(dataset: Dataset, names: Collection[str] | None = None) -> list[Website]:
+    """The sites with recorded steps in the train split, by domain; ValueError for a name that is none of them."""
+    recorded = dataset.conversations.filter(split=Split.TRAIN, turns__steps__isnull=False)
+    sites = list(dataset.websites.filter(pk__in=recorded.values("website")).order_by("domain", "subdomain", "name"))
+    if names is None:
+        return sites
+    if unknown := sorted(set(names) - {site.name for site in sites}):
+        raise ValueError(f"{dataset} has no train conversations of {', '.join(unknown)}")
+    return [site for site in sites if site.name in set(names)]
+
+
+def induce_offline(
+    dataset: Dataset,
+    llm: Llm,
+    encoder: Encoder,
+    websites: Collection[str] | None = None,
+    on_site: Callable[[int, int], None] = lambda done, total: None,
+) -> list[Induced]:
+    """Workflows of every site of the train split, or of the named ones; `on_site` gets how many of how many are done.
+
+    Raises `LlmError` where the endpoint cannot answer at all; a single answer that cannot be read is an error of its
+    site.
+    """
+    sites = train_websites(dataset, websites)
+    found: list[Induced] = []
+    for start in range(0, len(sites), llm.info.lanes):
+        found += induce_sites(dataset, sites[start : start + llm.info.lanes], llm, encoder)
+        on_site(len(found), len(sites))
+    return found
+
+
+def induce_sites(dataset: Dataset, sites: Sequence[Website], llm: Llm, encoder: Encoder) -> list[Induced]:
+    """The workflows of some sites, asked for side by side. What people wrote or edited stays as it is."""
+    tasks = {site.pk: train_tasks(site) for site in sites}
+    prompts = [train_prompt(site, tasks[site.pk]) for site in sites]
+    found = []
+    for site, answer in zip(sites, _ask(llm, prompts, llm.info.model), strict=True):
+        sources = list(dict.fromkeys(turn.conversation_id for turn in tasks[site.pk]))
+        blank = Workflow(dataset=dataset, website=site, origin=Workflow.Origin.OFFLINE, model_name=llm.info.model)
+        found.append(_store(answer, blank, sources, len(tasks[site.pk]), encoder))
+    return found
+
+
+def train_tasks(website: Website) -> list[Turn]:
+    """The turns of a site's train conversations that have steps, in order: a turn is a task."""
+    return list(_tasks(Conversation.objects.filter(website=website, split=Split.TRAIN)))
+
+
+def train_prompt(website: Website, turns: Sequence[Turn]) -> str:
+    """What the model is asked. AssertionError for a turn outside of the train split: test data must not get in."""
+    for turn in turns:
+        if turn.conversation.split != Split.TRAIN:
+            raise AssertionError(
+                f"workflows come from the train split, {turn.conversation} is of {turn.conversation.split}"
+            )
+    examples = [(turn.instruction, [past_action(s).representation for s in turn.steps.all()]) for turn in turns]
+    return offline_prompt(website.name, website.domain, website.subdomain, examples)
+
+
+def _tasks(conversations: QuerySet[Conversation]) -> QuerySet[Turn]:
+    steps = Step.objects.defer("candidates", "extra").order_by("index").prefetch_related("targets")
+    return (
+        Turn.objects.filter(conversation__in=conversations, steps__isnull=False)
+        .distinct()
+        .select_related("conversation")
+        .prefetch_related(Prefetch("steps", steps))
+        .order_by("conversation__position", "conversation_id", "index")
+    )
+
+
+# Online -------------------------------------------------------------------------------------------------------------
+
+
+def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
+    """Workflows of a site from all conversations that the run has finished on it; they replace those from fewer.
+
+    None where nothing is asked: no conversation was finished since the last time, or too few tasks are left that could
+    use them. So it may be called after every batch, and again when a run is resumed.
+    """
+    rows = run.trajectories.filter(conversation__website__name=website_name)
+    finished = rows.filter(state=Trajectory.State.DONE)
+    sources = list(finished.order_by("conversation__position", "pk").values_list("conversation_id", flat=True))
+    left = Turn.objects.filter(conversation__in=rows.exclude(pk__in=finished).values("conversation"))
+    if not sources or left.count() < MIN_TASKS_LEFT:
+        return None
+    website = Conversation.objects.select_related("website").get(pk=sources[0]).website
+    newest = run.workflows.filter(website=website, edited_at=None).first()
+    if newest is not None and set(newest.sources.values_list("pk", flat=True)) == set(sources):
+        return None
+    recipe = recipes.from_dict(run.recipe)
+    model = (recipe.plan.model if recipe.plan.backend == "endpoint" else "") or llm.info.model
+    examples = online_examples(run, sources)
+    answer = _ask(llm, [online_prompt(website.name, website.domain, website.subdomain, examples)], model)[0]
+    blank = Workflow(dataset=run.dataset, website=website, run=run, origin=Workflow.Origin.ONLINE, model_name=model)
+    encoder = memory_encoder(recipe) if recipe.recall.workflows == "semantic" else None
+    return _store(answer, blank, sources, len(examples), encoder)
+
+
+def online_examples(run: Run, conversation_ids: Collection[int]) -> list[tuple[str, list[tuple[str, str]]]]:
+    """(instruction, calls) of each turn that the run has decided, a call being the last message to the model and its
+    answer; by position, so that each task meets its own trajectory (quirk Q21)."""
+    steps = (
+        TrajectoryStep.objects.filter(run=run, trajectory__conversation__in=conversation_ids)
+        .select_related("step__turn")
+        .defer("step__candidates", "step__extra")
+        .order_by("trajectory__conversation__position", "trajectory_id", "seq")
+    )
+    examples: dict[int, tuple[str, list[tuple[str, str]]]] = {}
+    for row in steps:
+        turn = row.step.turn
+        prompt, reply = row.trace.get("compose", {}).get("prompt"), row.trace.get("plan", {}).get("reply")
+        if prompt is not None and reply is not None:
+            examples.setdefault(turn.pk, (turn.instruction, []))[1].append((_last_message(prompt), reply))
+    return list(examples.values())
+
+
+def _last_message(prompt: str) -> str:
+    """The last message of a traced prompt, without the name of who says it."""
+    _before, found, last = prompt.rpartition("\n\nuser: ")
+    return last if found else prompt.removeprefix("user: ")
+
+
+# Both ---------------------------------------------------------------------------------------------------------------
+
+
+def prompt_of(workflow: Workflow) -> str:
+    """What was asked to get a workflow, made again from its sources; "" for one that a person wrote."""
+    website, sources = workflow.website, workflow.sources.order_by("position", "pk")
+    if website is None or not sources:
+        return ""
+    if workflow.run is not None:
+        examples = online_examples(workflow.run, list(sources.values_list("pk", flat=True)))
+        return online_prompt(website.name, website.domain, website.subdomain, examples)
+    return train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))))
+
+
+def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
+    """Embed descriptions, by which workflows are found (MIMS); stored with the encoder's name."""
+    for row, vector in zip(rows, encoder.encode([row.description for row in rows]), strict=True):
+        row.encoder, row.embedding = encoder.name, vector
+    Workflow.objects.bulk_update([row for row in rows if row.pk], ["encoder", "embedding"])
+
+
+def _ask(llm: Llm, prompts: Sequence[str], model: str) -> list[str | LlmError]:
+    requests = [Request((Message("user", prompt),), model, max_tokens=MAX_TOKENS) for prompt in prompts]
+    return [answer if isinstance(answer, LlmError) else answer.text for answer in complete(llm, requests)]
+
+
+def _store(
+    answer: str | LlmError, blank: Workflow, sources: Sequence[int], tasks: int, encoder: Encoder | None
+) -> Induced:
+    """Put a model's answer in the place of the site's former workflows by models."""
+    website = blank.website
+    assert website is not None
+    if isinstance(answer, LlmError):
+        return Induced(website.name, tasks, error=str(answer))
+    texts = parse_workflows(filter_workflows(answer, website.name), website.name)
+    if not texts:
+        return Induced(website.name, tasks, error=f"the answer holds no workflow: {answer[:200]!r}")
+    vectors = encoder.encode([text.description for text in texts]) if encoder else [None] * len(texts)
+    with transaction.atomic():
+        Website.objects.select_for_update().get(pk=website.pk)  # one induction at a time writes
+        same = Workflow.objects.filter(dataset=blank.dataset, website=website, run=blank.run)
+        old = {row.name: row for row in same.filter(origin=blank.origin, edited_at=None)}
+        used = set(same.exclude(pk__in=[row.pk for row in old.values()]).values_list("name", flat=True))
+        kept = []
+        for position, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+            if text.name[:LONGEST_NAME] in used and text.name[:LONGEST_NAME] not in kept:
+                continue  # a person's version of it stands
+            name = _new_name(text, used)
+            used.add(name)
+            row = old.pop(name, None) or Workflow(dataset=blank.dataset, website=website, run=blank.run, name=name)
+            row.origin, row.model_name, row.position = blank.origin, blank.model_name, position
+            row.description, row.body = text.description, "\n".join(text.steps)
+            row.encoder, row.embedding = (encoder.name if encoder else ""), vector
+            row.save()
+            row.sources.set(sources)
+            kept.append(name)
+        Workflow.objects.filter(pk__in=[row.pk for row in old.values()]).delete()
+        ids = same.filter(name__in=kept).order_by("position", "pk").values_list("pk", flat=True)
+        return Induced(website.name, tasks, tuple(ids))
+
+
+def _new_name(text: WorkflowText, used: Collection[str]) -> str:
+    """Its name, with a number where the answer gives it twice."""
+    name, number = text.name[:LONGEST_NAME], 2
+    while name in used:
+        name = f"{text.name[: LONGEST_NAME - 6]} ({number})"
+        number += 1
+    return name
