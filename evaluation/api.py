@@ -3,7 +3,7 @@
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
@@ -16,8 +16,9 @@ from agents.models import Run
 from annotations import idempotency, policy
 from annotations.downloads import attachment
 from annotations.permissions import JobThrottle, ReadOnlyViewSet
-from evaluation import exports, filters, serializers
+from evaluation import exports, filters, report_formats, reports, serializers
 from evaluation.models import Score, Shard, Study
+from evaluation.report_serializers import ReportTableSerializer
 
 
 class MetricsMixin:
@@ -83,6 +84,19 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
             return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
 
         return idempotency.once(request, work)
+
+    @extend_schema(
+        responses=ReportTableSerializer(many=True),
+        filters=False,
+        parameters=[OpenApiParameter("preset", enum=Study.Preset.values)],
+    )
+    @action(detail=True, pagination_class=None)
+    def report(self, request: Request, pk: str) -> Response:
+        """The tables of `manage.py report`, a table per dataset, with the published numbers of each recipe."""
+        preset = request.query_params.get("preset", "")
+        if preset and preset not in Study.Preset.values:
+            raise ValidationError({"preset": f"Choose one of {', '.join(Study.Preset.values)}."})
+        return Response(report_formats.objects(reports.report([self.get_object()], preset)))
 
     @extend_schema(request=None, responses=serializers.StudySerializer)
     @action(detail=True, methods=["post"], throttle_classes=[])

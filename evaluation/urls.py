@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from evaluation import views
+from evaluation import report_views, views
 
 urlpatterns = [
     path("", views.home_page, name="home"),
@@ -13,5 +13,6 @@ urlpatterns = [
     path("studies/<int:pk>/cancel/", views.cancel, name="study-cancel"),
     path("studies/<int:pk>/resume/", views.resume, name="study-resume"),
     path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
+    path("studies/<int:pk>/report.<str:kind>", report_views.study_report, name="study-report"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
 ]

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.types import Action
-from annotations.models import Conversation, Dataset
+from annotations.models import Conversation, Dataset, Target
 from evaluation import studies
 from evaluation.models import Study
 from tests import factories
@@ -83,8 +83,10 @@ def test_missing_predictions_fail_and_unknown_ones_are_listed(dataset, tmp_path)
 
 
 def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encoder, tmp_path) -> None:
+    Target.objects.filter(step__index=1, step__turn__index=0).update(node_id="9")  # so that it errs
+    Target.objects.filter(step__index=2, step__turn__index=1).update(node_id="12")
     study = studies.create_study(
-        user=None, dataset=dataset, recipes=["grounded"], splits=["test_task"], overrides={"rank.top_k": "3"},
+        user=None, dataset=dataset, recipes=["grounded"], splits=["test_task"], overrides={"rank.top_k": "2"},
         publish=False,
     )  # fmt: skip
     studies.run_inline(study)
@@ -95,9 +97,10 @@ def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encod
         predictions.append([sample, row.node_id, Action(row.operation, None, row.value).operation_text()])
         ranks[sample] = {node_id: rank for rank, node_id in enumerate(row.candidate_ids)}
     scores = write(tmp_path, {"scores": {}, "ranks": ranks}, "scores.json")
-    result, _ = run(dataset, write(tmp_path, predictions), "--scores", str(scores), "--top-k", "3")
+    result, _ = run(dataset, write(tmp_path, predictions), "--scores", str(scores), "--top-k", "2")
     assert result["counts"]["steps"] == found.step_count
-    assert 0 < result["counts"]["skipped"] < found.step_count, "the cut must matter for this test to mean something"
+    assert result["counts"]["skipped"] == found.steps.filter(gold_rank__gte=2).count() > 0, "the cut matters"
+    assert found.scores.headline("corrected").get(metric="step_success").value == pytest.approx(8 / 12)
     for preset in Study.Preset.values:
         stored = {
             score.metric: {

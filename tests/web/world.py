@@ -15,7 +15,7 @@ LISTS = (
 READS = (
     *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
-    *("studies/{}/metrics/", "studies/{}/metrics.csv", "jobs/{}/file/"),
+    *("studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/cancel/", "studies/{}/resume/")
 STARTS = ("imports", "exports", "studies")

@@ -1,0 +1,89 @@
+"""Numbers that the papers print for our recipes, read from a file and never typed into code.
+
+`data/published.json` holds the cells of the tables: source, table, system, model, split, metric, value, unit. Where a
+cell does not name a recipe, its row of the table does (`RECIPES_OF_ROWS`).
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).parent / "data" / "published.json"
+# (source, table, row of the table) -> recipe, for the rows whose cells name none
+RECIPES_OF_ROWS = {
+    ("Self-MAP", "3", "w/o Generation-based Planning"): "self-map-mcq",
+    ("Self-MAP", "3", "w/o Memory Simplification"): "self-map-full-state",
+    ("Self-MAP", "3", "w/o Memory Refinement"): "self-map-no-rationale",
+    ("Self-MAP", "3", "w/o Multifaceted Matching"): "self-map-chronological",
+    ("Synapse", "1", "SYNAPSE w/ state abstraction"): "synapse-abstraction",
+    ("Synapse", "1", "SYNAPSE w/ state abstraction + TaE"): "synapse-no-memory",
+    ("Synapse", "1", "SYNAPSE w/ state abstraction + TaE + memory"): "synapse",
+    ("MIMS", "3.5", "exemplar=environment"): "exemplar-environment",
+    ("MIMS", "4.3", "none"): "bare",
+    ("MIMS", "4.3", "Synapse"): "synapse",
+    ("MIMS", "4.3", "AWM"): "awm",
+    ("MIMS", "4.3", "MIMS"): "mims",
+    ("context", "3", "BGE baseline"): "dmr-bge",
+    ("context", "3", "GTE baseline"): "dmr-gte",
+    ("context", "4", "MiniLM baseline"): "dmr-minilm",
+    ("context", "4", "MindAct-RoBERTa"): "mindact-weblinx",
+    ("context", "text", "Flan-T5-250M baseline"): "weblinx-flan-t5",
+    ("context", "text", "Flan-T5-250M w=10"): "weblinx-flan-t5-w10",
+    ("WMA", "2", "CoT"): "cot",
+    ("WMA", "2", "WMA"): "wma",
+}
+OUR_METRICS = {"task_success": "conversation_success", "action_f1": "operation_f1"}  # published name -> ours
+SCALES = {"percent": 0.01, "fraction": 1.0}
+# source -> the data its numbers are about, as a dataset's format names it, and in words
+DATA = {"Self-MAP": "mt-mind2web", "Synapse": "mind2web", "MIMS": "mind2web", "context": "weblinx", "WMA": "webarena"}
+DATA_WORDS = {"mt-mind2web": "MT-Mind2Web", "mind2web": "Mind2Web", "weblinx": "WebLINX", "webarena": "WebArena"}
+SOURCE_WORDS = {"context": "context analysis"}
+
+
+@dataclass(frozen=True)
+class PublishedCell:
+    """One printed number, as a fraction; `data` is what it was measured on."""
+
+    recipe: str
+    source: str
+    table: str
+    system: str
+    model: str
+    data: str
+    split: str
+    metric: str
+    value: float
+
+    @property
+    def where(self) -> str:
+        """Where it is printed: "Self-MAP, Table 2"."""
+        source = SOURCE_WORDS.get(self.source, self.source)
+        return f"{source}, Table {self.table}" if self.table != "text" else f"{source}, in the text"
+
+    @property
+    def label(self) -> str:
+        """Where it is printed, and of which row: "Self-MAP, Table 2: MindAct, Flan-T5base"."""
+        return f"{self.where}: {self.system}" + (f", {self.model}" if self.model else "")
+
+
+@cache
+def cells() -> tuple[PublishedCell, ...]:
+    """Every printed number of a recipe, in the order of the file."""
+    found = []
+    for row in json.loads(FILE.read_text("utf-8")):
+        recipe = row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system")))
+        if recipe and row["unit"] in SCALES and row.get("split"):
+            found.append(
+                PublishedCell(
+                    recipe, row["source"], row["table"], row["system"], row.get("model", ""), DATA[row["source"]],
+                    row["split"], OUR_METRICS.get(row["metric"], row["metric"]),
+                    round(row["value"] * SCALES[row["unit"]], 6),
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def of_recipe(name: str, data: str = "") -> list[PublishedCell]:
+    """The printed numbers of a recipe; with `data`, only those measured on it."""
+    return [cell for cell in cells() if cell.recipe == name and data in ("", cell.data)]

@@ -1,0 +1,44 @@
+"""The JSON of a report, declared for the schema; `report_formats.objects` builds it."""
+
+from rest_framework import serializers
+
+from evaluation.models import Study
+
+
+class ReportCellSerializer(serializers.Serializer):
+    split = serializers.CharField(allow_blank=True, help_text="Empty: every split.")
+    metric = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    n = serializers.IntegerField()
+    grouping = serializers.CharField()
+
+
+class PublishedCellSerializer(serializers.Serializer):
+    source = serializers.CharField(help_text="Where it is printed, and of which system.")
+    split = serializers.CharField()
+    metric = serializers.CharField()
+    value = serializers.FloatField()
+
+
+class ReportRowSerializer(serializers.Serializer):
+    recipe = serializers.CharField()
+    settings = serializers.DictField(help_text="Those that differ from the named recipe.")
+    seed = serializers.IntegerField()
+    limit = serializers.IntegerField(allow_null=True)
+    complete = serializers.BooleanField(help_text="Every step has a result.")
+    cells = ReportCellSerializer(many=True)
+    published = PublishedCellSerializer(many=True)
+
+
+class ReportTableSerializer(serializers.Serializer):
+    """The runs on one dataset."""
+
+    dataset = serializers.CharField()
+    preset = serializers.ChoiceField(choices=Study.Preset.choices)
+    groupings = serializers.DictField(child=serializers.CharField(), help_text="Metric -> what it is a mean over.")
+    caption = serializers.CharField()
+    splits = serializers.ListField(child=serializers.CharField(allow_blank=True))
+    metrics = serializers.ListField(child=serializers.CharField())
+    rows = ReportRowSerializer(many=True)

@@ -1,0 +1,215 @@
+"""Reports: a study's scores as tables, with published numbers beneath, as commands, pages and the API give them."""
+
+import csv
+import io
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from agents import published, recipes
+from agents.models import Run
+from evaluation.models import Study
+from evaluation.reports import report
+from tests import factories
+
+VALUES = {"element_accuracy": 0.5, "operation_f1": 0.75, "step_success": 0.25, "turn_success": 0.125, "mrr": 0.6}
+GROUPINGS = {"element_accuracy": "turn", "operation_f1": "turn"}
+
+
+def add_run(dataset, recipe: str, split: str, preset: str = "faithful", shift: float = 0.0, **fields) -> Run:
+    found = recipes.override(recipes.get(recipe), fields.pop("overrides", {}))
+    stored = {"recipe_name": recipe, "recipe": recipes.to_dict(found), "recipe_sha256": recipes.sha256(found)}
+    run = factories.make_run(dataset, split=split, **{"state": "done"} | stored | fields)
+    for metric, value in VALUES.items():
+        factories.make_score(
+            run, preset=preset, metric=metric, grouping=GROUPINGS.get(metric, "conversation"), value=value + shift,
+            low=value + shift - 0.125, high=value + shift + 0.125, n=7,
+        )  # fmt: skip
+    return run
+
+
+@pytest.fixture
+def study(db) -> Study:
+    """self-map and grounded on the test splits of a dataset in MT-Mind2Web's format."""
+    dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")
+    runs = [
+        add_run(dataset, "self-map", "test_website"), add_run(dataset, "self-map", "test_task", shift=0.125),
+        add_run(dataset, "grounded", "test_task", overrides={"rank.top_k": "7"}),
+    ]  # fmt: skip
+    return factories.make_study(runs=runs, preset="faithful")
+
+
+def printed(*arguments) -> str:
+    out = io.StringIO()
+    call_command("report", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def printed_in_paper(recipe: str, split: str, metric: str) -> list[str]:
+    """The published numbers in percent, read from the file directly."""
+    rows = json.loads(published.FILE.read_text())
+    return [
+        f"{row['value']:.1f}"
+        for row in rows
+        if (row.get("recipe"), row.get("split"), row["metric"]) == (recipe, split, metric)
+    ]
+
+
+def test_rows_are_recipes_and_columns_splits_and_metrics(study) -> None:
+    (table,) = report([study])
+    assert (table.dataset, table.preset) == ("mt", "faithful")
+    assert table.splits == ["test_task", "test_website"], "in the order of the papers"
+    assert table.metrics == ["element_accuracy", "operation_f1", "step_success", "turn_success"]
+    assert [row.label for row in table.rows] == ["self-map", "grounded (rank.top_k=7)"]
+    assert table.rows[0].scores["test_task", "step_success"].value == 0.375
+    assert ("test_website", "step_success") not in table.rows[1].scores
+
+
+def test_published_numbers_stand_beneath_the_recipe_with_their_source(study) -> None:
+    (table,) = report([study])
+    base, large = table.rows[0].published
+    assert base.label == "Self-MAP, Table 2: Self-MAP, Flan-T5base"
+    assert large.label == "Self-MAP, Table 2: Self-MAP, Flan-T5large"
+    told = [f"{100 * row.values['test_task', 'turn_success']:.1f}" for row in (base, large)]
+    assert told == printed_in_paper("self-map", "test_task", "turn_success")
+    assert {split for split, _ in base.values} == {"test_task", "test_website"}, "only splits that have a column"
+    assert table.rows[1].published == []
+
+
+def test_numbers_of_other_data_are_not_set_beside_ours(study) -> None:
+    dataset = factories.make_dataset(name="own", source_format="jsonl")
+    (table,) = report([factories.make_study(runs=[add_run(dataset, "self-map", "test_task")], preset="faithful")])
+    assert table.rows[0].published == []
+    assert "Published" not in table.caption
+
+
+def test_unseen_subdomains_and_unseen_domains_have_columns_of_their_own(study) -> None:
+    dataset = study.runs.first().dataset
+    study.runs.add(add_run(dataset, "self-map", "test_domain"), add_run(dataset, "self-map", "test_subdomain"))
+    (table,) = report([study])
+    assert table.splits == ["test_task", "test_website", "test_subdomain", "test_domain"]
+    assert "test_subdomain Ele. Acc" in printed(study.pk)
+    assert "test_domain Ele. Acc" in printed(study.pk)
+
+
+def test_the_caption_says_metric_set_groupings_and_intervals(study) -> None:
+    (table,) = report([study])
+    assert table.caption == (
+        "Percent. Metric set faithful (published quirks and groupings). Ele. Acc, Op. F1: mean over turns; SSR, TSR: "
+        "mean over conversations. Brackets: 95 % percentile bootstrap over conversations. Published: as the papers "
+        "print it, on the authors' MT-Mind2Web."
+    )
+
+
+def test_markdown_prints_percent_with_intervals(study) -> None:
+    text = printed(study.pk)
+    assert "| self-map | 62.5 [50.0, 75.0] | 87.5 [75.0, 100.0] |" in text
+    assert "| grounded (rank.top_k=7) | 50.0 [37.5, 62.5] |" in text
+    assert text.count("–") >= 4, "grounded did not run on test_website"
+    (number,) = printed_in_paper("self-map", "test_task", "element_accuracy")[:1]
+    assert f"| *published (Self-MAP, Table 2: Self-MAP, Flan-T5base)* | *{number}* |" in text
+
+
+def test_csv_has_a_line_per_number_and_names_the_source_of_published_ones(study) -> None:
+    rows = list(csv.DictReader(io.StringIO(printed(study.pk, "--format", "csv").strip())))
+    ours = [row for row in rows if not row["published_in"]]
+    assert len(ours) == 3 * 4
+    assert ours[0] | {"recipe": "self-map", "value": "0.5", "low": "0.375", "high": "0.625", "n": "7"} == ours[0]
+    assert {row["grouping"] for row in ours} == {"turn", "conversation"}
+    assert ours[-1]["settings"] == '{"rank.top_k": 7}'
+    theirs = [row for row in rows if row["published_in"]]
+    assert len(theirs) == 2 * 2 * 4
+    assert all(not row["low"] and 0 < float(row["value"]) < 1 for row in theirs)
+
+
+def test_latex_has_balanced_columns_and_escapes_names(study) -> None:
+    text = printed(study.pk, "--format", "latex")
+    assert r"\begin{tabular}{lrrrrrrrr}" in text
+    assert r"\multicolumn{4}{c}{test\_task} & \multicolumn{4}{c}{test\_website}" in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\")]
+    assert {line.count("&") for line in rows[1:]} == {8}
+    assert r"grounded (rank.top\_k=7)" in text
+
+
+def test_json_is_the_content_of_the_api(study) -> None:
+    reader = factories.make_user("reader", study.project)
+    client = Client()
+    client.force_login(reader)
+    found = json.loads(printed(study.pk, "--format", "json"))
+    assert client.get(f"/api/studies/{study.pk}/report/").json() == found
+    assert found[0]["rows"][0]["cells"][0] == {
+        "split": "test_website", "metric": "element_accuracy", "value": 0.5, "low": 0.375, "high": 0.625, "n": 7,
+        "grouping": "turn",
+    }  # fmt: skip
+    assert client.get(f"/api/studies/{study.pk}/report/?preset=best").status_code == 400
+
+
+def test_the_page_of_a_study_offers_its_tables_to_those_who_see_it(study) -> None:
+    client = Client()
+    client.force_login(factories.make_user("reader", study.project))
+    page = client.get(f"/studies/{study.pk}/").content.decode()
+    for kind in ("md", "tex"):
+        assert f"/studies/{study.pk}/report.{kind}?preset=faithful" in page
+    for kind, start in (("md", "### mt"), ("tex", r"\begin{table}"), ("csv", "dataset,"), ("json", "[{")):
+        response = client.get(f"/studies/{study.pk}/report.{kind}")
+        assert response.content.decode().startswith(start)
+        assert response["Content-Disposition"].startswith("attachment")
+    assert client.get(f"/studies/{study.pk}/report.pdf").status_code == 404
+    stranger = Client()
+    stranger.force_login(factories.make_user("reader"))
+    assert stranger.get(f"/studies/{study.pk}/report.md").status_code == 404
+
+
+def test_studies_share_a_table_per_dataset_and_repeated_runs_keep_rows_of_their_own(study) -> None:
+    dataset = study.runs.first().dataset
+    again = factories.make_study(runs=[add_run(dataset, "self-map", "test_task", seed=0)])
+    other = factories.make_study(runs=[add_run(factories.make_dataset(name="b"), "grounded", "test_task")])
+    first, second = report([study, again, other])
+    assert [row.label for row in first.rows] == ["self-map", "grounded (rank.top_k=7)", "self-map"]
+    assert second.dataset == "b"
+
+
+def test_seeds_limits_and_missing_steps_are_marked(study) -> None:
+    dataset = study.runs.first().dataset
+    study.runs.add(add_run(dataset, "self-map", "test_task", seed=3, limit=5, state="done_with_errors"))
+    text = printed(study.pk)
+    assert "| self-map, seed 0 |" in text
+    assert "| self-map, seed 3, first 5 conversations* |" in text
+    assert "* Not every step has a result." in text
+
+
+def test_recipes_that_only_rank_are_shown_by_ranking_metrics(db) -> None:
+    run = factories.make_run(recipe_name="deberta", recipe=recipes.to_dict(recipes.get("deberta")), state="done")
+    for metric in ("element_accuracy", "recall@5", "mrr"):
+        factories.make_score(run, metric=metric)
+    (table,) = report([factories.make_study(runs=[run])])
+    assert table.metrics == ["recall@5", "mrr"]
+
+
+def test_the_other_metric_set_can_be_asked_for(study) -> None:
+    assert report([study], "corrected") == []
+    with pytest.raises(CommandError, match="no run of these studies has scores yet"):
+        printed(study.pk, "--preset", "corrected")
+
+
+def test_an_unknown_study_is_named(db) -> None:
+    with pytest.raises(CommandError, match="there is no study 999999"):
+        printed(999999)
+
+
+def test_every_published_row_belongs_to_a_recipe_that_exists() -> None:
+    cells = published.cells()
+    assert {cell.recipe for cell in cells} <= set(recipes.RECIPES)
+    assert len(cells) > 200
+    assert all(0 <= cell.value <= 1 for cell in cells)
+    named = {(row["source"], row["table"], row.get("system")) for row in json.loads(published.FILE.read_text())}
+    assert set(published.RECIPES_OF_ROWS) <= named, "a row that the file does not have would go unnoticed"
+
+
+def test_the_numbers_of_a_recipe_are_those_of_the_file() -> None:
+    (cell,) = [c for c in published.of_recipe("mims") if (c.split, c.metric) == ("test_task", "step_success")]
+    assert f"{100 * cell.value:g}" == "37"
+    assert (cell.where, cell.data) == ("MIMS, Table 4.3", "mind2web")
+    assert published.of_recipe("mims", "mt-mind2web") == []
