@@ -1,0 +1,6 @@
+"""The planner that learns from demonstrations: one small network on frozen MiniLM vectors chooses element, operation
+and value. Core: no Django.
+
+`examples` say what it learns from, `instruction` and `page` read the two sides of a step, `features` compares them,
+`spans` offers values, `network` scores, `train` fits and saves, `model` loads and predicts, `policy` decides.
+"""

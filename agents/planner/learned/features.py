@@ -1,0 +1,216 @@
+"""All columns that describe a candidate in its step, apart from what needs the encoder. Core."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from agents.planner.learned.history import History
+from agents.planner.learned.instruction import Instruction, dates, phrase_at, times, tokens
+from agents.planner.learned.mentions import Columns, name_columns, word_columns
+from agents.planner.learned.page import Page, number
+from annotations.dom.elements import Element
+from annotations.dom.roles import TOGGLE_ROLES
+
+VERSION = 1  # of the columns; a model is only read with the version it was trained with
+
+KINDS = (
+    "button", "link", "textbox", "searchbox", "spinbutton", "checkbox", "radio", "combobox", "listbox", "option",
+    "listitem", "cell", "heading", "label", "img", "paragraph", "tab", "menuitem", "slider", "div", "span", "circle",
+    "rect", "polygon", "path", "svg-text", "tspan", "columnheader",
+)  # fmt: skip
+FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "listbox"})
+PIXELS = 200.0  # scale of boxes
+STEPS = 6  # counts of actions are cut there
+MONTHS_AWAY = 6
+FORWARD = frozenset({"next", "forward", "up", "right", "increase", "plus", "more", "later", "n"})
+BACK = frozenset({"prev", "previous", "back", "down", "left", "decrease", "minus", "less", "earlier", "s"})
+
+
+def columns(page: Page, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
+    """Column name -> one float per candidate, in a fixed order."""
+    return {
+        **name_columns(page, instruction, history),
+        **word_columns(page, instruction, history, common),
+        **_kind_columns(page),
+        **_place_columns(page, history),
+        **_history_columns(page, instruction, history),
+        **_state_columns(page, instruction),
+        **_number_columns(page, instruction),
+    }
+
+
+def _kind_columns(page: Page) -> Columns:
+    kinds = page.kinds
+    result = {f"kind_{kind}": _column(own == kind for own in kinds) for kind in KINDS}
+    result["kind_other"] = _column(own not in KINDS for own in kinds)
+    result["interactive"] = _column(element.interactive for element in page.candidates)
+    result["link_like"] = _column(
+        "link" in element.attributes.get("class", "") or element.tag == "a" for element in page.candidates
+    )
+    return result
+
+
+def _place_columns(page: Page, history: History) -> Columns:
+    count = len(page.candidates)
+    places = np.arange(count, dtype=np.float32)
+    totals = {kind: page.kinds.count(kind) for kind in set(page.kinds)}
+    seen: dict[str, int] = {}
+    index = []
+    for kind in page.kinds:
+        index.append(seen.get(kind, 0))
+        seen[kind] = index[-1] + 1
+    same = np.array([totals[kind] for kind in page.kinds], dtype=np.float32)
+    nth = np.array(index, dtype=np.float32)
+    boxes = page.boxes / PIXELS
+    return {
+        "order": places / max(1, count - 1),
+        "from_end": 1 / (count - places),
+        "count": np.full(count, np.log1p(count) / 4, dtype=np.float32),
+        "same_kind": np.log1p(same) / 4,
+        "nth": 1 / (1 + nth),
+        "nth_from_end": 1 / (same - nth),
+        "x": np.clip(boxes[:, 0], -1, 2), "y": np.clip(boxes[:, 1], -1, 2),
+        "width": np.clip(boxes[:, 2], 0, 2), "height": np.clip(boxes[:, 3], 0, 2),
+        "area": np.log1p(page.boxes[:, 2] * page.boxes[:, 3]) / 12,
+        "no_box": (page.boxes[:, 2:].min(axis=1) <= 0).astype(np.float32),
+        "depth": _column(min(element.depth, 12) / 12 for element in page.candidates),
+        **_near_last(page, history),
+    }  # fmt: skip
+
+
+def _near_last(page: Page, history: History) -> Columns:
+    """Where a candidate stands from the element acted on last."""
+    count = len(page.candidates)
+    last = page.by_id.get(history.last.node_id or "") if history.last else None
+    if last is None:
+        zeros = np.zeros(count, dtype=np.float32)
+        return dict.fromkeys(("after_last", "before_last", "next_to_last", "beside_last", "like_last"), zeros)
+    away = np.array([element.order - last.order for element in page.candidates], dtype=np.float32)
+    kind = last.role or last.tag
+    following = [i for i, (a, k) in enumerate(zip(away, page.kinds, strict=True)) if a > 0 and k == kind]
+    return {
+        "after_last": np.where(away > 0, np.exp(-np.abs(away) / 8), 0).astype(np.float32),
+        "before_last": np.where(away < 0, np.exp(-np.abs(away) / 8), 0).astype(np.float32),
+        "next_to_last": _column(following[:1] == [i] for i in range(count)),
+        "beside_last": _column(element.parent_id == last.parent_id for element in page.candidates),
+        "like_last": _column(own == kind for own in page.kinds),
+    }
+
+
+def _history_columns(page: Page, instruction: Instruction, history: History) -> Columns:
+    count = len(page.candidates)
+    done = len(history.actions)
+    last = history.last.node_id if history.last else None
+    called = history.names[-1].lower() if history.names else ""
+    whole = {
+        "steps": min(done, STEPS) / STEPS,
+        "first_step": done == 0,
+        "repeats": min(history.repeats(), STEPS) / STEPS,
+        "last_found": last in page.by_id,
+        "parts": min(instruction.parts, STEPS) / STEPS,
+        "parts_left": float(np.clip(instruction.parts - done, -STEPS, STEPS)) / STEPS,
+        **{f"last_operation_{n}": history.operation_number() == n for n in range(5)},
+    }
+    acted = [history.times(element.node_id) for element in page.candidates]
+    return {
+        "acted": _column(times > 0 for times in acted),
+        "acted_times": _column(min(times, STEPS) / STEPS for times in acted),
+        "acted_last": _column(element.node_id == last for element in page.candidates),
+        "called_last": _column(bool(called) and name.lower() == called for name in page.names),
+        **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
+    }
+
+
+def _state_columns(page: Page, instruction: Instruction) -> Columns:
+    """What fields hold, and whether that is what was asked for."""
+    candidates = page.candidates
+    is_field = [element.role in FIELDS for element in candidates]
+    is_toggle = [element.role in TOGGLE_ROLES for element in candidates]
+    empty = [field and not element.value for field, element in zip(is_field, candidates, strict=True)]
+    asked = [
+        bool(e.value) and field and _is_asked(e.value, instruction)
+        for e, field in zip(candidates, is_field, strict=True)
+    ]
+    first_empty = empty.index(True) if any(empty) else -1
+    switched_on = _switched_on(page)
+    count = len(candidates)
+    whole = {
+        "fields": min(sum(is_field), 4) / 4, "empty_fields": min(sum(empty), 4) / 4,
+        "asked_fields": min(sum(asked), 4) / 4, "toggles": bool(any(is_toggle)),
+        "on_toggles": min(sum(on and toggle for on, toggle in zip(switched_on, is_toggle, strict=True)), 6) / 6,
+        "all_filled": any(is_field) and not any(empty),
+    }  # fmt: skip
+    return {
+        "empty": _column(empty), "first_empty": _column(i == first_empty for i in range(count)),
+        "holds_asked": _column(asked), "switched_on": _column(switched_on),
+        "option_named": _column(_names_option(element, instruction) for element in candidates),
+        "filled_wrong": _column(
+            bool(e.value) and field and not good for e, field, good in zip(candidates, is_field, asked, strict=True)
+        ),
+        **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
+    }  # fmt: skip
+
+
+def _switched_on(page: Page) -> list[bool]:
+    """Of a toggle or of the label around it."""
+    on = {e.node_id for e in page.everything if e.role in TOGGLE_ROLES and e.value == "true"}
+    around = {page.by_id[node_id].parent_id for node_id in on}
+    inner = {e.node_id for e in page.everything if e.parent_id in on}
+    return [
+        e.node_id in on or e.node_id in inner or (e.tag == "label" and e.node_id in around) for e in page.candidates
+    ]
+
+
+def _is_asked(value: str, instruction: Instruction) -> bool:
+    if phrase_at(tokens(value), instruction.lower) or value in instruction.text:
+        return True
+    return bool(set(dates(value)) & set(instruction.dates) or set(times(value)) & set(instruction.times))
+
+
+def _names_option(element: Element, instruction: Instruction) -> bool:
+    return any(text and phrase_at(tokens(text), instruction.lower) for _, text in element.options)
+
+
+def _number_columns(page: Page, instruction: Instruction) -> Columns:
+    """Numbers and dates: a day of the asked month, the way to it, and the way to an asked number."""
+    count = len(page.candidates)
+    numbers = [number(name) for name in page.names]
+    away = page.month_distance(instruction.dates)
+    days = {day for _, _, day in instruction.dates}
+    held = [value for e in page.candidates if e.role in FIELDS and (value := number(e.value)) is not None]
+    gap = instruction.numbers[0] - held[0] if held and instruction.numbers else None
+    whole = {
+        "calendar": page.has_calendar,
+        "month_right": away == 0, "month_later": away is not None and away > 0,
+        "month_earlier": away is not None and away < 0,
+        "months_away": min(abs(away or 0), MONTHS_AWAY) / MONTHS_AWAY,
+        "dated": bool(instruction.dates),
+        "gap": gap is not None, "gap_up": gap is not None and gap > 0, "gap_down": gap is not None and gap < 0,
+        "gap_closed": gap == 0,
+    }  # fmt: skip
+    forward = _any_word(page, FORWARD)
+    back = _any_word(page, BACK)
+    ahead = float(np.sign(away or 0)) + float(np.sign(gap or 0))
+    return {
+        "is_number": _column(value is not None for value in numbers),
+        "is_asked_number": _column(value is not None and value in instruction.numbers for value in numbers),
+        "is_asked_day": _column(value in days for value in numbers),
+        "day_of_month": _column(value in days and away == 0 for value in numbers),
+        "day_elsewhere": _column(value in days and away not in (0, None) for value in numbers),
+        "leads_there": (np.sign(ahead) * (forward - back)).astype(np.float32),
+        "leads_forward": forward, "leads_back": back,
+        **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
+    }  # fmt: skip
+
+
+def _any_word(page: Page, wanted: frozenset[str]) -> np.ndarray:
+    from agents.planner.learned.page import markup_words
+
+    return _column(
+        bool(wanted & {*tokens(name), *markup_words(element)})
+        for element, name in zip(page.candidates, page.names, strict=True)
+    )
+
+
+def _column(values: Sequence[float]) -> np.ndarray:
+    return np.fromiter((float(value) for value in values), dtype=np.float32)

@@ -1,0 +1,92 @@
+"""Turn a step into arrays and the texts to encode; the same for training and for deciding. Core."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.planner.learned import features, spans
+from agents.planner.learned.examples import Example
+from agents.planner.learned.history import History, read_history
+from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, read
+from agents.planner.learned.mentions import word_weights
+from agents.planner.learned.page import Page, context_text, markup_text, name_text, read_page
+from agents.types import Observation
+from annotations.dom.elements import Element
+
+MAX_TELLING = 16  # words of an instruction that are encoded one by one
+TEMPLATE_SHARE = 0.5
+MIN_INSTRUCTIONS = 3
+
+
+class NoCandidates(ValueError):
+    """A page without any element that may be ranked."""
+
+
+@dataclass(frozen=True)
+class Values:
+    """The possible values of one operation on one element; `texts` of their lead words and of themselves."""
+
+    spans: list[spans.Span]
+    columns: np.ndarray  # (v, spans.WIDTH)
+    label: str
+    leads: list[str]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One observation as the network wants it, apart from vectors. Shapes: n candidates."""
+
+    page: Page
+    instruction: Instruction
+    history: History
+    columns: np.ndarray  # (n, features)
+    names: list[str]
+    markup: list[str]
+    contexts: list[str]
+    words: list[str]  # of the instruction, those that tell
+    acted: np.ndarray  # (n,)
+
+    def texts(self) -> Iterable[str]:
+        return (*self.names, *self.markup, *self.contexts, *self.words, self.instruction.text)
+
+
+def prepare(observation: Observation, common: Collection[str]) -> Step:
+    """Raises PageError for a page that cannot be read and NoCandidates for one that offers nothing."""
+    page = read_page(observation.html, observation.candidate_ids)
+    if not page.candidates:
+        raise NoCandidates("the page has no element to choose from")
+    instruction, history = read(observation.instruction), read_history(observation.turn_actions)
+    found = features.columns(page, instruction, history, common)
+    weights = word_weights(instruction, common)
+    telling = [word for word in instruction.words if weights[word.lower()] == 1.0]
+    return Step(
+        page, instruction, history, np.stack(list(found.values()), axis=1),
+        names=[name_text(e) for e in page.candidates], markup=[markup_text(e) for e in page.candidates],
+        contexts=[context_text(e, page) for e in page.candidates],
+        words=list(dict.fromkeys([*instruction.quotes, *telling]))[:MAX_TELLING],
+        acted=found["acted"],
+    )  # fmt: skip
+
+
+def prepare_values(
+    step: Step, element: Element, operation: str, earlier: Sequence[str], common: Collection[str]
+) -> Values:
+    found = spans.spans(operation, element, step.page, step.instruction, earlier)
+    columns = spans.columns(found, operation, element, step.page, step.instruction, step.history, common)
+    leads = [span.lead if span.source != "option" else span.text for span in found]
+    return Values(found, columns, spans.label_text(element), leads)
+
+
+def template_words(examples: Iterable[Example]) -> frozenset[str]:
+    """Words that at least half of the different instructions of some group have: what a task always says."""
+    instructions: dict[str, set[str]] = defaultdict(set)
+    for example in examples:
+        instructions[example.group].add(example.observation.instruction)
+    found: set[str] = set()
+    for texts in instructions.values():
+        counts = Counter(word for text in texts for word in set(read(text).lower))
+        if len(texts) >= MIN_INSTRUCTIONS:
+            found |= {word for word, count in counts.items() if count >= TEMPLATE_SHARE * len(texts)}
+    return frozenset(found - FUNCTION_WORDS)

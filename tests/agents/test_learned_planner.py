@@ -1,0 +1,176 @@
+"""The learned planner: it learns what it is shown, gives the same weights again, and continues where it was killed."""
+
+import json
+
+import numpy as np
+import pytest
+
+from agents import recipes
+from agents.embedding import CachedEncoder, HashEncoder
+from agents.planner.learned import train as training
+from agents.planner.learned.fit import Settings
+from agents.planner.learned.model import CONFIG, NotAModel, load
+from agents.planner.learned.policy import LearnedPolicy
+from agents.planner.learned.train import NothingToLearn, train
+from agents.types import STAGES, Action
+from tests.agents.learned_world import make_examples
+from tests.agents.test_policy import ListMemory
+
+SETTINGS = Settings(epochs=25, batch_size=10, hidden=48, dropout=0.0, forget=0.0, noise=0.0, learning_rate=4e-3)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("learned")
+    metrics = train(make_examples(50), HashEncoder(), SETTINGS, folder, dev=make_examples(24, seed=1))
+    return folder, metrics
+
+
+def policy(folder) -> LearnedPolicy:
+    encoder = CachedEncoder(HashEncoder())
+    return LearnedPolicy(recipes.get("grounded"), encoder, ListMemory(), load(folder))
+
+
+def decided(folder, examples) -> list[Action]:
+    return [decision.actions[0] for decision in policy(folder).decide([e.observation for e in examples])]
+
+
+def wanted(examples) -> list[Action]:
+    return [Action(e.operation, e.node_ids[0], e.value) for e in examples]
+
+
+def test_fifty_examples_are_learnt_exactly(trained) -> None:
+    folder, _ = trained
+    examples = make_examples(50)
+    assert decided(folder, examples) == wanted(examples)
+
+
+def test_other_pages_of_the_same_kinds_are_solved_too(trained) -> None:
+    folder, _ = trained
+    examples = make_examples(40, seed=7)
+    right = [one == two for one, two in zip(decided(folder, examples), wanted(examples), strict=True)]
+    assert np.mean(right) >= 0.9
+
+
+def test_what_is_measured_on_dev_is_what_decisions_give(trained) -> None:
+    folder, metrics = trained
+    examples = make_examples(24, seed=1)
+    actions = decided(folder, examples)
+    right = [one == two for one, two in zip(actions, wanted(examples), strict=True)]
+    assert metrics["dev"]["success"] == pytest.approx(np.mean(right), abs=1e-3)
+
+
+def test_the_folder_says_how_it_was_trained(trained) -> None:
+    folder, metrics = trained
+    config = json.loads((folder / CONFIG).read_text())
+    assert config["encoder"] == HashEncoder().name
+    assert config["settings"]["epochs"] == SETTINGS.epochs
+    assert json.loads((folder / training.METRICS).read_text()) == metrics
+    assert sorted(path.name for path in folder.iterdir()) == ["config.json", "metrics.json", "model.safetensors"]
+
+
+class Killed(Exception):
+    """Stands for the end of the process: nothing is cleaned up."""
+
+
+def test_an_interrupted_training_continues_and_ends_with_the_same_weights(trained, tmp_path) -> None:
+    whole, _ = trained
+    done: list[int] = []
+
+    def kill_later(phase: str, number: int, total: int) -> None:
+        if phase == "fit":
+            done.append(number)
+            if number == 8:
+                raise Killed
+
+    with pytest.raises(Killed):
+        train(make_examples(50), HashEncoder(), SETTINGS, tmp_path, kill_later, dev=make_examples(24, seed=1))
+    assert not (tmp_path / CONFIG).exists()
+    done.clear()
+    train(
+        make_examples(50), HashEncoder(), SETTINGS, tmp_path,
+        lambda phase, number, total: done.append(number) if phase == "fit" else None, dev=make_examples(24, seed=1),
+    )  # fmt: skip
+    assert done[0] == 9
+    for name, value in load(whole).networks[0].state_dict().items():
+        assert load(tmp_path).networks[0].state_dict()[name].equal(value), name
+
+
+def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) -> None:
+    encoder = CachedEncoder(HashEncoder())
+
+    def kill_at_fit(phase: str, number: int, total: int) -> None:
+        if phase == "fit":
+            raise Killed
+
+    with pytest.raises(Killed):
+        train(make_examples(8), encoder, SETTINGS, tmp_path, kill_at_fit)
+    again = CachedEncoder(HashEncoder())
+    with pytest.raises(Killed):
+        train(make_examples(8), again, SETTINGS, tmp_path, kill_at_fit)
+    assert (encoder.encoded > 0, again.encoded) == (True, 0)
+
+
+def test_several_networks_vote(tmp_path) -> None:
+    settings = Settings(epochs=2, networks=2, hidden=16)
+    train(make_examples(12), HashEncoder(), settings, tmp_path)
+    model = load(tmp_path)
+    assert len(model.networks) == 2
+    assert not model.networks[0].score.weight.equal(model.networks[1].score.weight)
+    assert len(decided(tmp_path, make_examples(4))) == 4
+
+
+def test_a_page_that_cannot_be_read_leaves_the_others_alone(trained) -> None:
+    folder, _ = trained
+    from dataclasses import replace
+
+    good = make_examples(1)[0].observation
+    first, broken, last = policy(folder).decide([good, replace(good, html="<body>"), good])
+    assert broken.actions == ()
+    assert "not well-formed" in broken.trace["observe"]["error"]
+    assert first.actions == last.actions
+
+
+def test_decisions_are_the_same_alone_and_in_a_batch(trained) -> None:
+    folder, _ = trained
+    examples = make_examples(8, seed=3)
+    assert decided(folder, examples) == [decided(folder, [example])[0] for example in examples]
+
+
+def test_the_trace_has_the_stage_words_and_survives_json(trained) -> None:
+    folder, _ = trained
+    decision = policy(folder).decide([make_examples(2)[1].observation])[0]
+    assert decision.trace.keys() <= set(STAGES)
+    assert {"observe", "rank", "recall", "plan", "act"} <= decision.trace.keys()
+    assert json.loads(json.dumps(decision.trace, allow_nan=False)) == decision.trace
+    assert set(decision.trace["plan"]["why"]) == {"element", "operation", "value"}
+
+
+def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(tmp_path) -> None:
+    from dataclasses import replace
+
+    absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
+    with pytest.raises(NothingToLearn):
+        train(absent, HashEncoder(), SETTINGS, tmp_path)
+    metrics = train([*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, hidden=8), tmp_path)
+    assert metrics["skipped"] == 3
+
+
+def test_a_folder_without_a_model_is_named(tmp_path) -> None:
+    with pytest.raises(NotAModel, match="holds no trained planner"):
+        load(tmp_path)
+
+
+def test_a_model_of_other_columns_is_refused(trained, tmp_path) -> None:
+    folder, _ = trained
+    config = json.loads((folder / CONFIG).read_text())
+    (tmp_path / CONFIG).write_text(json.dumps(config | {"features_version": -1}))
+    (tmp_path / "model.safetensors").write_bytes((folder / "model.safetensors").read_bytes())
+    with pytest.raises(NotAModel, match="train it again"):
+        load(tmp_path)
+
+
+def test_a_policy_with_another_encoder_is_refused(trained) -> None:
+    folder, _ = trained
+    with pytest.raises(ValueError, match="was trained with"):
+        LearnedPolicy(recipes.get("grounded"), HashEncoder(64), ListMemory(), load(folder))
