@@ -96,9 +96,9 @@ def build_ranker(recipe: Recipe) -> Ranker:
         from agents.ranker.score_file import ScoreFileRanker
 
         return _loaded("rank.model", settings.model, ScoreFileRanker)
-    from agents.ranker.dmr import DmrRanker
+    from agents.ranker.dmr import DmrRanker, dmr_encoder
 
-    return DmrRanker(_loaded("rank.model", settings.model, encoder_named), settings, recipe.quirks)
+    return DmrRanker(_loaded("rank.model", settings.model, dmr_encoder), settings, recipe.quirks)
 
 
 def _generator(recipe: Recipe, llm: Llm | None, seed: int) -> Generator:

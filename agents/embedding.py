@@ -3,14 +3,14 @@
 import hashlib
 from collections import OrderedDict
 from pathlib import Path
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
 from agents import weights
+from agents.ranker.batches import token_batches, token_budget
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
-BATCH = 64
 CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
 
 
@@ -35,18 +35,26 @@ def packaged_minilm() -> Path:
 class MeanPoolingEncoder:
     """A transformers encoder with mean pooling over tokens and unit length (Sentence-BERT, section 3)."""
 
-    def __init__(self, name: str, folder: Path | str, device: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        folder: Path | str,
+        device: str | None = None,
+        max_tokens: int = MAX_TOKENS,
+        dtype: Literal["float32", "bfloat16"] = "float32",
+    ) -> None:
+        """Texts are cut to `max_tokens`; in bfloat16 only the layers are computed, the mean is not."""
         import torch
         from transformers import AutoModel, AutoTokenizer
         from transformers.utils import logging
 
         logging.disable_progress_bar()  # a bar in a worker's log is a page of noise
-        self.name = name
+        self.name, self.max_tokens = name, max_tokens
         self._torch = torch
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-        self._tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
-        self._model = model.eval().to(self.device)
+        self._model = model.eval().to(self.device, getattr(torch, dtype))
         self.dimensions = int(model.config.hidden_size)
 
     def encode(self, texts: list[str]) -> np.ndarray:
@@ -54,19 +62,18 @@ class MeanPoolingEncoder:
         torch = self._torch
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         tokens = (
-            self._tokenizer(texts, truncation=True, max_length=MAX_TOKENS, padding=False)["input_ids"] if texts else []
+            self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
+            if texts
+            else []
         )
-        order = sorted(range(len(texts)), key=lambda i: len(tokens[i]))
         with torch.inference_mode():
-            for start in range(0, len(order), BATCH):
-                chosen = order[start : start + BATCH]
-                batch = self._tokenizer.pad({"input_ids": [tokens[i] for i in chosen]}, return_tensors="pt")
+            for chosen in token_batches([len(row) for row in tokens], token_budget(self.device)):
+                batch = self.tokenizer.pad({"input_ids": [tokens[i] for i in chosen]}, return_tensors="pt")
                 batch = batch.to(self.device)
-                hidden = self._model(**batch).last_hidden_state
+                hidden = self._model(**batch).last_hidden_state.float()
                 mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
                 mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-                unit = torch.nn.functional.normalize(mean, dim=1)
-                result[chosen] = unit.float().cpu().numpy()
+                result[chosen] = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
         return result
 
 

@@ -1,0 +1,223 @@
+"""Dense markup ranking: one encoder for queries and documents, compared by their cosine (WebLINX; A3 and A5). Core.
+
+The published way encodes every element of every step. Here, unless `exact` is set, a step is filtered, then refined:
+
+1. An element whose text but for its bounding box was met before (on the step before, mostly) takes the vector of then:
+   its box has moved since, so the score is an estimate. The texts that are new are encoded in bfloat16 where the
+   processor multiplies that faster.
+2. The elements near the first k are encoded again as they stand now, first in bfloat16, then in float32. "Near" is
+   every element whose estimate comes within a margin of the k-th best score; the margin is twice the largest error
+   that the ranker has seen so far, and at least 2 k elements of a step are encoded again to see it.
+
+So the first k have the scores of the published computation; they are the same k as long as no other element's
+estimate is off by more than that margin, which is measured in the benchmark and not proven. What stands below the
+first k is ordered by estimates. `exact` encodes every element in float32; texts that stayed whole are still reused.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from agents import weights
+from agents.embedding import Encoder, MeanPoolingEncoder
+from agents.ranker.inputs import RankingInput, WeblinxText, element_input, in_order, weblinx_input
+from agents.settings import Quirks, RankSettings
+from agents.types import Observation, RankedCandidate
+from agents.weblinx.documents import ElementLimit
+from agents.weblinx.quirks import WeblinxQuirks
+from agents.weblinx.tokens import FastTokenizer, Tokenizer
+
+MAX_TOKENS = 512
+CACHED_ELEMENTS = 50_000  # × two vectors of 384 floats: about 150 MB
+SAFETY = 2.0  # × the largest error seen
+UNSEEN = 0.02  # taken for the largest error as long as none was seen
+
+
+@dataclass(frozen=True)
+class DmrEncoder:
+    """The encoder as published (float32), and a faster, less exact one where there is such."""
+
+    exact: Encoder
+    quick: Encoder | None = None
+    tokenizer: Tokenizer | None = None
+
+
+@lru_cache(maxsize=2)
+def dmr_encoder(name: str) -> DmrEncoder:
+    """Mean pooling over 512 tokens (A5.1), loaded once per process. ValueError when there is no such model."""
+    folder = weights.source(name)
+    exact = MeanPoolingEncoder(name, folder, max_tokens=MAX_TOKENS)
+    quick = None
+    if multiplies_bfloat16(exact.device):
+        quick = MeanPoolingEncoder(name, folder, exact.device, MAX_TOKENS, "bfloat16")
+    return DmrEncoder(exact, quick, FastTokenizer(exact.tokenizer))
+
+
+def multiplies_bfloat16(device: str) -> bool:
+    """Whether the device has instructions for it; without them bfloat16 is slower than float32."""
+    import torch
+
+    if device != "cpu":
+        return torch.cuda.is_bf16_supported()
+    able = torch.cpu.get_capabilities()
+    return bool(able.get("amx_bf16") or able.get("avx512_bf16"))
+
+
+def weblinx_text(settings: RankSettings, quirks: Quirks) -> WeblinxText:
+    """What the settings of a recipe say about queries and documents."""
+    limit = ElementLimit(settings.element_limit or None, settings.element_limit_unit)
+    return WeblinxText(settings.history_turns, limit, quirks.narrowed(WeblinxQuirks))
+
+
+@dataclass
+class _Known:
+    """The vectors of an element's text as last encoded."""
+
+    text: str
+    quick: np.ndarray | None = None
+    exact: np.ndarray | None = None
+
+    def best(self) -> np.ndarray:
+        return self.quick if self.exact is None else self.exact
+
+
+@dataclass
+class _Step:
+    """A step being scored. `level`: 0 an estimate from an earlier text, 1 quick, 2 exact."""
+
+    input: RankingInput
+    query: np.ndarray
+    scores: np.ndarray = field(init=False)
+    level: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.scores = np.full(len(self.input.texts), -np.inf, dtype=np.float32)
+        self.level = np.zeros(len(self.input.texts), dtype=np.int8)
+
+    def best(self, level: int, count: int) -> np.ndarray:
+        """Of the `count` elements with the best scores so far, those below `level`."""
+        first = np.argsort(-self.scores, kind="stable")[:count]
+        return first[self.level[first] < level]
+
+    def near(self, level: int, top: int, margin: float) -> np.ndarray:
+        """Elements below `level` that a margin could lift among the first `top`."""
+        done = self.scores[self.level >= level]
+        if len(done) < top:  # no k-th score to compare with: too few elements
+            return np.flatnonzero(self.level < level)
+        kth = np.partition(done, -top)[-top]
+        return np.flatnonzero((self.level < level) & (self.scores >= kth - margin))
+
+
+class DmrRanker:
+    """Ranks WebLINX turns by their documents, other observations by their element texts.
+
+    `settings.top_k` elements of a step are ranked as published; `settings.exact` does so for all. Keeps the vectors of
+    the elements met last, so steps of a conversation are best given in order.
+    """
+
+    def __init__(self, encoder: DmrEncoder, settings: RankSettings, quirks: Quirks) -> None:
+        self.encoder = encoder
+        self.top, self.exact = settings.top_k, settings.exact
+        self.weblinx = weblinx_text(settings, quirks)
+        self.encoded = {"quick": 0, "exact": 0}  # documents that the models really read
+        self._errors = {1: 0.0, 2: 0.0}  # the largest of an estimate before that level
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        """Each observation's candidates, best first. Raises PageError for a page that cannot be read."""
+        return self.rank_inputs([self.input(observation) for observation in observations])
+
+    def input(self, observation: Observation) -> RankingInput:
+        """What is read of one observation."""
+        if observation.demo is None:
+            return element_input(observation)
+        return weblinx_input(observation, self.weblinx, self.encoder.tokenizer)
+
+    def rank_inputs(self, steps: Sequence[RankingInput]) -> list[tuple[RankedCandidate, ...]]:
+        return [in_order(step, row) for step, row in zip(steps, self.score(steps), strict=True)]
+
+    def score(self, steps: Sequence[RankingInput]) -> list[np.ndarray]:
+        """Cosine of query and document per candidate: one float32 array per step; exact for its `top` best."""
+        queries = list(dict.fromkeys(step.query for step in steps))
+        vectors = dict(zip(queries, self.encoder.exact.encode(queries), strict=True))
+        work = [_Step(step, vectors[step.query]) for step in steps]
+        if self.exact:
+            self._encode(work, 2, lambda step: np.arange(len(step.scores)))
+        else:
+            self._estimate(work)
+            for level in (1, 2) if self.encoder.quick else (2,):
+                self._refine(work, level)
+        self._forget()
+        return [step.scores for step in work]
+
+    def _estimate(self, work: list[_Step]) -> None:
+        """A score for every element: from what is known of its text, else encoded now."""
+        pairs = ((c, t) for step in work for c, t in zip(step.input.carried, step.input.texts, strict=True))
+        new = {carried: text for carried, text in pairs if carried not in self._known}
+        self._learn(new.items(), 1 if self.encoder.quick else 2)
+        for step in work:
+            known = [self._known[carried] for carried in step.input.carried]
+            if known:
+                step.scores = np.stack([entry.best() for entry in known]) @ step.query
+                step.level = np.array([_level(*pair) for pair in zip(known, step.input.texts, strict=True)])
+
+    def _refine(self, work: list[_Step], level: int) -> None:
+        """Encode what may be among the first `top`, until nothing is left within the margin."""
+        if not self._encode(work, level, lambda step: step.best(level, 2 * self.top)) and not self._errors[level]:
+            self._errors[level] = UNSEEN
+        while self._encode(work, level, lambda step: step.near(level, self.top, SAFETY * self._errors[level])):
+            pass
+
+    def _encode(self, work: list[_Step], level: int, choose: Callable[[_Step], np.ndarray]) -> int:
+        """Score the chosen elements at `level`, noting by how much estimates were off; how many there were."""
+        places = [(step, i) for step in work for i in choose(step)]
+        wanted = dict.fromkeys((step.input.carried[i], step.input.texts[i]) for step, i in places)
+        vectors = self._learn(wanted, level)
+        before = level - 1 if self.encoder.quick else 0
+        for step, i in places:
+            score = float(vectors[step.input.texts[i]] @ step.query)
+            if step.level[i] == before and not self.exact:
+                self._errors[level] = max(self._errors[level], abs(score - float(step.scores[i])))
+            step.scores[i], step.level[i] = score, level
+        return len(places)
+
+    def _learn(self, wanted: Iterable[tuple[str, str]], level: int) -> dict[str, np.ndarray]:
+        """(carried part, text) pairs -> vector of each text at `level`, from memory or encoded now."""
+        name = "quick" if level == 1 else "exact"
+        vectors: dict[str, np.ndarray] = {}
+        missing: list[tuple[str, str]] = []
+        for carried, text in wanted:
+            known = self._known.get(carried)
+            if known is None or known.text != text or getattr(known, name) is None:
+                missing.append((carried, text))
+            else:
+                vectors[text] = getattr(known, name)
+        texts = list(dict.fromkeys(text for _, text in missing if text not in vectors))
+        if texts:
+            encoder: Any = getattr(self.encoder, name)
+            self.encoded[name] += len(texts)
+            vectors |= dict(zip(texts, encoder.encode(texts), strict=True))
+        for carried, text in missing:
+            self._keep(carried, text, name, vectors[text])
+        return vectors
+
+    def _keep(self, carried: str, text: str, name: str, vector: np.ndarray) -> None:
+        known = self._known.get(carried)
+        if known is None or known.text != text:
+            known = self._known[carried] = _Known(text)
+        setattr(known, name, vector)
+        self._known.move_to_end(carried)
+
+    def _forget(self) -> None:
+        while len(self._known) > CACHED_ELEMENTS:
+            self._known.popitem(last=False)
+
+
+def _level(known: _Known, text: str) -> int:
+    if known.text != text:
+        return 0
+    return 1 if known.exact is None else 2
