@@ -54,7 +54,7 @@ class ImportRequestSerializer(serializers.Serializer):
     """What to import: an uploaded file, or a path below the server's import folder."""
 
     project = OwnRelatedField(slug_field="slug", queryset=Project.objects.all(), help_text="Its slug.")
-    format = serializers.CharField(help_text="mt-mind2web, mind2web, miniwob-demos, jsonl.")
+    format = serializers.CharField(help_text="mt-mind2web, mind2web, weblinx, miniwob-demos, jsonl.")
     name = serializers.CharField(help_text="Of the dataset: a new one, or the one to add to.")
     split = serializers.CharField(required=False, allow_blank=True, default="")
     limit = serializers.IntegerField(required=False, allow_null=True, default=None, min_value=1, max_value=MOST)
@@ -66,5 +66,5 @@ class ExportRequestSerializer(serializers.Serializer):
     """What to export; test splits are left out for those who may not see their gold."""
 
     dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
-    format = serializers.CharField(help_text="mt-mind2web, jsonl.")
+    format = serializers.CharField(help_text="mt-mind2web, mind2web, weblinx, jsonl.")
     split = serializers.CharField(required=False, allow_blank=True, default="")

@@ -1,19 +1,24 @@
 """WebLINX out: what went in comes out again, and the published package reads it."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import weblinx
 from django.core.management import call_command
+from django.urls import reverse
 
 from annotations.conversation_store import content_sha256
 from annotations.datasets import reader, writer
 from annotations.datasets.weblinx import folder_name, write_folder
+from annotations.dom.marks import Mark
+from annotations.dom.render import render_page
 from annotations.exports import conversation_records, export_dataset
 from annotations.importing import import_files
 from annotations.models import Dataset, SourceFile, Step, Target
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.uploads import source_of
 from annotations.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
 from tests import factories
 from tests.annotations import weblinx_folder as demo
@@ -249,3 +254,31 @@ def test_an_import_can_be_limited_and_continued(source: Path) -> None:
     assert import_files("weblinx", source, dataset, limit=1).conversations == 1
     report = import_files("weblinx", source, dataset)
     assert (report.conversations, report.unchanged) == (1, 1)
+
+
+def test_an_uploaded_zip_of_the_folder_is_imported(source: Path, tmp_path: Path) -> None:
+    archive = shutil.make_archive(str(tmp_path / "upload"), "zip", source.parent, source.name)
+    folder, problems = source_of(Path(archive), "my data.zip")
+    assert problems == []
+    dataset = factories.make_dataset(source_format="weblinx")
+    report = import_files("weblinx", folder, dataset)
+    assert (report.errors, report.conversations) == ([], 2)
+    assert set(dataset.conversations.values_list("source_id", "split")) == {("abcdefg", "valid"), ("bcdefgh", "train")}
+
+
+def test_the_pages_of_a_demonstration_open(dataset: Dataset, client) -> None:
+    """With the instruction "", steps without a page, and pages as recorded that are no XML."""
+    client.force_login(factories.make_superuser())
+    steps = Step.objects.filter(turn__conversation__source_id="abcdefg").order_by("source_index")
+    assert client.get(reverse("conversation", args=[steps[0].turn.conversation_id])).status_code == 200
+    for step in steps:
+        for tab in ("page", "tree", "accessibility", "raw"):
+            answer = client.get(reverse("step", args=[step.pk]), {"tab": tab})
+            assert answer.status_code == 200
+            assert ("This step has no page" in answer.content.decode()) == (step.snapshot is None and tab != "raw")
+    click = steps.get(source_index=4)
+    raw = client.get(reverse("step", args=[click.pk]), {"tab": "raw"}).content.decode()
+    assert "if (1 &lt; 2) alert" in raw  # the recorded page, not the one made of it
+    shown = render_page(click.snapshot.html, marks=[Mark(demo.FROM, "gold")])
+    assert "color: red" in shown
+    assert f'data-node-id="{demo.FROM}"' in shown
