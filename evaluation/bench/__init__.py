@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 
-from evaluation.bench import candidates, importing, retrieval, throughput
+from evaluation.bench import candidates, importing, ranking, retrieval, throughput
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import Setting
 
 BENCHMARKS: dict[str, Callable[[Setting], list[Measure]]] = {
     "candidates": candidates.measure,
     "import": importing.measure,
+    "ranking": ranking.measure,
     "retrieval": retrieval.measure,
     "throughput": throughput.measure,
 }

@@ -40,6 +40,7 @@ def test_quick_benchmarks_give_finite_figures_and_leave_no_rows(settings, tmp_pa
         "600-node list page",
         "import sample",
         "1,000 exemplars: recall@10",
+        "ranking 3 × 40 elements, all texts new",
         "memory of 32",
         "grounded, cold",
     ):
