@@ -7,6 +7,7 @@ from annotations.datasets.fields import Defects, Fields, describe
 from annotations.datasets.weblinx_turns import OPERATIONS, PAGE_NAME, Turn, intent_of, uid_of, value_of
 
 SPEAKERS = ("instructor", "navigator")
+LONGEST = 1e9  # seconds
 SCREENSHOT_NAME = re.compile(r"[\w.-]+\.png", re.ASCII)
 
 
@@ -30,8 +31,9 @@ def _place(turn: Fields) -> int:
 
 
 def _check_turn(fields: Fields, turn: Turn) -> None:
-    if isinstance(turn.get("timestamp"), bool) or not isinstance(turn.get("timestamp"), int | float):
-        fields.defect("timestamp", f"expected a number of seconds, found {describe(turn.get('timestamp'))}")
+    seconds = turn.get("timestamp")
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not -LONGEST < seconds < LONGEST:
+        fields.defect("timestamp", f"expected a number of seconds, found {describe(seconds)}")
     kind = fields.text("type")
     if kind == "chat":
         _check_chat(fields)

@@ -22,6 +22,7 @@ TAGS = VOID | frozenset(
     output p path picture pre progress q rect s samp search section select slot small span strong sub summary sup svg
     table tbody td template textarea tfoot th thead time title tr tt u ul use var video""".split()
 )
+MAX_DEPTH = 500  # elements deeper than this become siblings
 LONGEST = max(map(len, TAGS))
 
 _ATTRIBUTE = re.compile(r'\s+([A-Za-z_:@][\w:.@-]*)="([^"]*)"')
@@ -34,18 +35,21 @@ def page_of(text: str) -> tuple[str, dict[str, str]]:
     text = text[: text.rfind(")") + 1] or text  # the published text may end with a sentence about itself
     top = etree.Element("html")
     tags: dict[str, str] = {}
-    node, place = top, 0
+    node, place, depth = top, 0, 0
     while (sign := _SIGN.search(text, place)) is not None:
         _add_text(node, text[place : sign.start()])
         place = sign.end()
         if sign[0] == ")":
-            parent = node.getparent()
-            node = parent if parent is not None else node
+            if 0 < depth <= MAX_DEPTH:
+                node = node.getparent()
+            depth = max(0, depth - 1)
         elif (tag := _tag(text, place)) is None:
             _add_text(node, "(")
         else:
             made, place = _open(node, tag, text, place, tags)
-            node = node if tag in VOID else made
+            if tag not in VOID:
+                depth += 1
+                node = made if depth <= MAX_DEPTH else node
     return _finished(top, tags)
 
 

@@ -95,6 +95,8 @@ def test_the_page_is_parsed_back() -> None:
     assert dict(find(root, TWO).attrib) == {"backend_node_id": TWO, "aria_label": "Go"}
     assert [text.text for text in root.iter("text")] == ["Fares ", "(", "2nd class", "Search", "now", "Help"]
     assert page_of("nothing here") == ("", {})
+    deep = parse(page_of("(div" * 3000 + ")" * 3000 + "(p)")[0])
+    assert (deep[0].tag, deep[1].tag, len(list(deep.iter("div")))) == ("div", "p", 3000)
     assert parse(page_of('(xq:z a="1" @b="2" 3="4"x))) (')[0]).tag == "html"
 
 

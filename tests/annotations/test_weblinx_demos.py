@@ -168,6 +168,7 @@ def test_every_defect_is_reported_with_file_record_and_field(tmp_path: Path) -> 
     replay[1]["speaker"] = "user"
     replay[2]["utterance"] = None
     replay[3]["timestamp"] = "9"
+    replay[8]["timestamp"] = 10**400
     replay[4]["action"]["intent"] = "drag"
     replay[5]["state"]["page"] = "../../secret.html"
     replay[6]["action"]["arguments"]["element"] = []
@@ -189,6 +190,7 @@ def test_every_defect_is_reported_with_file_record_and_field(tmp_path: Path) -> 
         ),
         ("replay.json", "abcdefg.data[6]", "action.arguments.element", "expected an object, found a list"),
         ("replay.json", "abcdefg.data[7]", "type", "expected chat or browser, found 'voice'"),
+        ("replay.json", "abcdefg.data[8]", "timestamp", f"expected a number of seconds, found a number (1{'0' * 29})"),
         ("replay.json", "abcdefg.data[9]", "action", "expected an object, but the field is missing"),
     ]  # fmt: skip
 
