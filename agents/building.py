@@ -13,6 +13,9 @@ from agents.memory.retrieve import ConversationMemory, DatasetMemory
 from agents.models import DIMENSIONS, Run
 from agents.planner.generator import ChatGenerator, Generator
 from agents.policy import FirstPlanner, StagedPolicy
+from agents.ranker.dmr import DmrRanker, dmr_encoder, weblinx_text
+from agents.ranker.inputs import WeblinxText
+from agents.ranker.score_file import ScoreFileRanker
 from agents.recipes import Recipe
 from agents.types import Policy, Ranker
 
@@ -81,23 +84,20 @@ def _grounded(recipe: Recipe) -> Policy:
 
 
 @lru_cache(maxsize=KEPT_MODELS)
-def _cross_encoder(name: str):
+def _cross_encoder(name: str, text: WeblinxText) -> Ranker:
     from agents.ranker.cross_encoder import CrossEncoderRanker
 
-    return CrossEncoderRanker(weights.source(name))
+    return CrossEncoderRanker(name, weblinx=text)
 
 
 def build_ranker(recipe: Recipe) -> Ranker:
     """Stage `rank` of a recipe."""
     settings = recipe.rank
+    text = weblinx_text(settings, recipe.quirks)
     if settings.kind == "cross_encoder":
-        return _loaded("rank.model", settings.model, _cross_encoder)
+        return _loaded("rank.model", settings.model, lambda name: _cross_encoder(name, text))
     if settings.kind == "score_file":
-        from agents.ranker.score_file import ScoreFileRanker
-
         return _loaded("rank.model", settings.model, ScoreFileRanker)
-    from agents.ranker.dmr import DmrRanker, dmr_encoder
-
     return DmrRanker(_loaded("rank.model", settings.model, dmr_encoder), settings, recipe.quirks)
 
 

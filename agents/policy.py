@@ -54,16 +54,38 @@ class StagedPolicy:
         fail for all (endpoint down, budget used up) raises `LlmError`."""
         work = [_Work(observation) for observation in observations]
         with _Timed(work, "rank"):
-            for item, ranking in zip(work, self.ranker.rank(observations), strict=True):
-                item.ranking = ranking
-                self._keep(item.observation.key, ranking)
-        with _Timed(work, "recall"):
-            for item, recalled in zip(work, self.recaller.recall(observations, [i.ranking for i in work]), strict=True):
+            self._rank(work)
+        ready = [item for item in work if not item.error]
+        with _Timed(ready, "recall"):
+            seen, rankings = [item.observation for item in ready], [item.ranking for item in ready]
+            for item, recalled in zip(ready, self.recaller.recall(seen, rankings), strict=True):
                 item.recalled = recalled
-            self._rank_past(work)
-        with _Timed(work, "plan"):
-            planned = self.planner.plan([self._prepared(item) for item in work])
-        return [self._decision(item, plan) for item, plan in zip(work, planned, strict=True)]
+            self._rank_past(ready)
+        with _Timed(ready, "plan"):
+            planned = self.planner.plan([self._prepared(item) for item in ready])
+        decided = {id(item): self._decision(item, plan) for item, plan in zip(ready, planned, strict=True)}
+        return [decided.get(id(item)) or self._decision(item, Planned(error=item.error)) for item in work]
+
+    def _rank(self, work: Sequence[_Work]) -> None:
+        sources = [_with_page(item.observation) for item in work]
+        for item, source, found in zip(work, sources, self._rankings(sources), strict=True):
+            if isinstance(found, str):
+                item.error = found
+                continue
+            item.ranking = found
+            item.ranked_turn = source.demo_turn if source is not item.observation else None
+            self._keep(item.observation.key, found)
+
+    def _rankings(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...] | str]:
+        """Rankings, or in words why a page cannot be ranked; such a page does not keep the others from it."""
+        if not observations:
+            return []
+        try:
+            return list(self.ranker.rank(observations))
+        except (ValueError, IndexError) as error:  # PageError is a ValueError
+            if len(observations) == 1:
+                return [f"its elements cannot be ranked: {error}"]
+            return [found for observation in observations for found in self._rankings([observation])]
 
     def _rank_past(self, work: Sequence[_Work]) -> None:
         """Rank the past steps whose pages will be shown, each once."""

@@ -65,7 +65,7 @@ def llm_of(run: Run) -> Llm | None:
     return CachedLlm(llm, DatabaseStore())
 
 
-def set_budget(study: Study, tokens: int | None, cost: float | None, seconds: int | None) -> None:
+def set_budget(study: Study, tokens: int | None = None, cost: float | None = None, seconds: int | None = None) -> None:
     """Replace the limits of a study; None lifts one. ValueError for a negative limit."""
     Limits(tokens, cost, seconds)
     Study.objects.filter(pk=study.pk).update(budget_tokens=tokens, budget_cost=cost, budget_seconds=seconds)

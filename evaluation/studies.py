@@ -12,14 +12,14 @@ from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
-from agents import events, recipes
+from agents import events, recipe_store, recipes
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
 from annotations import policy
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
-from evaluation.budgets import llm_of
+from evaluation.budgets import llm_of, set_budget
 from evaluation.judging import Gold, Judgement, judge
 from evaluation.models import Shard, Study
 from evaluation.scoring import store_scores
@@ -46,11 +46,12 @@ def create_study(
     preset: str | None = None,
     name: str = "",
     publish: bool = True,
+    budget: dict[str, float] | None = None,
 ) -> Study:
     """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
 
-    `user` may be None for the command line. Raises ValueError with a readable message when a recipe cannot run,
-    a setting does not exist, or a split is empty.
+    `user` may be None for the command line. `budget`: hard limits on model calls by unit (tokens, cost, seconds).
+    Raises ValueError with a readable message when a recipe cannot run, a setting does not exist, or a split is empty.
     """
     if user is not None:
         policy.require(user, "evaluate", dataset.project)
@@ -63,13 +64,15 @@ def create_study(
     splits, seeds = splits or [""], seeds or [0]
     if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
         raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
-    chosen = [_recipe(recipe, overrides or {}, preset) for recipe in recipes]
+    chosen = [_recipe(recipe_store.get(recipe, user), overrides or {}, preset) for recipe in recipes]
     plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
     title = name or f"{', '.join(r.name for r in chosen)} on {dataset.name}"
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user
         )
+        if budget:
+            set_budget(study, **budget)
         for recipe, split, seed in plans:
             run = _create_run(dataset, recipe, split, seed, limit, user)
             study.runs.add(run)
@@ -78,12 +81,11 @@ def create_study(
     return study
 
 
-def _recipe(name: str, overrides: dict[str, str], preset: str | None) -> "recipes.Recipe":
-    recipe = recipes.get(name)
+def _recipe(recipe: "recipes.Recipe", overrides: dict[str, str], preset: str | None) -> "recipes.Recipe":
     recipe = recipes.override(recipes.with_preset(recipe, preset) if preset else recipe, overrides)
     lacking = recipes.missing(recipe)
     if lacking:
-        raise ValueError(f"{name} cannot run yet: it needs {'; '.join(lacking)}")
+        raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
     return recipe
 
 

@@ -203,11 +203,12 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def from_environment() -> ChatLlm:
     """The endpoint of LLM_BASE_URL, LLM_API_KEY and LLM_MODEL; where set, with the prices LLM_PRICE_PROMPT and
-    LLM_PRICE_COMPLETION per million tokens, LLM_TIMEOUT seconds per attempt and LLM_CONCURRENCY requests at once.
+    LLM_PRICE_COMPLETION per million tokens, LLM_TIMEOUT seconds per attempt, LLM_ATTEMPTS of them and
+    LLM_CONCURRENCY requests at once.
 
     NotConfigured names what is missing or wrong.
     """
-    names = ("BASE_URL", "MODEL", "API_KEY", "PRICE_PROMPT", "PRICE_COMPLETION", "TIMEOUT", "CONCURRENCY")
+    names = ("BASE_URL", "MODEL", "API_KEY", "PRICE_PROMPT", "PRICE_COMPLETION", "TIMEOUT", "CONCURRENCY", "ATTEMPTS")
     values = {name: os.environ.get(f"LLM_{name}", "") for name in names}
     missing = [f"LLM_{name}" for name in ("BASE_URL", "MODEL") if not values[name]]
     if missing:
@@ -223,6 +224,7 @@ def from_environment() -> ChatLlm:
             Prices(*map(float, prices)) if all(prices) else None,
             timeout=float(values["TIMEOUT"] or Endpoint.timeout),
             concurrency=int(values["CONCURRENCY"] or Endpoint.concurrency),
+            attempts=int(values["ATTEMPTS"] or Endpoint.attempts),
         )
     except ValueError as error:
         raise NotConfigured(f"the LLM endpoint's settings are wrong: {error}") from error

@@ -37,7 +37,7 @@ def test_a_study_that_cannot_be_is_refused_with_a_readable_message(dataset, opti
 
 
 def test_a_recipe_that_cannot_run_says_everything_that_is_missing(dataset) -> None:
-    with pytest.raises(ValueError, match="self-map cannot run yet: it needs rank.model: train one") as caught:
+    with pytest.raises(ValueError, match=r"self-map cannot run yet: it needs rank\.model: train one") as caught:
         make_study(dataset, recipes=["self-map"])
     assert "LLM_BASE_URL" in str(caught.value)
     assert "plan.model: train one from google/flan-t5-base" in str(caught.value)

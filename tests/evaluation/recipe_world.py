@@ -1,0 +1,62 @@
+"""What recipes need to run: tiny weights, an endpoint, workflows. The weights are real models that know little."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from agents.embedding import HashEncoder
+from agents.models import Workflow
+from agents.planner.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
+from annotations.models import Dataset, Step
+from tests.agents.llm_server import prompt_text
+from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_t5
+
+TEXTS = [
+    HEADER,
+    QUESTION_MULTICHOICE,
+    QUESTION_GENERATION,
+    "Action: CLICK TYPE SELECT Value: Element: id=0 button input",
+]
+ANSWERS = {  # the first words of a prompt -> how the scripted endpoint answers
+    "A person talks to an agent": "Book the cheaper one on Casaverde.",
+    "You guide a person": "Objective: Given that you are on the first page, the next objective is to open a form.",
+    "You explain what an agent did": "Rationale: The button carries out what was asked.",
+    "Below are tasks": "## Open a form\nGiven that you are on the first page, this workflow opens a form.\n"
+    "[link]  {name of the form} -> CLICK\n[button]  Continue -> CLICK",
+}
+
+
+def tiny_weights(folder: Path) -> dict[str, Path]:
+    """A cross encoder, a seq2seq and a causal planner, untrained."""
+    return {
+        "cross_encoder": tiny_cross_encoder(folder / "ranker", TEXTS, width=16, layers=1),
+        "seq2seq": tiny_t5(folder / "planner", TEXTS, width=16, layers=1, vocabulary=400),
+        "causal": tiny_causal(folder / "causal", TEXTS, width=16, layers=1, vocabulary=400),
+    }
+
+
+def reply(body: dict[str, Any]) -> str:
+    """A scripted endpoint: always a well-formed answer to what is asked."""
+    text = prompt_text(body)
+    for start, answer in ANSWERS.items():
+        if start in text:
+            return answer
+    last = body["messages"][-1]["content"]
+    if QUESTION_MULTICHOICE in str(last):
+        return "B.\nAction: CLICK\n"
+    ids = re.findall(r" id=([\w-]+)", str(last))
+    return f"Action: `CLICK [{ids[-1]}]` ([button]  Continue -> CLICK)" if ids else "None"
+
+
+def make_workflows(dataset: Dataset) -> list[Workflow]:
+    """One workflow of the dataset's first website and one that belongs to none."""
+    website = Step.objects.filter(turn__conversation__dataset=dataset).first().turn.conversation.website
+    texts = ["opens the form of a house", "sorts the list of results"]
+    return [
+        Workflow.objects.create(
+            dataset=dataset, website=site, name=text, description=f"Given that you are on a page, this {text}.",
+            body="[link]  {name} -> CLICK\n[button]  Go -> CLICK", encoder="hash-384",
+            embedding=HashEncoder().encode([text])[0], model_name="test-model",
+        )
+        for site, text in zip((website, None), texts, strict=True)
+    ]  # fmt: skip

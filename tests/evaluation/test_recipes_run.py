@@ -1,0 +1,161 @@
+"""Every recipe from end to end: real rows, real tiny weights, a real HTTP endpoint."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agents import recipes
+from agents.models import Run, TrajectoryStep
+from agents.recipes import RECIPES
+from annotations.models import Dataset, Rationale, Split
+from evaluation import studies
+from evaluation.models import Study
+from tests import factories
+from tests.agents.llm_server import LlmServer, serve
+from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
+
+pytestmark = pytest.mark.django_db
+STAGES = ("observe", "rank", "recall", "simplify", "plan", "act", "seconds")
+ON_PAGES = [name for name, r in RECIPES.items() if not r.needs and r.data == "any" and name != "grounded"]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return tiny_weights(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture
+def dataset(db: None) -> Dataset:
+    """Small pages: two train conversations, one of the test split on a website of its own."""
+    dataset = factories.make_dataset()
+    for split in (Split.TRAIN, Split.TRAIN, Split.TEST_TASK):
+        factories.make_conversation(turns=3, steps=2, split=split, dataset=dataset)
+    return dataset
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    with serve(reply) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "test-model")
+        monkeypatch.setenv("LLM_API_KEY", "secret")
+        yield server
+
+
+def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -> Run:
+    """The recipe on the test split, with tiny weights where it needs some."""
+    recipe = recipes.get(name)
+    changes = {"batch_size": "4", **changes}
+    if recipe.rank.kind == "cross_encoder":
+        changes["rank.model"] = str(weights["cross_encoder"])
+    if recipe.plan.backend == "local" and recipe.plan.kind != "first":
+        changes.setdefault("plan.model", str(weights["seq2seq"]))
+        changes["plan.max_new_tokens"] = "4"
+    study = studies.create_study(
+        user=None, dataset=dataset, recipes=[name], splits=[Split.TEST_TASK], overrides=changes, publish=False
+    )
+    studies.run_inline(study)
+    return study.runs.get()
+
+
+@pytest.mark.parametrize("name", ON_PAGES)
+def test_every_recipe_runs_and_keeps_the_trace_of_its_stages(name, dataset, weights, endpoint, hash_encoder) -> None:
+    make_workflows(dataset)
+    result = run(name, dataset, weights)
+    assert (result.state, result.error) == (Run.State.DONE, "")
+    assert result.steps.count() == result.step_count == 6
+    recipe = recipes.from_dict(result.recipe)
+    for row in result.steps.all():
+        assert not row.error, row.error
+        stages = [s for s in STAGES if s != "simplify"] if recipe.plan.kind == "first" else [*STAGES, "compose"]
+        assert set(stages) <= set(row.trace), name
+        assert row.candidate_ids
+        assert row.calls >= (recipe.plan.kind != "first")
+    assert bool(endpoint.requests) == recipes.asks_endpoint(recipe)
+    assert result.scores.filter(metric="element_accuracy").exists()
+    _check_recall(name, recipe, result)
+
+
+def _check_recall(name: str, recipe: recipes.Recipe, result: Run) -> None:
+    rows = list(result.steps.select_related("step__turn"))
+    later = [row for row in rows if row.step.turn.index > 0]
+    if recipe.recall.memory != "none":
+        assert all(row.trace["recall"]["snippets"] for row in later)
+        assert not any(row.trace["recall"]["snippets"] for row in rows if row.step.turn.index == 0)
+    if recipe.recall.exemplars != "none":
+        assert all(len(row.exemplar_ids) == recipe.recall.exemplar_k for row in rows)
+    if recipe.recall.workflows != "none" and recipe.recall.induction == "offline":
+        assert all(row.workflow_ids for row in rows)
+    if recipe.recall.workflow_query == "objective":
+        assert all(row.trace["recall"]["objective"].startswith("Given that") for row in rows)
+        assert all(row.calls == 2 for row in rows), "predicting the objective counts"
+    if recipe.recall.rationales == "model":
+        assert Rationale.objects.filter(source="model", model_name="test-model").exists()
+    if recipe.recall.rewrite_instruction:
+        assert all(row.trace["recall"]["rewritten"] == "Book the cheaper one on Casaverde." for row in later)
+
+
+def test_the_gold_element_is_shown_under_its_quirk_only(dataset, weights, endpoint, hash_encoder) -> None:
+    def shown(**changes: str) -> list[bool]:
+        result = run("bare", dataset, weights, **changes)
+        rows = result.steps.prefetch_related("step__targets").exclude(error__gt="")
+        return [row.step.targets.first().node_id in row.trace["simplify"]["elements"] for row in rows]
+
+    assert all(shown())
+    assert not all(shown(**{"quirks.q18_gold_in_top_k": "false", "simplify.page_elements": "1"}))
+
+
+def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights, endpoint, hash_encoder) -> None:
+    changes = {"rank.model": str(weights["cross_encoder"]), "batch_size": "2"}
+    study = studies.create_study(
+        user=None, dataset=dataset, recipes=["bare"], splits=[Split.TEST_TASK], overrides=changes, publish=False,
+        budget={"tokens": 600},
+    )  # fmt: skip
+    studies.run_inline(study)
+    stopped = study.runs.get()
+    assert stopped.state == Run.State.CANCELLED
+    assert "limit of 600 tokens is reached" in stopped.error
+    assert f"Raise the budget of study {study.pk}" in stopped.error
+    stored, asked = stopped.steps.count(), len(endpoint.requests)
+    assert stored < stopped.step_count
+    study.refresh_from_db()
+    assert study.spent_tokens <= 600
+    studies.set_budget(study, tokens=None, cost=None, seconds=None)
+    studies.resume_study(Study.objects.get(pk=study.pk))
+    studies.run_inline(study)
+    assert study.runs.get().state == Run.State.DONE
+    assert len(endpoint.requests) - asked <= stopped.step_count - stored, "what was answered is not asked again"
+
+
+def test_a_repeated_study_costs_nothing(dataset, weights, endpoint, hash_encoder) -> None:
+    first = run("bare", dataset, weights)
+    asked = len(endpoint.requests)
+    second = run("bare", dataset, weights)
+    assert len(endpoint.requests) == asked
+    same = ("seq", "operation", "node_id", "value", "success")
+    assert list(first.steps.values_list(*same)) == list(second.steps.values_list(*same))
+    assert sum(second.steps.values_list("cost", flat=True)) == 0
+
+
+def test_an_endpoint_that_is_down_ends_the_run_with_the_reason(dataset, weights, monkeypatch, hash_encoder) -> None:
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "test-model")
+    monkeypatch.setenv("LLM_ATTEMPTS", "1")
+    result = run("bare", dataset, weights)
+    assert result.state == Run.State.FAILED
+    assert "127.0.0.1:9" in result.error
+    assert not TrajectoryStep.objects.filter(run=result).exists()
+
+
+def test_constrained_decoding_only_gives_answers_of_the_expected_form(dataset, weights, hash_encoder) -> None:
+    result = run("mindact", dataset, weights, **{"plan.constrained": "true"})
+    replies = [r["reply"] for row in result.steps.all() for r in row.trace["plan"]["rounds"]]
+    assert replies
+    assert all(reply.lstrip()[0] in "ABCDEF" and reply.lstrip()[1] == "." for reply in replies)
+
+
+def test_a_causal_model_plans_too(dataset, weights, hash_encoder) -> None:
+    result = run("mindact", dataset, weights, **{"plan.model": str(weights["causal"])})
+    assert result.state == Run.State.DONE
+    assert all(row.prompt_tokens > 0 for row in result.steps.all() if row.calls)
