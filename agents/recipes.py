@@ -125,11 +125,12 @@ _AWM_RECIPE = _derived(
 )  # fmt: skip
 _DMR = Recipe(
     "dmr-minilm", "Dense markup ranking over the last turns; ranking only.", _WEBLINX, data="weblinx",
-    rank=RankSettings(kind="dmr", model=MINILM, base="sentence-transformers/all-MiniLM-L6-v2", top_k=10),
+    rank=RankSettings(kind="dmr", model=MINILM, base="sentence-transformers/all-MiniLM-L6-v2", top_k=10, exact=True),
 )  # fmt: skip
 _ACTION_STRING = Recipe(
     "weblinx-flan-t5", "DMR candidates, hierarchical truncation, an action string; history of 5 turns.", _WEBLINX,
-    data="weblinx", rank=_DMR.rank, plan=PlanSettings("action_string", base="google/flan-t5-base", max_new_tokens=256),
+    data="weblinx", rank=dataclasses.replace(_DMR.rank, exact=False),
+    plan=PlanSettings("action_string", base=_FLAN, max_new_tokens=256),
 )  # fmt: skip
 
 _RECIPES = (
@@ -338,8 +339,8 @@ def _replace(settings: Any, name: str, parts: list[str], text: str) -> Any:
 
 
 def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
-    """Dotted name -> (value in base, value here) of every setting that differs; base: the named recipe."""
-    base = base or RECIPES.get(recipe.name) or Recipe(recipe.name, "")
+    """Dotted name -> (value in base, value here) of every setting that differs; base: the named one, or its parent."""
+    base = base or RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")
     own, other = _flat(to_dict(recipe)), _flat(to_dict(base))
     return {
         name: (other.get(name), value)
