@@ -16,7 +16,7 @@ from lxml import etree
 
 from annotations.datasets.weblinx_demos import SITE
 from annotations.datasets.weblinx_turns import SAY, UID, Turn
-from annotations.dom.tree import NODE_ID, TEXT, parse
+from annotations.dom.tree import NODE_ID, TEXT, PageError, parse
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
 
 INTENTS = {
@@ -99,7 +99,7 @@ def _step_turn(record: ConversationRecord, step: StepRecord, made: Demonstration
         )
     if intent == SAY:
         return {"type": "chat", "speaker": "navigator", "utterance": step.value}
-    source = step.raw_html or step.html
+    source = _source(step)
     if source and source not in numbers:
         numbers[source] = len(made.pages)
         made.pages.append(html_page(source, record.source_id))
@@ -111,6 +111,15 @@ def _step_turn(record: ConversationRecord, step: StepRecord, made: Demonstration
         gold = next((item for item in step.positives if item.is_original_target), step.positives[0])
         arguments["element"] = element_of(page, uid_of(record.source_id, gold.node_id), gold)
     return {"type": "browser", "action": {"intent": intent, "arguments": arguments}, "state": state}
+
+
+def _source(step: StepRecord) -> str:
+    """The page as recorded where it is well-formed XML, else the cleaned one."""
+    try:
+        parse(step.raw_html)
+    except PageError:
+        return step.html
+    return step.raw_html
 
 
 def _shown(image: ImageRecord | None, made: Demonstration) -> dict[str, str]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from annotations.datasets import weblinx_turns as replay
-from annotations.datasets.fields import Defects, canonical
+from annotations.datasets.fields import Defects, canonical, describe
 from annotations.datasets.json_value import JSONError, parse
 from annotations.datasets.weblinx_check import check_replay
 from annotations.datasets.weblinx_page import candidates, decode, page_xml
@@ -39,6 +39,7 @@ CANDIDATES = "candidates.json"  # source file made of `candidates/SPLIT.jsonl`
 FOLDERS = ("bboxes", "pages", "screenshots")
 FILE_NAME = re.compile(r"[\w-][\w.-]*")
 MAX_FILE_BYTES = 64 << 20
+MAX_DEMO_BYTES = 512 << 20  # of one demonstration, which is held in memory
 PNG = b"\x89PNG\r\n\x1a\n"
 SITE = "webnav"  # field of form.json in which our own exports keep the website, its domain and subdomain
 SITE_KEYS = ("website", "domain", "subdomain")
@@ -81,6 +82,10 @@ class _Demo:
                     yield (f"{place}/{entry.name}" if place else entry.name), Path(entry.path)
 
     def readables(self) -> Iterator[Readable]:
+        size = sum(file.stat().st_size for file in self.files.values())
+        if size > MAX_DEMO_BYTES:
+            yield BadRecord("", self.name, "", f"expected at most {MAX_DEMO_BYTES:,} bytes in all, found {size:,}")
+            return
         for missing in (path for path in REQUIRED if path not in self.files):
             self._bad(missing, "", "expected this file in the demonstration's folder, found none")
         _, form, content = (self._object(path) for path in REQUIRED)
@@ -112,15 +117,18 @@ class _Demo:
         """The JSON object in a file; None, and a defect where the file is there, for anything else."""
         if path not in self.files:
             return None
+        known = len(self.bad)
         data = self.content(path)
         try:
-            value = parse(data) if data else None
+            value = parse(data)
         except JSONError as error:
-            self._bad(path, "", error.at(0))
+            if len(self.bad) == known:
+                self._bad(path, "", error.at(0))
             return None
-        if data and not isinstance(value, dict):
-            self._bad(path, "", "expected a JSON object")
-        return value if isinstance(value, dict) else None
+        if not isinstance(value, dict):
+            self._bad(path, "", f"expected an object, found {describe(value)}")
+            return None
+        return value
 
     # The conversation
 

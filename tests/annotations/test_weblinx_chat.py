@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import weblinx
 
 from annotations.datasets.weblinx import files, read
 from annotations.datasets.weblinx_chat import COLUMNS, parse_call
 from annotations.datasets.weblinx_clean_html import page_of
 from annotations.dom.tree import find, parse
-from annotations.exports import conversation_records
+from annotations.exports import conversation_records, export_dataset
 from annotations.importing import import_files
 from annotations.models import Target
 from annotations.records import BadRecord, ConversationRecord
@@ -142,3 +143,16 @@ def test_chat_rows_are_imported(tmp_path: Path) -> None:
     assert list(Target.objects.order_by("step_id").values_list("node_id", "pruned")) == [(TWO, False), (ONE, False)]
     assert next(iter(conversation_records(dataset.conversations.all()))).turns[0].steps[0].raw_html == CLEAN
     assert import_files("weblinx", path.parent, dataset).unchanged == 2
+
+
+@pytest.mark.django_db
+def test_chat_rows_are_exported_as_demonstrations_with_their_uids(tmp_path: Path) -> None:
+    dataset = factories.make_dataset(source_format="weblinx")
+    import_files("weblinx", write(tmp_path / "valid.jsonl", rows()), dataset)
+    export_dataset(dataset, "weblinx", tmp_path / "out")
+    turns = list(weblinx.Replay.from_demonstration(weblinx.Demonstration("aaa", str(tmp_path / "out"))))
+    assert [turn.intent or turn["utterance"] for turn in turns] == [
+        "Hello", "click", "textInput", "Friday", "Which\nday?", "Then  this", "scroll"
+    ]  # fmt: skip
+    assert turns[1].element["attributes"]["data-webtasks-id"] == TWO
+    assert set(turns[1].get_xpaths_dict()) == {ONE, TWO}

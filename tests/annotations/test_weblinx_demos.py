@@ -210,6 +210,7 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     (folder / "metadata.json").write_text("[]")
     (folder / "bboxes/bboxes-2.json").write_text('{"a": NaN}')
     (folder / "pages/page-0-0.html").unlink()
+    (folder / "pages/page-2-1.html").write_text("")
     found = bad_of(folder)
     assert [row[:3] for row in found] == [
         ("form.json", "abcdefg", ""), ("metadata.json", "abcdefg", ""),
@@ -218,6 +219,14 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     assert found[0][3] == "expected this file in the demonstration's folder, found none"
     assert found[2][3] == "expected the file pages/page-0-0.html in the demonstration's folder, found none"
     assert "NaN is no JSON value" in found[3][3]
+
+
+def test_an_empty_file_and_a_folder_too_large_for_memory_are_named(tmp_path: Path, monkeypatch) -> None:
+    folder = demo.write_demo(tmp_path)
+    (folder / "replay.json").write_text("")
+    assert [row[:3] for row in bad_of(folder)] == [("replay.json", "abcdefg", "")]
+    monkeypatch.setattr("annotations.datasets.weblinx_demos.MAX_DEMO_BYTES", 100)
+    assert "expected at most 100 bytes in all, found" in bad_of(folder)[0][3]
 
 
 def test_a_download_without_pages_is_read_without_them(tmp_path: Path) -> None:
