@@ -6,3 +6,9 @@ from django.apps import AppConfig
 class AgentsConfig(AppConfig):
     name = "agents"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from agents.memory import jobs as memory_jobs
+        from annotations.jobs import RUNNERS
+
+        RUNNERS.update(memory_jobs.RUNNERS)

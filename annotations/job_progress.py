@@ -1,4 +1,4 @@
-"""The progress of an import or export in words."""
+"""The progress of a job in words. A report may hold `said`, the headline of its end, and `landed`, what went well."""
 
 from annotations.live import Live, ago_text, counts_text, pace_text, span_text, worker_text
 from annotations.models import Job
@@ -22,11 +22,11 @@ def job_live(job: Job) -> Live:
 def _headline(job: Job) -> str:
     progress, report = job.progress, job.report
     if job.state in (State.DONE, State.DONE_WITH_ERRORS):
-        return f"{VERBS[job.kind]} {report.get('conversations', 0):,} conversations"
+        return report.get("said") or f"{VERBS[job.kind]} {report.get('conversations', 0):,} conversations"
     if job.state == State.FAILED:
-        return f"The {job.kind} failed"
+        return f"The {job.get_kind_display()} failed"
     if job.state == State.CANCELLED:
-        return f"The {job.kind} was cancelled"
+        return f"The {job.get_kind_display()} was cancelled"
     if not progress.get("unit"):
         return "Starting" if job.state == State.RUNNING else "Waiting to start"
     return counts_text(progress.get("done", 0), progress.get("total"), progress["unit"])
@@ -62,7 +62,7 @@ def _seconds_left(job: Job) -> float | None:
 
 def _bar(job: Job) -> tuple[float, float, float]:
     if job.state in (State.DONE, State.DONE_WITH_ERRORS):
-        landed = job.report.get("conversations", 0) + job.report.get("skipped", 0)
+        landed = job.report.get("landed", job.report.get("conversations", 0) + job.report.get("skipped", 0))
         errors = _errors(job)
         return (landed / (landed + errors), errors / (landed + errors), 0.0) if errors else (1.0, 0.0, 0.0)
     fraction = _fraction(job) or 0.0

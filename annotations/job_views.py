@@ -82,6 +82,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "job": found,
         "live": job_live(found),
+        "is_transfer": found.kind in (Job.Kind.IMPORT, Job.Kind.EXPORT),
         "errors": report.get("errors", [])[:SHOWN_ERRORS],
         "error_count": report.get("error_count", len(report.get("errors", []))),
         "reasons": report.get("reasons", {}).items(),

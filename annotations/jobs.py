@@ -70,7 +70,7 @@ def start_import(
             below_import_root(path)
         except ValidationError as error:
             errors["path"] = error.messages[0]
-    _check_quota(user, errors)
+    check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
     file = keep_upload(upload) if upload else ""
@@ -90,14 +90,15 @@ def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job
         errors["split"] = f"Choose one of {', '.join(Split.values)}."
     elif split and not policy.sees_gold(user, dataset.project, split):
         errors["split"] = "The gold actions of this split are not open to you; ask an admin of the project."
-    _check_quota(user, errors)
+    check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
     params = {"format": format, "name": dataset.name, "split": split}
     return queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
 
 
-def _check_quota(user, errors: dict[str, str]) -> None:
+def check_quota(user, errors: dict[str, str]) -> None:
+    """Add an error where the user has too many unfinished jobs."""
     open_states = [Job.State.QUEUED, Job.State.RUNNING]
     if Job.objects.filter(created_by=user, state__in=open_states).count() >= MAX_RUNNING_PER_USER:
         errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."

@@ -15,9 +15,11 @@ from annotations.models import Membership, Project, Role, Step
 
 User = AbstractBaseUser | AnonymousUser
 
-# What a role may do besides reading; superusers may do everything everywhere.
+# What a role may do besides reading; superusers may do everything everywhere. The kinds of jobs are abilities too.
 ABILITIES: dict[str, frozenset[str]] = {
-    Role.ADMIN: frozenset({"import", "export", "evaluate", "review", "annotate", "manage"}),
+    Role.ADMIN: frozenset(
+        {"import", "export", "train", "embed", "induce", "refine", "evaluate", "review", "annotate", "manage"}
+    ),
     Role.REVIEWER: frozenset({"export", "review"}),
     Role.ANNOTATOR: frozenset({"annotate"}),
     Role.READER: frozenset(),
@@ -29,6 +31,7 @@ PROJECT_PATHS = {
     "Invite": "project",
     "Dataset": "project",
     "Job": "project",
+    "TrainedModel": "project",
     "Study": "project",
     "Website": "dataset__project",
     "SourceTask": "dataset__project",

@@ -1,0 +1,39 @@
+"""Following a job from the command line, as the commands do that start one."""
+
+import time
+from collections.abc import Callable
+
+from annotations import jobs
+from annotations.job_progress import job_live
+from annotations.models import Job
+
+POLL_SECONDS = 1.0
+PATIENCE_SECONDS = 10
+
+
+def work_inline(job: Job) -> Job:
+    """Work on a queued job in this process to its end. What a worker would retry is raised; it may be run again."""
+    while (claimed := Job.objects.claim(job.pk)) is not None:
+        jobs.run(claimed)
+    return Job.objects.get(pk=job.pk)
+
+
+def follow(job: Job, say: Callable[[str], object]) -> Job:
+    """Say how a job goes until a worker has ended it; cancels it when the caller is interrupted."""
+    told, warned, begun = "", False, time.monotonic()
+    try:
+        while not (found := Job.objects.get(pk=job.pk)).is_over:
+            line = " · ".join(
+                part for part in (job_live(found).fields["headline"], found.progress.get("phase")) if part
+            )
+            if line != told:
+                say(line)
+                told = line
+            if not warned and found.state == Job.State.QUEUED and time.monotonic() - begun > PATIENCE_SECONDS:
+                say("no worker has taken it yet: is `make run` running? Or use --inline.")
+                warned = True
+            time.sleep(POLL_SECONDS)
+    except KeyboardInterrupt:
+        jobs.cancel(job)
+        raise
+    return found

@@ -1,0 +1,267 @@
+"""Background jobs of the agents' memory: embedding it, inducing workflows, writing rationales. Queue `gpu`.
+
+Each works in slices, stores what it has after every batch and goes on there when it is claimed again.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+
+from django.core.exceptions import ValidationError
+
+from agents import building, weights
+from agents.embedding import Encoder
+from agents.llm.cache import CachedLlm
+from agents.llm.errors import NotConfigured
+from agents.llm.protocol import Llm
+from agents.llm_cache import DatabaseStore
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets
+from agents.memory.induce import embed_workflows, induce_sites, train_websites
+from agents.memory.rationales import RationaleWriter
+from agents.memory.refine import refine_steps
+from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
+from annotations import jobs as work
+from annotations import policy
+from annotations.models import Dataset, Job, Split, Step
+
+PARTS = ("snippets", "exemplars", "workflows")
+CONVERSATIONS = 8  # embedded between two looks at the clock
+WORKFLOWS = 200
+STEPS = 32  # whose rationales are asked for together
+MAX_ERRORS = 500
+
+
+# Starting -----------------------------------------------------------------------------------------------------------
+
+
+def start_embedding(
+    *, user, dataset: Dataset, encoder: str = weights.MINILM, parts: Sequence[str] = PARTS, publish: bool = True
+) -> Job:
+    """A queued job that embeds what is not embedded yet. Raises ValidationError. Without a user, nobody is asked."""
+    if unknown := set(parts) - set(PARTS):
+        raise ValidationError({"parts": f"Choose of {', '.join(PARTS)}; got {', '.join(sorted(unknown))}."})
+    return _start(Job.Kind.EMBED, user, dataset, {"encoder": encoder, "parts": list(parts)}, publish)
+
+
+def start_induction(
+    *,
+    user,
+    dataset: Dataset,
+    websites: Iterable[str] = (),
+    encoder: str = weights.MINILM,
+    publish: bool = True,
+) -> Job:
+    """A queued job that induces the workflows of all train websites, or of some. Raises ValidationError."""
+    names = list(websites)
+    try:
+        train_websites(dataset, names or None)
+    except ValueError as error:
+        raise ValidationError({"websites": str(error)}) from error
+    return _start(Job.Kind.INDUCE, user, dataset, {"websites": names, "encoder": encoder}, publish)
+
+
+def start_rationales(*, user, dataset: Dataset, split: str = "", publish: bool = True) -> Job:
+    """A queued job that has a model write the rationales of the steps that have none. Raises ValidationError."""
+    if split and split not in Split.values:
+        raise ValidationError({"split": f"Choose one of {', '.join(Split.values)}."})
+    return _start(Job.Kind.REFINE, user, dataset, {"split": split}, publish)
+
+
+def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Job:
+    params = {"name": dataset.name} | params
+    if user is not None:
+        policy.require(user, kind, dataset.project)
+        errors: dict[str, str] = {}
+        work.check_quota(user, errors)
+        if errors:
+            raise ValidationError(errors)
+    waiting = Job.objects.filter(kind=kind, dataset=dataset, params=params, state=Job.State.QUEUED)
+    if found := waiting.filter(cancel_requested=False).first():
+        return found  # it has not begun, so it will do this too
+    job = Job(kind=kind, project=dataset.project, dataset=dataset, created_by=user, params=params)
+    if publish:
+        return work.queue(job)
+    job.save()
+    return job
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+class _SliceOver(Exception):
+    """The time of a slice is used up."""
+
+
+class _Progress:
+    """Tells how far a job is, and ends its slice when the time is used up."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.before = job.progress.get("seconds", 0.0)
+        self.begun = time.monotonic()
+        self.phase = ""
+
+    @property
+    def seconds(self) -> float:
+        """Worked so far, over all slices."""
+        return round(self.before + time.monotonic() - self.begun, 1)
+
+    def tell(self, phase: str, unit: str, done: int, total: int, **more) -> None:
+        """Store the progress. Raises Cancelled, or _SliceOver when another slice must go on."""
+        now = time.monotonic()
+        if phase != self.phase:
+            self.phase, self.phase_begun, self.first = phase, now, done
+        pace = (done - self.first) / (now - self.phase_begun) if now > self.phase_begun else 0.0
+        values = {"phase": phase, "done": done, "total": total, "unit": unit, "seconds": self.seconds}
+        work.tell_job(self.job, values | {"per_second": round(pace, 2) or None} | more)
+        if self.first < done < total and now - self.begun > work.SLICE_SECONDS:  # each slice does some work
+            raise _SliceOver
+
+
+def embed(job: Job) -> bool:
+    """Snippets and exemplars that are missing for the encoder, and workflows that another or none has embedded."""
+    dataset, encoder, progress = _dataset(job), _encoder(job.params["encoder"]), _Progress(job)
+    phases = {"snippets": _embed_snippets, "exemplars": _embed_exemplars, "workflows": _embed_workflows}
+    try:
+        counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
+    except _SliceOver:
+        return work.hand_back(job)
+    said = "Embedded " + ", ".join(f"{count:,} {part}" for part, count in counts.items())
+    report = {"counts": counts, "said": said, "seconds": progress.seconds}
+    job.finish(Job.State.DONE, report=report, last_error="")
+    return False
+
+
+def _embed_snippets(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
+    key = SnippetForm().key(encoder.name)
+    steps = Step.objects.filter(turn__conversation__dataset=dataset)
+    have = MemorySnippet.objects.filter(conversation__dataset=dataset, encoder=key)
+    missing = steps.exclude(pk__in=have.values("step")).order_by("turn__conversation_id")
+    ids = list(missing.values_list("turn__conversation_id", flat=True).distinct())
+    done, total = have.count(), steps.count()
+    progress.tell("past steps", "snippets", done, total)
+    for start in range(0, len(ids), CONVERSATIONS):
+        done += build_snippets(ids[start : start + CONVERSATIONS], encoder)
+        progress.tell("past steps", "snippets", done, total)
+    return have.count()
+
+
+def _embed_exemplars(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
+    build_exemplars(dataset, encoder, lambda done, total: progress.tell("the train split", "exemplars", done, total))
+    return Exemplar.objects.filter(dataset=dataset, encoder=encoder.name).count()
+
+
+def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
+    rows = Workflow.objects.filter(dataset=dataset, run=None)
+    waiting = list(rows.exclude(encoder=encoder.name, embedding__isnull=False).order_by("pk"))
+    total = rows.count()
+    for start in range(0, len(waiting), WORKFLOWS):
+        batch = waiting[start : start + WORKFLOWS]
+        embed_workflows(batch, encoder)
+        progress.tell("descriptions", "workflows", total - len(waiting) + start + len(batch), total)
+    return total
+
+
+def induce(job: Job) -> bool:
+    """Workflows of the train split, a group of sites at a time."""
+    dataset, llm, encoder = _dataset(job), _endpoint(), _encoder(job.params["encoder"])
+    sites = train_websites(dataset, job.params["websites"] or None)
+    resume = set(job.progress.get("resume", []))
+    report = job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
+    report["model"] = llm.info.model
+    counts, progress = report["counts"], _Progress(job)
+    waiting = [site for site in sites if site.pk not in resume]
+    try:
+        progress.tell("asking the model", "websites", len(sites) - len(waiting), len(sites), resume=sorted(resume))
+        for start in range(0, len(waiting), llm.info.lanes):
+            group = waiting[start : start + llm.info.lanes]
+            for found in induce_sites(dataset, group, llm, encoder):
+                counts["websites"] += 1
+                counts["tasks"] += found.tasks
+                counts["workflows"] += len(found.workflows)
+                if found.error:
+                    report["errors"].append({"record": found.website, "message": found.error})
+            resume |= {site.pk for site in group}
+            _keep(job, report)
+            progress.tell("asking the model", "websites", len(resume), len(sites), resume=sorted(resume))
+    except _SliceOver:
+        return work.hand_back(job)
+    report["landed"] = counts["websites"] - len(report["errors"])
+    report["said"] = f"Induced {counts['workflows']:,} workflows of {report['landed']:,} websites"
+    return _finish(job, report, progress)
+
+
+def refine(job: Job) -> bool:
+    """Rationales of steps that have none, by the configured model."""
+    dataset, llm = _dataset(job), _endpoint()
+    steps = Step.objects.filter(turn__conversation__dataset=dataset, rationales=None, targets__pruned=False)
+    if job.params["split"]:
+        steps = steps.filter(turn__conversation__split=job.params["split"])
+    last = job.progress.get("resume", 0)
+    waiting = list(
+        steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id")
+    )  # fmt: skip
+    report = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
+    report["model"] = llm.info.model
+    counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm)
+    total = counts["steps"] + len(waiting)
+    try:
+        progress.tell("asking the model", "steps", counts["steps"], total, resume=last)
+        for start in range(0, len(waiting), STEPS):
+            batch = waiting[start : start + STEPS]
+            written, errors = refine_steps(batch, writer)
+            counts["steps"] += len(batch)
+            counts["rationales"] += written
+            report["errors"] = (report["errors"] + errors)[:MAX_ERRORS]
+            report["error_count"] = report.get("error_count", 0) + len(errors)
+            _keep(job, report)
+            progress.tell("asking the model", "steps", counts["steps"], total, resume=batch[-1][0])
+    except _SliceOver:
+        return work.hand_back(job)
+    report["landed"] = counts["rationales"]
+    report["said"] = f"Wrote {counts['rationales']:,} rationales"
+    return _finish(job, report, progress)
+
+
+def _finish(job: Job, report: dict, progress: _Progress) -> bool:
+    """End a job that asks a model: failed when nothing came of it."""
+    errors = report.setdefault("error_count", len(report["errors"]))
+    report["seconds"] = progress.seconds
+    failed = errors and not report["landed"]
+    state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if errors else Job.State.DONE
+    kept = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
+    kept.pop("resume", None)  # it has come to its end: tried again, it starts anew
+    job.finish(state, report=report, progress=kept, last_error=report["errors"][0]["message"] if failed else "")
+    return False
+
+
+def _keep(job: Job, report: dict) -> None:
+    Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(report=report)
+
+
+def _dataset(job: Job) -> Dataset:
+    if job.dataset is None:
+        raise ValueError("the dataset has been deleted")
+    return job.dataset
+
+
+def _encoder(name: str) -> Encoder:
+    try:
+        encoder = building.encoder_named(name)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"the encoder {name!r} could not be loaded: {error}") from error
+    if encoder.dimensions != DIMENSIONS:
+        raise ValueError(f"{name!r} has {encoder.dimensions} dimensions, memory {DIMENSIONS}")
+    return encoder
+
+
+def _endpoint() -> Llm:
+    """The configured endpoint behind the cache of replies; ValueError, which ends the job, where there is none."""
+    from agents.llm.chat import from_environment  # its client takes a while to load; only workers ask
+
+    try:
+        return CachedLlm(from_environment(), DatabaseStore())
+    except NotConfigured as error:
+        raise ValueError(str(error)) from error
+
+
+RUNNERS = {Job.Kind.EMBED: embed, Job.Kind.INDUCE: induce, Job.Kind.REFINE: refine}

@@ -1,0 +1,49 @@
+"""Rationales for the steps of a dataset ahead of any run, as Self-MAP's memory refinement asks for them."""
+
+from collections.abc import Sequence
+
+from agents.memory.rationales import RationaleWriter
+from agents.observations import RecordedConversation
+from agents.planner.snippets import PastStep, RationaleRequest, SnippetSettings, snippet
+from agents.types import RecordedStep
+
+
+def request_of(step: RecordedStep) -> RationaleRequest:
+    """What a rationale of a step explains: its page around the first gold element, and the gold answer.
+
+    ValueError for a step without a gold element on its page, or with a page that cannot be read.
+    """
+    seen = step.observation
+    if not step.positive_ids:
+        raise ValueError("no gold element is on it")
+    past = PastStep(
+        seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
+        step.action.operation, step.action.value, seen.html, step.positive_ids,
+        past_actions=tuple(earlier.representation for earlier in seen.turn_actions),
+    )  # fmt: skip
+    found: list[RationaleRequest] = []
+    try:
+        snippet(past, step.positive_ids[0], (), SnippetSettings(), found.append)
+    except IndexError as error:
+        raise ValueError("the gold element is not on it") from error
+    return found[0]
+
+
+def refine_steps(steps: Sequence[tuple[int, int]], writer: RationaleWriter) -> tuple[int, list[dict[str, str]]]:
+    """Write the rationales of some (step, conversation): how many there are now, and what went wrong where."""
+    wanted = {pk for pk, _ in steps}
+    requests, errors = [], []
+    for conversation_id in dict.fromkeys(conversation for _, conversation in steps):
+        recorded = RecordedConversation(conversation_id)
+        for step in (step for step in recorded.steps if step.pk in wanted):
+            try:
+                requests.append(request_of(recorded.recorded(step)))
+            except ValueError as error:
+                errors.append({"record": f"step {step.pk}", "message": f"its page cannot be shown: {error}"})
+    found = writer.write(requests)
+    errors += [
+        {"record": f"step {request.step.key}", "message": "the model gave no answer that can be read"}
+        for request in requests
+        if request.step.key not in found
+    ]
+    return len(found), errors
