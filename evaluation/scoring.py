@@ -4,6 +4,7 @@ from agents.models import Run, TrajectoryStep
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import headlines, score
 from evaluation.models import Score, Study
+from evaluation.weblinx_scores import weblinx_metrics
 
 
 def outcomes(run: Run, preset: str) -> list[StepOutcome]:
@@ -44,6 +45,8 @@ def store_scores(run: Run) -> int:
         steps = outcomes(run, preset)
         count = len(steps)
         metrics = score(steps, preset, seed=run.seed) if steps else []
+        if run.recipe.get("data") == "weblinx" and steps:
+            metrics = [*weblinx_metrics(run, preset), *metrics]  # their recall@k is the one to show
         first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
         rows += [
             Score(

@@ -11,8 +11,8 @@ from pgvector.psycopg import register_vector
 from agents.embedding import load_encoder
 from agents.memory.retrieve import ConversationMemory, nearest_exemplars
 from agents.models import Exemplar, MemorySnippet
-from agents.weights import MINILM
 from agents.types import Observation
+from agents.weights import MINILM
 from annotations.models import Conversation, Dataset, Operation, Split, Step, Turn, Website
 from evaluation.bench.measures import Goal, Measure, latencies
 from evaluation.bench.scratch import Setting, new_dataset

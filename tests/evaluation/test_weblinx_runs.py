@@ -1,0 +1,97 @@
+"""WebLINX recipes from end to end on demonstrations in the published layout, and the scores of such runs."""
+
+from pathlib import Path
+
+import pytest
+
+from agents import recipes
+from agents.models import Run
+from agents.observations import RecordedConversation
+from agents.weblinx_demos import demo_of
+from annotations.importing import import_files
+from annotations.models import Dataset, Split
+from evaluation import studies
+from evaluation.metrics.weblinx_groups import aggregate
+from evaluation.metrics.weblinx_turns import Prediction, compare, score_turns
+from tests import factories
+from tests.annotations.weblinx_folder import write_demo
+from tests.evaluation.recipe_world import tiny_weights
+
+pytestmark = pytest.mark.django_db
+NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.data == "weblinx"]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return tiny_weights(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture
+def dataset(db: None, tmp_path: Path) -> Dataset:
+    write_demo(tmp_path, "aaaaaaa")
+    write_demo(tmp_path, "bbbbbbb")
+    dataset = factories.make_dataset(source_format="weblinx")
+    report = import_files("weblinx", tmp_path, dataset, split=Split.VALID)
+    assert report.error_count == 0
+    return dataset
+
+
+def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -> Run:
+    recipe = recipes.get(name)
+    if not recipe.rank.model:
+        kind = "cross_encoder" if recipe.rank.kind == "cross_encoder" else "all-MiniLM-L6-v2"
+        changes["rank.model"] = str(weights.get(kind, kind))
+    if recipe.plan.kind == "action_string":
+        changes |= {"plan.model": str(weights["seq2seq"]), "plan.max_new_tokens": "4"}
+    study = studies.create_study(user=None, dataset=dataset, recipes=[name], overrides=changes, publish=False)
+    studies.run_inline(study)
+    return study.runs.get()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name, dataset, weights) -> None:
+    result = run(name, dataset, weights)
+    assert (result.state, result.error) == (Run.State.DONE, "")
+    assert result.steps.count() == result.step_count
+    shown = {score.metric: score for score in result.scores.headline("faithful")}
+    assert shown["recall@10"].grouping == "positive element"
+    assert shown["recall@10"].n == result.steps.filter(gold_rank__isnull=False).count() > 3
+    if recipes.get(name).plan.kind == "action_string":
+        asked = [row for row in result.steps.all() if "reply" in row.trace["plan"]]
+        assert asked
+        assert all("uid = " in row.trace["compose"]["prompt"] for row in asked)
+        assert {"overall", "intent_match", "element_group", "text_group"} <= set(shown)
+
+
+def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
+    """The stored rows lead to the numbers that the metrics give for the same replies."""
+    result = run("weblinx-flan-t5", dataset, weights)
+    kept, demos = [], {}
+    for trajectory in result.trajectories.all():
+        recorded = RecordedConversation(trajectory.conversation_id)
+        demo = demo_of(recorded)
+        demos[demo.name] = demo
+        for row in trajectory.steps.select_related("step"):
+            if "reply" in row.trace["plan"]:
+                row.trace["plan"]["reply"] = 'click(uid="0bbbbbbb-0002-0002")'
+                row.save()
+                kept.append(Prediction(demo.name, row.step.source_index, row.trace["plan"]["reply"]))
+    from evaluation.scoring import store_scores
+
+    store_scores(result)
+    wanted = aggregate(score_turns(compare(kept, demos)[0]))
+    shown = {score.metric: score for score in result.scores.headline("faithful")}
+    for (row, metric), name in {
+        ("overall", "overall"): "overall", ("overall", "intent-match"): "intent_match",
+        ("element-group", "iou"): "element_group", ("text-group", "chrf-urlf"): "text_group",
+    }.items():  # fmt: skip
+        assert shown[name].value == pytest.approx(wanted[row, metric].unconditional)
+        assert shown[name].low <= shown[name].value <= shown[name].high
+    assert shown["intent_match"].value > 0
+
+
+def test_a_dataset_without_recorded_turns_is_refused_in_words(weights) -> None:
+    dataset = factories.make_conversation().dataset
+    result = run("dmr-minilm", dataset, weights)
+    assert result.state == Run.State.FAILED
+    assert "has no recorded WebLINX turns" in result.error
