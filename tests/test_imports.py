@@ -23,12 +23,16 @@ MAY_IMPORT = {
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
     "annotations.sample", "annotations.sample.*",
-    "agents.types", "agents.recipes", "agents.settings", "agents.weights", "agents.embedding", "agents.policy",
+    "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",
+    "agents.settings", "agents.weights", "agents.embedding", "agents.policy",
     "agents.grounded", "agents.memory.recall",
     "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
     "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",
     "agents.world_model", "agents.world_model.*", "agents.environments", "agents.environments.*", "agents.llm",
     "agents.llm.*", "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
+    "agents.training", "agents.training.settings", "agents.training.loop", "agents.training.checkpoint",
+    "agents.training.weights", "agents.training.examples", "agents.training.pairs", "agents.training.samples",
+    "agents.training.ranking", "agents.training.language", "agents.training.card",
     "evaluation.judging", "evaluation.metrics", "evaluation.metrics.*",
 )  # fmt: skip
 SHELL_PACKAGES = {

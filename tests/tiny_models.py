@@ -33,14 +33,21 @@ CHAT_TEMPLATE = (
 
 
 def tiny_t5(
-    folder: Path, texts: Iterable[str], *, seed: int = 0, width: int = 64, layers: int = 2, vocabulary: int = 1000
+    folder: Path,
+    texts: Iterable[str],
+    *,
+    seed: int = 0,
+    width: int = 64,
+    layers: int = 2,
+    vocabulary: int = 1000,
+    dropout: float = 0.0,
 ) -> Path:
     """A sequence-to-sequence model (Flan-T5's architecture). Its tokenizer keeps every character, ends texts in
     `</s>` and decodes them exactly."""
     tokenizer = byte_tokenizer(texts, vocabulary, pad="<pad>", eos="</s>", template="$A </s>")
     config = T5Config(
         vocab_size=len(tokenizer), d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers, num_heads=4,
-        feed_forward_proj="gated-gelu", tie_word_embeddings=True, dropout_rate=0.0, decoder_start_token_id=0,
+        feed_forward_proj="gated-gelu", tie_word_embeddings=True, dropout_rate=dropout, decoder_start_token_id=0,
         pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
     )  # fmt: skip
     return _save(folder, T5ForConditionalGeneration, config, tokenizer, seed)

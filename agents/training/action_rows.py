@@ -1,0 +1,68 @@
+"""Turns of WebLINX as prompts with their action strings (dmr_wma.md A6). Shell.
+
+The prompts are made by the very recipe that will use the model: its ranker chooses the candidates, its planner
+writes the prompt. What the planner asks is kept instead of answered.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from agents import recipes
+from agents.building import build_ranker
+from agents.planner.action_strings import ActionStringPlanner
+from agents.planner.generator import Generated, Prompt
+from agents.planner.local import prompt_ids
+from agents.policy import StagedPolicy
+from agents.training.rows import Rows
+from agents.training.settings import PlannerSettings
+from agents.types import Usage
+from agents.weblinx.prompt import prompt_turns, target
+from agents.weblinx_demos import demo_of
+
+RECIPE = "weblinx-flan-t5"
+
+
+class _Asked:
+    """Stands where a model answers, and keeps what it is asked."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.prompts: list[Prompt] = []
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+        self.prompts += prompts
+        return [Generated("", "", Usage()) for _ in prompts]
+
+    def taken(self) -> list[Prompt]:
+        """What was asked since the last time."""
+        taken, self.prompts = self.prompts, []
+        return taken
+
+    def count_tokens(self, text: str) -> int:
+        return len(self.tokenizer(text)["input_ids"])
+
+
+class ActionRows:
+    """The turns that models are trained on, as token ids of the prompt and the text of the answer."""
+
+    def __init__(self, rows: Rows, settings: PlannerSettings, tokenizer: Any) -> None:
+        changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
+        self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
+        self.recipe = recipes.override(recipes.get(RECIPE), changes)
+        self._ranker = build_ranker(self.recipe)
+
+    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        for number, recorded in self.rows.recorded(skip):
+            demo = demo_of(recorded)
+            steps = {step.source_index: step for step in recorded.steps}
+            turns = [turn for turn in prompt_turns(demo) if turn.index in steps]
+            asked = _Asked(self.tokenizer)
+            planner = ActionStringPlanner(self.recipe, asked)
+            policy = StagedPolicy(self.recipe, self._ranker, None, None, planner, None)
+            pairs = []
+            for turn in turns:
+                policy.decide([recorded.observation(steps[turn.index], demo=demo, demo_turn=turn.index)])
+                for prompt in asked.taken():  # none where no page could be ranked
+                    ids = prompt_ids(prompt, self.tokenizer, self.settings.max_length)
+                    pairs.append({"prompt": ids, "answer": target(turn)})
+            yield number, pairs

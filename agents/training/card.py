@@ -1,0 +1,79 @@
+"""The files beside the weights: settings, metrics and the model card. Core."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+SETTINGS, METRICS, CARD = "training.json", "metrics.json", "README.md"
+USES = {
+    "cross_encoder": "`--set rank.kind=cross_encoder rank.model={name}`",
+    "dual_encoder": "`--set rank.kind=dmr rank.model={name}`",
+    "grounded": "the recipe `grounded` with `--set plan.model={name}`",
+    "seq2seq": "`--set plan.model={name}`, in recipes whose `plan.kind` is `{paradigm}`",
+    "causal": "`--set plan.model={name}`, in recipes whose `plan.kind` is `{paradigm}`",
+}
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a model is made of, for people and for making it again."""
+
+    name: str
+    kind: str
+    base: str
+    dataset: str
+    data_sha256: str
+    data_licence: str
+    split: str
+    conversations: int
+    seed: int
+    settings: dict[str, Any]
+    metrics: dict[str, Any]
+
+
+def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
+    """How a recipe is told to use the model."""
+    return USES[kind].format(name=name, paradigm=settings.get("paradigm", ""))
+
+
+def write_files(folder: Path, training: Training) -> None:
+    """training.json, metrics.json and the card README.md."""
+    made_of = {name: value for name, value in vars(training).items() if name != "metrics"}
+    _write(folder / SETTINGS, json.dumps(made_of, indent=1, sort_keys=True) + "\n")
+    _write(folder / METRICS, json.dumps(training.metrics, indent=1, sort_keys=True) + "\n")
+    _write(folder / CARD, card(training))
+
+
+def card(training: Training) -> str:
+    """The model card as Markdown, with the front matter that model hubs read."""
+    licence = training.data_licence or "not recorded with the dataset; ask where it came from"
+    return "\n".join([
+        "---", f"base_model: {json.dumps(training.base)}", "library_name: transformers", "tags: [web-navigation]",
+        "---", "", f"# {training.name}", "",
+        f"A {training.kind.replace('_', ' ')} for web navigation, trained with WebNav from `{training.base}`.", "",
+        "## Data", "",
+        f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
+        f"- data SHA-256 `{training.data_sha256}` (of the imported records, in order)",
+        f"- licence of the data: {licence}",
+        f"- the weights `{training.base}` that it started from have a licence of their own", "",
+        "## Use", "", f"{use_of(training.kind, training.name, training.settings)}", "",
+        "## Metrics", "", *_table(training.metrics), "",
+        "## Settings", "", f"Seed {training.seed}.", "", *_table(training.settings), "",
+    ])  # fmt: skip
+
+
+def _table(values: dict[str, Any]) -> list[str]:
+    rows = [f"| {name} | {_shown(value)} |" for name, value in sorted(values.items())]
+    return ["| name | value |", "|---|---|", *rows] if rows else ["None."]
+
+
+def _shown(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value).replace("|", "\\|")
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.write_text(text, "utf-8")
+    part.replace(path)

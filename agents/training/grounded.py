@@ -1,0 +1,67 @@
+"""Train the planner `grounded` (agents/planner/learned) on the steps of a dataset. Shell."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+from agents.embedding import load_encoder
+from agents.planner.learned.examples import OPERATIONS, Example
+from agents.training.loop import TrainingError
+from agents.training.rows import Rows
+from agents.training.settings import changed
+
+if TYPE_CHECKING:
+    from agents.training.work import Work
+
+
+class _SliceEnds(Exception):
+    """The slice is over; what was reached is kept in the folder."""
+
+
+def examples(rows: Rows) -> Iterator[Example]:
+    """Steps with a page, a gold element on it and an operation that the planner knows; balanced by website."""
+    for _, recorded in rows.recorded():
+        for step in recorded.steps:
+            if step.snapshot_id is None or step.operation not in OPERATIONS:
+                continue
+            found = recorded.recorded(step)
+            if found.positive_ids:
+                group = recorded.conversation.website.name
+                yield Example(found.observation, step.operation, step.value, found.positive_ids, group)
+
+
+def train_grounded(work: "Work") -> Literal["paused", "done"]:
+    """The learned planner keeps its own checkpoints; a slice ends at the first of them after its time."""
+    from agents.planner.learned import fit
+    from agents.planner.learned.train import NothingToLearn, train
+
+    settings = changed(fit.Settings(), work.params["changes"])
+
+    def on_progress(phase: str, done: int, total: int) -> None:
+        units = {"read": "steps", "encode": "texts", "fit": "epochs"}
+        work.tell(phase, done, total, units.get(phase, "steps"))
+        if phase != "read" and done < total and work.until():
+            raise _SliceEnds
+
+    try:
+        metrics = train(
+            examples(work.rows), load_encoder(work.model.base), settings, work.folder, on_progress,
+            dev=examples(work.dev),
+        )  # fmt: skip
+    except _SliceEnds:
+        return "paused"
+    except NothingToLearn as error:
+        raise TrainingError(str(error)) from error
+    losses: list[list[float]] = metrics.pop("losses")
+    work.model.curve = [
+        {"step": place + 1, "epoch": place + 1, "loss": loss} for place, loss in enumerate(losses[0])
+    ]  # fmt: skip
+    work.finish(vars(settings), _flat(metrics))
+    return "done"
+
+
+def _flat(metrics: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Names joined by "_": {"dev": {"recall@1": …}} is dev_recall@1."""
+    flat: dict[str, Any] = {}
+    for name, value in metrics.items():
+        flat |= _flat(value, f"{prefix}{name}_") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return flat

@@ -1,0 +1,145 @@
+"""Trainings as background jobs on the queue `gpu`: started by people, run in slices under the job's lease. Shell.
+
+Nothing here imports torch until a slice runs, so the web process can start trainings.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from agents.models import TrainedModel
+from agents.training.settings import SETTINGS, make_settings
+from annotations import jobs as work
+from annotations import policy
+from annotations.models import Dataset, Job, Split
+
+BASES = {
+    "cross_encoder": "microsoft/deberta-v3-base",
+    "dual_encoder": "all-MiniLM-L6-v2",
+    "grounded": "all-MiniLM-L6-v2",
+    "seq2seq": "google/flan-t5-base",
+    "causal": "",
+}
+"""Kind -> the weights that the published work starts from."""
+
+
+def start_training(
+    *,
+    user: Any,
+    dataset: Dataset,
+    kind: str,
+    name: str,
+    base: str = "",
+    split: str = Split.TRAIN,
+    limit: int | None = None,
+    seed: int | None = None,
+    changes: dict[str, Any] | None = None,
+    publish: bool = True,
+) -> TrainedModel:
+    """A model that is to be trained, and its queued job. `user` None: the command line, which may do all.
+
+    `publish` False leaves the job for this process (`run_inline`). Raises ValidationError by field.
+    """
+    if user is not None:
+        policy.require(user, "train", dataset.project)
+    changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
+    model = TrainedModel(
+        name=name, kind=kind, base=base or BASES.get(kind, ""), project=dataset.project, dataset=dataset,
+        dataset_name=dataset.name, split=split, created_by=user,
+    )  # fmt: skip
+    errors = _errors(model, dataset, limit, changes)
+    if errors:
+        raise ValidationError(errors)
+    model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
+    params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
+    job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
+    with transaction.atomic():
+        work.queue(job) if publish else job.save()
+        model.job = job
+        model.save()
+    return model
+
+
+def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any]) -> dict[str, str]:
+    errors: dict[str, str] = {}
+    if model.kind not in TrainedModel.Kind.values:
+        errors["kind"] = f"Choose one of {', '.join(TrainedModel.Kind.values)}."
+    try:
+        model.clean_fields(exclude=["kind", "project", "dataset", "created_by", "curve", "config", "metrics", "job"])
+        if TrainedModel.objects.filter(name=model.name).exists():
+            errors["name"] = f"There is a model {model.name} already; choose another name."
+    except ValidationError as error:
+        errors |= {field: " ".join(messages) for field, messages in error.message_dict.items()}
+    if model.split != Split.TRAIN:
+        errors["split"] = "Models are trained on the train split only."
+    elif not dataset.conversations.filter(split=Split.TRAIN).exists():
+        errors["dataset"] = f"{dataset.name} has no train conversations."
+    if limit is not None and limit < 1:
+        errors["limit"] = "Take at least one conversation."
+    if model.kind in SETTINGS:
+        try:
+            settings = make_settings(model.kind, changes)
+            weblinx = dataset.source_format == "weblinx"
+            if hasattr(settings, "paradigm") and weblinx != (settings.paradigm == "action_string"):
+                errors["paradigm"] = "WebLINX data is for action_string, other data for multichoice and generation."
+        except ValueError as error:
+            errors["settings"] = f"{error}."
+    return errors
+
+
+def run_training(job: Job) -> bool:
+    """One slice of a training; True when it must go on. What it raises fails the job with its message."""
+    from agents.training.work import Work
+
+    begun = time.monotonic()
+    model = TrainedModel.objects.select_related("dataset", "project").filter(job=job).first()
+    if model is None or model.dataset is None:
+        raise ValueError("the model or its dataset has been deleted")
+
+    def until() -> bool:
+        return time.monotonic() - begun > work.SLICE_SECONDS
+
+    if Work(model, job.params, until, _teller(job, model)).run() == "paused":
+        return work.hand_back(job)
+    seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
+    with job.fenced():
+        model.ready, model.finished_at = True, timezone.now()
+        model.save()
+    job.finish(Job.State.DONE, report={"seconds": round(seconds, 1), "metrics": model.metrics}, last_error="")
+    return False
+
+
+def _teller(job: Job, model: TrainedModel) -> Callable[..., None]:
+    """Stores progress and curve; raises Cancelled when the job is no longer ours."""
+    begun, before = time.monotonic(), job.progress.get("seconds", 0)
+
+    def tell(phase: str, done: int, total: int | None, unit: str, curve: list[dict] | None = None, **more: Any) -> None:
+        values = {"phase": phase, "done": done, "total": total, "unit": unit, **more}
+        work.tell_job(job, values | {"seconds": round(before + time.monotonic() - begun, 1)})
+        if curve is not None and len(curve) != len(model.curve):
+            model.curve = list(curve)
+            TrainedModel.objects.filter(pk=model.pk).update(curve=model.curve)
+
+    return tell
+
+
+def run_inline(model: TrainedModel, on_wait: Callable[[], None] = lambda: None) -> Job:
+    """Train in this process to the end, slice by slice; waits while a worker has taken a slice. The ended job."""
+    while True:
+        job = Job.objects.claim(model.job_id)
+        if job is not None:
+            work.run(job)
+        else:
+            time.sleep(0.5)
+        job = Job.objects.get(pk=model.job_id)
+        if job.is_over:
+            return job
+        on_wait()
+
+
+RUNNERS = {Job.Kind.TRAIN: run_training}
+"""For `annotations.jobs`: kind of job -> what works on it for one slice."""

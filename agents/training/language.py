@@ -1,0 +1,143 @@
+"""Train planners that write their answer: sequence-to-sequence and left-to-right models. Core."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.training.samples import Ids, Samples
+from agents.training.settings import CausalSettings, PlannerSettings
+from agents.training.weights import load_model
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedTokenizerBase
+
+IGNORED = -100  # label without a loss
+MULTIPLE = 8  # labels are padded to a multiple of it (planners.md 4.2)
+
+
+class _LanguageTask:
+    """What both kinds share: samples, dev metrics, the folder."""
+
+    def __init__(
+        self,
+        kind: str,
+        base: str,
+        tokenizer: "PreTrainedTokenizerBase",
+        settings: PlannerSettings,
+        train: Samples,
+        dev: Samples | None,
+    ) -> None:
+        self.tokenizer, self.settings, self.train, self.dev, self.size = tokenizer, settings, train, dev, train.size
+        if tokenizer.pad_token_id is None:
+            tokenizer.pad_token = tokenizer.eos_token
+        self.model = load_model(kind, base)
+
+    def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
+        """Tokens with a loss, so that long answers count by their length however they are cut into batches."""
+        return float((batch["labels"] != IGNORED).sum())
+
+    def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
+        return model(**batch).loss
+
+    def evaluate(self, model: "torch.nn.Module") -> dict[str, float]:
+        """`exact_match`: share of dev samples whose greedy answer is the gold answer, but for space around it."""
+        import torch
+
+        if self.dev is None or not self.dev.size:
+            return {}
+        indices, right = list(range(self.dev.size)), 0
+        with torch.inference_mode():
+            for start in range(0, len(indices), self.settings.batch_size):
+                samples = self.dev.get(0, indices[start : start + self.settings.batch_size])
+                answers = self._answers(model, [prompt for prompt, _ in samples])
+                gold = self.tokenizer.batch_decode([answer for _, answer in samples], skip_special_tokens=True)
+                right += sum(given.strip() == wanted.strip() for given, wanted in zip(answers, gold, strict=True))
+        return {"exact_match": right / len(indices)}
+
+    def save(self, folder: Path) -> None:
+        self.model.save_pretrained(folder)
+        self.tokenizer.save_pretrained(folder)
+
+    def _answers(self, model: "torch.nn.Module", prompts: list[list[int]]) -> list[str]:
+        ids, mask = _padded(prompts, self.tokenizer.pad_token_id, left=not model.config.is_encoder_decoder)
+        output = model.generate(
+            input_ids=ids.to(model.device), attention_mask=mask.to(model.device), do_sample=False, num_beams=1,
+            max_new_tokens=self.settings.max_new_tokens, pad_token_id=self.tokenizer.pad_token_id,
+        )  # fmt: skip
+        fresh = output if model.config.is_encoder_decoder else output[:, ids.shape[1] :]
+        return self.tokenizer.batch_decode(fresh, skip_special_tokens=True)
+
+
+class Seq2SeqTask(_LanguageTask):
+    """The prompt goes into the encoder, the loss is on the answer."""
+
+    def __init__(
+        self,
+        base: str,
+        tokenizer: "PreTrainedTokenizerBase",
+        settings: PlannerSettings,
+        train: Samples,
+        dev: Samples | None = None,
+    ) -> None:
+        super().__init__("seq2seq", base, tokenizer, settings, train, dev)
+
+    def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
+        samples = self.train.get(epoch, indices)
+        ids, mask = _padded([prompt for prompt, _ in samples], self.tokenizer.pad_token_id)
+        labels, _ = _padded([answer for _, answer in samples], IGNORED, multiple=MULTIPLE)
+        return {"input_ids": ids, "attention_mask": mask, "labels": labels}
+
+
+class CausalTask(_LanguageTask):
+    """Prompt and answer are one text; the loss is on the answer, or on all of it."""
+
+    def __init__(
+        self,
+        base: str,
+        tokenizer: "PreTrainedTokenizerBase",
+        settings: CausalSettings,
+        train: Samples,
+        dev: Samples | None = None,
+    ) -> None:
+        super().__init__("causal", base, tokenizer, settings, train, dev)
+
+    def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
+        texts, labels = [], []
+        for sample in self.train.get(epoch, indices):
+            prompt, answer = self._joined(sample)
+            texts.append(prompt + answer)
+            labels.append((prompt if self.settings.loss_on == "text" else [IGNORED] * len(prompt)) + answer)
+        ids, mask = _padded(texts, self.tokenizer.pad_token_id)
+        return {"input_ids": ids, "attention_mask": mask, "labels": _padded(labels, IGNORED)[0]}
+
+    def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
+        return float((batch["labels"][:, 1:] != IGNORED).sum())  # nothing predicts the first token
+
+    def _joined(self, sample: Ids) -> Ids:
+        """The answer without the tokens that open a text, and with the one that ends it; the prompt is cut from the
+        left so that both fit."""
+        prompt, answer = sample
+        first, last = self.tokenizer.bos_token_id, self.tokenizer.eos_token_id
+        if answer and first is not None and answer[0] == first:
+            answer = answer[1:]
+        if last is not None and answer[-1:] != [last]:
+            answer = [*answer, last]
+        room = max(0, self.settings.max_length - len(answer))
+        return prompt[-room:] if room else [], answer
+
+
+def _padded(
+    rows: list[list[int]], value: int, *, left: bool = False, multiple: int = 1
+) -> tuple["torch.Tensor", "torch.Tensor"]:
+    """The rows as a matrix, filled up with `value`, and the mask of what is theirs."""
+    import torch
+
+    width = -(-max(len(row) for row in rows) // multiple) * multiple
+    ids = torch.full((len(rows), width), value, dtype=torch.long)
+    mask = torch.zeros((len(rows), width), dtype=torch.long)
+    for place, row in enumerate(rows):
+        part = slice(width - len(row), width) if left else slice(0, len(row))
+        ids[place, part] = torch.tensor(row, dtype=torch.long)
+        mask[place, part] = 1
+    return ids, mask

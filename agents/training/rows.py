@@ -1,0 +1,188 @@
+"""Train steps of a dataset as a training reads them. Shell: queries, pages loaded when they are needed.
+
+Only the train split is ever trained on; `dev` steps are only measured.
+"""
+
+import hashlib
+import random
+from collections.abc import Iterator, Sequence
+from functools import cached_property, lru_cache
+
+from agents.embedding import load_encoder
+from agents.memory.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
+from agents.observations import RecordedConversation
+from agents.planner.snippets import PastStep
+from agents.ranker.inputs import RankingInput, candidate_input, element_input
+from agents.training.examples import PlanningStep, RankingStep
+from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
+from agents.types import Observation, RecordedStep
+from agents.weblinx.documents import ElementLimit, training_documents
+from agents.weblinx.query import dmr_query
+from agents.weblinx_demos import demo_of
+from agents.weights import MINILM
+from annotations.dom.elements import elements
+from annotations.dom.tree import PageError, parse
+from annotations.models import Conversation, Dataset, Split, Step
+
+EVERY = 1_000_000_000  # negatives: they are drawn later
+KEPT_CONVERSATIONS = 16
+UNRANKED = -1
+
+
+class Rows:
+    """The conversations of one split of a dataset, in order; the first `limit` of them."""
+
+    def __init__(self, dataset: Dataset, split: str, limit: int | None = None) -> None:
+        if split not in (Split.TRAIN, Split.DEV):
+            raise ValueError(f"models are trained on train and measured on dev, never on {split}")
+        self.dataset, self.split, self.limit = dataset, split, limit
+
+    @cached_property
+    def conversation_ids(self) -> list[int]:
+        return [pk for pk, _ in self._conversations]
+
+    @cached_property
+    def sha256(self) -> str:
+        """Identity of the data: of what each conversation was imported from, in order."""
+        return hashlib.sha256("".join(content for _, content in self._conversations).encode()).hexdigest()
+
+    @cached_property
+    def _conversations(self) -> list[tuple[int, str]]:
+        rows = Conversation.objects.filter(dataset=self.dataset, split=self.split).order_by("position", "id")
+        return list(rows.values_list("pk", "content_sha256")[: self.limit])
+
+    def recorded(self, skip: int = 0) -> Iterator[tuple[int, RecordedConversation]]:
+        """The conversations with their numbers, the first `skip` left out."""
+        for number, pk in enumerate(self.conversation_ids[skip:], start=skip):
+            yield number, checked(pk, self.split)
+
+
+def checked(pk: int, split: str) -> RecordedConversation:
+    """A conversation, known to lie in the split: nothing else is ever trained on."""
+    recorded = RecordedConversation(pk)
+    found = recorded.conversation.split
+    assert found == split, f"{recorded.conversation.source_id} lies in {found}, not in {split}"
+    return recorded
+
+
+class RankingRows:
+    """Steps as a ranker of some kind reads them; the same texts as when it ranks."""
+
+    def __init__(self, rows: Rows, settings: LoopSettings) -> None:
+        self.rows, self.settings = rows, settings
+
+    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[RankingStep]]]:
+        """The steps of each conversation; pages that cannot be read are left out."""
+        for number, recorded in self.rows.recorded(skip):
+            weblinx = self.rows.dataset.source_format == "weblinx"
+            steps = self._weblinx(number, recorded) if weblinx else self._steps(number, recorded)
+            yield number, list(steps)
+
+    def first(self, count: int) -> list[RankingStep]:
+        """At most `count` steps with a gold element, for measuring."""
+        found: list[RankingStep] = []
+        if count:
+            for _, steps in self.groups():
+                found += [step for step in steps if step.positives]
+                if len(found) >= count:
+                    break
+        return found[:count]
+
+    def _steps(self, number: int, recorded: RecordedConversation) -> Iterator[RankingStep]:
+        read = candidate_input if isinstance(self.settings, CrossEncoderSettings) else element_input
+        for step in recorded.steps:
+            found = recorded.recorded(step)
+            try:
+                yield _ranking_step(number, read(found.observation), set(found.positive_ids))
+            except (PageError, IndexError):
+                continue
+
+    def _weblinx(self, number: int, recorded: RecordedConversation) -> Iterator[RankingStep]:
+        demo, settings = demo_of(recorded), self.settings
+        dense = settings if isinstance(settings, DualEncoderSettings) else DualEncoderSettings()
+        limit = ElementLimit(dense.element_limit or None, "chars")
+        for turn, docs in training_documents(demo, random.Random(0), EVERY, limit):
+            positives = tuple(doc.text for doc in docs if doc.positive)
+            negatives = tuple(doc.text for doc in docs if not doc.positive)
+            yield RankingStep(number, dmr_query(demo, turn, dense.history_turns), positives, negatives)
+
+
+def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingStep:
+    texts = list(zip(found.node_ids, found.texts, strict=True))
+    return RankingStep(
+        number, found.query, tuple(text for node_id, text in texts if node_id in gold),
+        tuple(text for node_id, text in texts if node_id not in gold),
+    )  # fmt: skip
+
+
+class StepRows:
+    """Steps of pages as a planner reads them, with their memory; pages are loaded when asked for."""
+
+    def __init__(self, rows: Rows, settings: PlannerSettings, limit: int | None = None) -> None:
+        self.rows, self.settings = rows, settings
+        steps = Step.objects.filter(turn__conversation__in=rows.conversation_ids, snapshot__isnull=False)
+        steps = steps.order_by("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
+        self._keys = list(steps.values_list("pk", "turn__conversation_id")[:limit])
+        self._conversation = lru_cache(maxsize=KEPT_CONVERSATIONS)(lambda pk: checked(pk, rows.split))
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def get(self, indices: Sequence[int]) -> list[PlanningStep]:
+        """The steps at some places, each with the past steps that it is reminded of."""
+        return [self._step(*self._keys[index]) for index in indices]
+
+    @cached_property
+    def _encoder(self):
+        return load_encoder(MINILM)
+
+    def _step(self, pk: int, conversation: int) -> PlanningStep:
+        recorded = self._conversation(conversation)
+        step = next(step for step in recorded.steps if step.pk == pk)
+        past = [s for s in recorded.steps if s.turn.index < step.turn.index and s.snapshot_id]
+        chosen = self._chosen(recorded, step, past) if past else []
+        memory = tuple(_past_step(recorded.recorded(past[place])) for place in chosen)
+        return PlanningStep(_past_step(recorded.recorded(step)), memory)
+
+    def _chosen(self, recorded: RecordedConversation, step: Step, past: list[Step]) -> list[int]:
+        """Places of the past steps that are shown, in prompt order (planners.md 5.2, 5.6)."""
+        kind, k = self.settings.memory, self.settings.memory_k
+        turns = [s.turn.index for s in past]
+        if kind == "none":
+            return []
+        if kind == "chronological":
+            return list(range(len(past)))
+        if kind == "fixed":
+            return select_fixed(turns, k)
+        now = recorded.observation(step, page=False)
+        if kind == "task_knn":
+            instructions = [s.turn.instruction for s in past]
+            return select_task_knn(now.instruction, turns, instructions, self._encoder.encode, k)
+        items = [_item_text(recorded.recorded(s, page=False)) for s in past]
+        query = query_text(now.instruction, [action.representation for action in now.turn_actions])
+        return select_multifaceted(query, items, self._encoder.encode, k)
+
+
+def _item_text(step: RecordedStep) -> str:
+    past = [action.representation for action in step.observation.turn_actions]
+    return item_text(step.observation.instruction, past, step.action.representation)
+
+
+def _past_step(step: RecordedStep) -> PastStep:
+    seen, gold = step.observation, set(step.positive_ids)
+    return PastStep(
+        seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
+        step.action.operation, step.action.value, seen.html, step.positive_ids,
+        tuple((node_id, UNRANKED) for node_id in _candidate_ids(seen) if node_id not in gold),
+        tuple(past.representation for past in seen.turn_actions), step.rationale,
+    )  # fmt: skip
+
+
+def _candidate_ids(seen: Observation) -> Sequence[str]:
+    """The candidates recorded with the step, else every element that does or says something."""
+    if seen.candidate_ids:
+        return seen.candidate_ids
+    try:
+        return [element.node_id for element in elements(parse(seen.html)) if element.interactive or element.name]
+    except PageError:
+        return ()

@@ -1,0 +1,100 @@
+"""Prompts and answers of planners as token ids. Core: a tokenizer is passed in."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from agents.planner.page import PageTask, format_input
+from agents.planner.sequence import Message, input_ids, label_ids, page_messages
+from agents.planner.snippets import PastStep, SnippetSettings, snippet
+from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, TextPair, generator
+from agents.training.pairs import Lines
+from agents.training.settings import PlannerSettings
+from annotations.dom.tree import PageError, node_ids, parse
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+Ids = tuple[list[int], list[int]]
+"""Token ids of a prompt and of its answer."""
+
+
+class Samples(Protocol):
+    """`size` samples per epoch; what one is depends on epoch and index alone."""
+
+    size: int
+
+    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]: ...
+
+
+class TextSamples:
+    """Prompts and answers that are texts already: WebLINX action strings, for one. Prompts are cut from the left."""
+
+    def __init__(self, pairs: Sequence[TextPair], tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
+        self.pairs, self.tokenizer, self.max_length, self.size = pairs, tokenizer, max_length, len(pairs)
+
+    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+        chosen = [self.pairs[index] for index in indices]
+        prompts = self.tokenizer([pair.prompt for pair in chosen])["input_ids"]
+        answers = self.tokenizer(text_target=[pair.answer for pair in chosen])["input_ids"]
+        return [(prompt[-self.max_length :], answer) for prompt, answer in zip(prompts, answers, strict=True)]
+
+
+class KeptSamples:
+    """Prompts as token ids and answers as texts from a prepared file (`pairs.prepare`)."""
+
+    def __init__(self, path: Path, tokenizer: "PreTrainedTokenizerBase", limit: int | None = None) -> None:
+        self.lines, self.tokenizer = Lines(path), tokenizer
+        self.size = len(self.lines) if limit is None else min(limit, len(self.lines))
+
+    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+        return [(line["prompt"], label_ids(line["answer"], self.tokenizer)) for line in self.lines.get(indices)]
+
+
+class PageSamples:
+    """Multi-choice or generation samples, `repeats` of each step in an epoch, drawn anew (planners.md 4.3)."""
+
+    def __init__(
+        self, rows: PlanningRows, tokenizer: "PreTrainedTokenizerBase", settings: PlannerSettings, repeats: int
+    ) -> None:
+        self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
+        self.size = len(rows) * repeats
+        self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
+        self.snippets = SnippetSettings(
+            paradigm=settings.paradigm, simplification=settings.simplification, refinement=settings.refinement,
+            num_candidates=settings.num_candidates,
+        )  # fmt: skip
+
+    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+        steps = self.rows.get([index // self.repeats for index in indices])
+        seeds = [generator("sample", self.settings.seed, epoch, index) for index in indices]
+        return [self._sample(step, rng) for step, rng in zip(steps, seeds, strict=True)]
+
+    def _sample(self, step: PlanningStep, rng: Random) -> Ids:
+        current = step.current
+        root = parse(current.html)
+        gold, others = self.candidates.draw(*_on_page(current, node_ids(root)), rng)
+        chosen = [*([] if gold is None else [gold]), *others]
+        task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
+        page = format_input(root, chosen, task, self.settings.paradigm, gold)
+        memory = [message for past in step.memory for message in self._memory(past, rng)]
+        prompt = input_ids(memory, page_messages(page), self.tokenizer, max_length=self.settings.max_length)
+        return prompt, label_ids(page.target, self.tokenizer)
+
+    def _memory(self, past: PastStep, rng: Random) -> list[Message]:
+        """A snippet drawn as the current step is, "none" answers included (Q5); nothing for an unreadable page."""
+        try:
+            positives, negatives = _on_page(past, node_ids(parse(past.html)))
+        except PageError:
+            return []
+        gold, others = self.candidates.draw(positives, negatives, rng)
+        if not self.settings.simplification:
+            others = [node_id for node_id, _ in negatives]
+        return snippet(past, gold, others, self.snippets)
+
+
+def _on_page(step: PastStep, present: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
+    """The step's positives and negatives that its page has."""
+    ids = set(present)
+    return [i for i in step.positive_ids if i in ids], [pair for pair in step.negatives if pair[0] in ids]

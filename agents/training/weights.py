@@ -1,0 +1,48 @@
+"""Load the weights that a training starts from: a folder or a Hugging Face name, safetensors only. Core."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from agents import weights
+from agents.training.loop import TrainingError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+AUTO_CLASSES = {
+    "cross_encoder": "AutoModelForSequenceClassification",
+    "dual_encoder": "AutoModel",
+    "seq2seq": "AutoModelForSeq2SeqLM",
+    "causal": "AutoModelForCausalLM",
+}
+
+
+def load_tokenizer(base: str) -> "PreTrainedTokenizerBase":
+    """The tokenizer of `base`. TrainingError in one line where it cannot be had."""
+    from transformers import AutoTokenizer
+
+    return _explained(base, lambda source: AutoTokenizer.from_pretrained(source, trust_remote_code=False))
+
+
+def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
+    """The model of `base` in full precision, ready to be trained. TrainingError in one line where it cannot be had."""
+    import torch
+    import transformers
+    from transformers.utils import logging
+
+    logging.disable_progress_bar()
+    auto = getattr(transformers, AUTO_CLASSES[kind])
+    options |= {"use_safetensors": True, "trust_remote_code": False, "dtype": torch.float32}
+    return _explained(base, lambda source: auto.from_pretrained(source, **options))
+
+
+def _explained(base: str, load: Callable[[str | Path], Any]) -> Any:
+    try:
+        return load(weights.source(base))
+    except (OSError, ValueError, ImportError) as error:
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise TrainingError(
+            f"the weights {base!r} could not be loaded: give --base a folder with a transformers model (config.json, "
+            f"tokenizer, *.safetensors), or a Hugging Face name where there is a network ({reason})"
+        ) from error

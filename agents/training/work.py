@@ -1,0 +1,129 @@
+"""One slice of a training: read the rows, train, write the folder. Shell; imports the model libraries."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from agents.models import TrainedModel
+from agents.training import card
+from agents.training.action_rows import ActionRows
+from agents.training.checkpoint import forget_checkpoint
+from agents.training.language import CausalTask, Seq2SeqTask
+from agents.training.loop import Progress, Task, TrainingError, train
+from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
+from agents.training.ranking import CrossEncoderTask, DualEncoderTask
+from agents.training.rows import RankingRows, Rows, StepRows
+from agents.training.samples import KeptSamples, PageSamples
+from agents.training.settings import LoopSettings, PlannerSettings, make_settings
+from agents.training.weights import load_tokenizer
+from annotations.models import Split
+
+Outcome = Literal["paused", "done"]
+WORK = "work"  # folder of what is kept between slices
+
+
+class Work:
+    """What a model's training does in one slice. `tell(phase, done, total, unit, …)` raises when it must stop."""
+
+    def __init__(
+        self, model: TrainedModel, params: dict[str, Any], until: Callable[[], bool], tell: Callable[..., None]
+    ) -> None:
+        self.model, self.params, self.until, self.tell = model, params, until, tell
+        self.folder: Path = model.folder
+        self.kept = model.folder / WORK
+        self.rows = Rows(model.dataset, Split.TRAIN, params["limit"])
+        self.dev = Rows(model.dataset, Split.DEV)
+
+    def run(self) -> Outcome:
+        """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
+        if not self.rows.conversation_ids:
+            raise TrainingError("there are no train conversations")
+        if self.model.kind == TrainedModel.Kind.GROUNDED:
+            from agents.training.grounded import train_grounded
+
+            return train_grounded(self)
+        settings = make_settings(self.model.kind, self.params["changes"])
+        task = self._task(settings)
+        if task is None:
+            return "paused"
+        if not task.size:
+            raise TrainingError("no train step has a gold element on its page")
+        last: list[Progress] = []
+        state = train(
+            task, settings, self.kept, identity=self.rows.sha256, until=self.until, tell=lambda p: self._told(p, last)
+        )
+        if state == "done":
+            point = last[-1].curve[-1]
+            names = [name for name in point if name not in ("step", "epoch", "learning_rate", "loss")]
+            metrics = {"train_loss": point["loss"], "examples": task.size, "steps": last[-1].step}
+            metrics |= {f"dev_{name}": point[name] for name in names}
+            metrics["parameters"] = sum(parameter.numel() for parameter in task.model.parameters())
+            task.save(self.folder)
+            self.finish(asdict(settings), metrics)
+        return state
+
+    def finish(self, settings: dict[str, Any], metrics: dict[str, Any]) -> None:
+        """Write the files beside the weights and forget what was kept between slices."""
+        model = self.model
+        model.config, model.metrics, model.data_sha256 = settings, metrics, self.rows.sha256
+        written = card.Training(
+            model.name, model.kind, model.base, model.dataset_name, model.data_sha256, model.dataset.licence,
+            model.split, len(self.rows.conversation_ids), model.seed, settings, metrics,
+        )  # fmt: skip
+        card.write_files(self.folder, written)
+        forget_checkpoint(self.kept)
+        for path in self.kept.glob("*.jsonl"):
+            path.unlink()
+        if self.kept.exists():
+            self.kept.rmdir()
+
+    def _told(self, progress: Progress, last: list[Progress]) -> None:
+        last[:] = [progress]
+        loss = f", loss {progress.loss:.4f}" if progress.loss is not None else ""
+        self.tell(
+            f"epoch {progress.epoch:.1f}{loss}", progress.step, progress.steps, "steps", curve=progress.curve,
+            per_second=None if progress.seconds_per_step is None else round(1 / progress.seconds_per_step, 2),
+        )  # fmt: skip
+
+    def _task(self, settings: LoopSettings) -> Task | None:
+        """None when the slice ended while the examples were read."""
+        kind, base = self.model.kind, self.model.base
+        if kind in ("cross_encoder", "dual_encoder"):
+            cross = kind == "cross_encoder"
+            line = cross_encoder_lines(settings) if cross else dual_encoder_lines(settings)
+            path = self._prepared(RankingRows(self.rows, settings), line, "pairs")
+            if path is None:
+                return None
+            pairs = Pairs(path, settings.epochs if cross else 1)
+            dev = RankingRows(self.dev, settings).first(settings.dev_examples)
+            return (CrossEncoderTask if cross else DualEncoderTask)(base, settings, pairs, dev)
+        tokenizer = load_tokenizer(base)
+        samples = self._samples(settings, tokenizer)
+        if samples is None:
+            return None
+        return (Seq2SeqTask if kind == "seq2seq" else CausalTask)(base, tokenizer, settings, *samples)
+
+    def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
+        if settings.paradigm != "action_string":
+            dev = StepRows(self.dev, settings, settings.dev_examples)
+            own = PageSamples(StepRows(self.rows, settings), tokenizer, settings, settings.repeats)
+            return own, PageSamples(dev, tokenizer, settings, 1)
+        paths = [
+            self._prepared(ActionRows(rows, settings, tokenizer), list, name)
+            for name, rows in (("turns", self.rows), ("dev", self.dev))
+        ]
+        if None in paths:
+            return None
+        return KeptSamples(paths[0], tokenizer), KeptSamples(paths[1], tokenizer, settings.dev_examples)
+
+    def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
+        """The file of what is drawn from the rows; None when the slice ended before it was whole."""
+        total, path = len(rows.rows.conversation_ids), self.kept / f"{name}.jsonl"
+
+        def groups(skip: int):
+            for number, steps in rows.groups(skip):
+                self.tell("reading", number, total, "conversations")
+                yield number, steps
+
+        return path if prepare(groups, line, path, self.until) == "done" else None
