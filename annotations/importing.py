@@ -151,7 +151,8 @@ def import_files(
 
 def _size(file: Path) -> int:
     """Bytes of a file, or of all files of a folder."""
-    return sum(f.lstat().st_size for f in file.rglob("*")) if file.is_dir() else file.stat().st_size
+    parts = [part for part in file.rglob("*") if part.is_file()] if file.is_dir() else [file]
+    return sum(part.stat().st_size for part in parts)
 
 
 def _name(file: Path, path: Path) -> str:

@@ -15,7 +15,7 @@ from annotations.datasets.weblinx import folder_name, write_folder
 from annotations.dom.marks import Mark
 from annotations.dom.render import render_page
 from annotations.exports import conversation_records, export_dataset
-from annotations.importing import import_files
+from annotations.importing import Progress, StopImport, import_files
 from annotations.models import Dataset, SourceFile, Step, Target
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.uploads import source_of
@@ -282,3 +282,21 @@ def test_the_pages_of_a_demonstration_open(dataset: Dataset, client) -> None:
     shown = render_page(click.snapshot.html, marks=[Mark(demo.FROM, "gold")])
     assert "color: red" in shown
     assert f'data-node-id="{demo.FROM}"' in shown
+
+
+def test_an_import_goes_on_after_the_last_stored_demonstration(source: Path, monkeypatch) -> None:
+    monkeypatch.setattr("annotations.importing.BATCH", 1)
+    dataset, told = factories.make_dataset(source_format="weblinx"), []
+
+    def stop(progress: Progress) -> None:
+        told.append(progress)
+        raise StopImport
+
+    with pytest.raises(StopImport):
+        import_files("weblinx", source, dataset, progress=stop)
+    first = told[0]
+    assert (dataset.conversations.count(), first.files) == (1, 2)
+    both = demo.tree(source / "abcdefg"), demo.tree(source / "bcdefgh")
+    assert first.bytes_total == sum(len(data) for files in both for data in files.values())
+    report = import_files("weblinx", source, dataset, start=first.position, report=first.report)
+    assert (report.errors, report.conversations, report.unchanged, report.skipped) == ([], 2, 0, 0)
