@@ -76,11 +76,16 @@ def _grounded(recipe: Recipe) -> Policy:
     memory = ConversationMemory(snippet_form(recipe).key(encoder.name))
     if not recipe.plan.model:
         return GroundedPolicy(recipe, encoder, memory)
-    from agents.planner.learned import load_policy
+    from agents.planner.learned.policy import LearnedPolicy
 
-    return _loaded(
-        "plan.model", recipe.plan.model, lambda name: load_policy(recipe, encoder, memory, weights.source(name))
-    )
+    return LearnedPolicy(recipe, encoder, memory, _loaded("plan.model", recipe.plan.model, _learned))
+
+
+@lru_cache(maxsize=KEPT_MODELS)
+def _learned(name: str):
+    from agents.planner.learned.model import load
+
+    return load(weights.source(name))
 
 
 @lru_cache(maxsize=KEPT_MODELS)

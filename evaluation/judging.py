@@ -2,10 +2,12 @@
 
 from dataclasses import dataclass
 
+from agents.planner.trajectory_page import GoldStep, target_act
 from agents.types import Action, RankedCandidate
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.step import step_success
+from evaluation.metrics.trajectory import score_act
 
 
 @dataclass(frozen=True)
@@ -36,3 +38,21 @@ def judge(action: Action | None, ranking: tuple[RankedCandidate, ...], gold: Gol
     wanted = Action(gold.operation, None, gold.value).operation_text()
     f1 = operation_f1(action.operation_text(), wanted, strip_punctuation=True)
     return Judgement(bool(element), f1, bool(step_success(element, f1)), rank)
+
+
+def judge_as_published(planner: str, action: Action | None, text: str, gold: Gold) -> tuple[float, float, bool]:
+    """(element accuracy, operation F1, success) of a stored decision under the quirks of its planner's own evaluation.
+
+    `trajectory`: `text` is the action as it was written; it must equal the gold action's text, and only the first
+    gold element counts (Q19, Q20). `multichoice`: punctuation counts in the F1 (Q25).
+    """
+    if planner == "trajectory":
+        positives = tuple((node_id, 0) for node_id in gold.node_ids)
+        wanted = target_act(GoldStep("", gold.operation, gold.value, "", positives))
+        return tuple(score_act(text, wanted, gold.node_ids))
+    if action is None:
+        return 0.0, 0.0, False
+    element = element_accuracy(action.node_id or "", gold.node_ids)
+    wanted = Action(gold.operation, None, gold.value).operation_text()
+    f1 = operation_f1(action.operation_text(), wanted, strip_punctuation=planner != "multichoice")
+    return element, f1, bool(step_success(element, f1))

@@ -1,6 +1,8 @@
 """Stored steps into scores: a pure function of rows, computed again whenever a run ends."""
 
 from agents.models import Run, TrajectoryStep
+from agents.types import Action
+from evaluation.judging import Gold, judge_as_published
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import headlines, score
 from evaluation.models import Score, Study
@@ -11,30 +13,52 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
     """The facts of every stored step in the order of the split.
 
     `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
-    (planners.md 6.2); `corrected` judges it like any other.
+    (planners.md 6.2), and planners whose own evaluation judges differently are judged as there; `corrected` judges
+    every step alike.
     """
+    faithful = preset == Study.Preset.FAITHFUL
     top_k = run.recipe["rank"]["top_k"]
+    judged = _as_published(run) if faithful else {}
     rows = (
         TrajectoryStep.objects.filter(run=run)
         .order_by("trajectory__conversation__position", "trajectory__conversation_id", "seq")
         .values_list(
-            "trajectory__conversation_id", "step__turn_id", "step__turn__index", "step__operation",
+            "pk", "trajectory__conversation_id", "step__turn_id", "step__turn__index", "step__operation",
             "trajectory__conversation__website__name", "trajectory__conversation__website__domain",
             "element_correct", "operation_f1", "success", "gold_rank",
         )
     )  # fmt: skip
     found = []
     for position, row in enumerate(rows.iterator()):
-        conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
-        skipped = preset == Study.Preset.FAITHFUL and (rank is None or rank >= top_k)
+        pk, conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
+        element, f1, success = judged.get(pk, (float(element), f1, success))
+        skipped = faithful and (rank is None or rank >= top_k)
         found.append(
             StepOutcome(
                 conversation=str(conversation), turn=str(turn), turn_index=turn_index, operation=operation,
                 website=website, domain=domain, position=position, gold_rank=rank, skipped=skipped,
-                element_correct=0.0 if skipped else float(element), operation_f1=0.0 if skipped else f1,
+                element_correct=0.0 if skipped else element, operation_f1=0.0 if skipped else f1,
                 success=success and not skipped,
             )
         )  # fmt: skip
+    return found
+
+
+def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
+    """Stored step -> judgement, for the planners whose own evaluation differs from ours."""
+    planner = run.recipe["plan"]["kind"]
+    if planner not in ("multichoice", "trajectory"):
+        return {}
+    rows = run.steps.select_related("step").prefetch_related("step__targets").only(
+        "operation", "node_id", "value", "step__operation", "step__value", "trace"
+    )  # fmt: skip
+    found = {}
+    for row in rows.iterator(chunk_size=500):
+        gold_ids = tuple(target.node_id for target in row.step.targets.all() if not target.pruned)
+        action = Action(row.operation, row.node_id, row.value) if row.node_id else None
+        text = row.trace.get("plan", {}).get("text", "")
+        gold = Gold(row.step.operation, row.step.value, gold_ids)
+        found[row.pk] = judge_as_published(planner, action, text, gold)
     return found
 
 

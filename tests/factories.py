@@ -10,6 +10,7 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
+from agents import recipes
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
 from annotations.dom.tree import node_ids, parse
 from annotations.models import (
@@ -182,7 +183,7 @@ def unit_vector(place: int = 0) -> list[float]:
 def make_run(dataset: Dataset | None = None, **fields: Any) -> Run:
     fields = {
         "recipe_name": "grounded",
-        "recipe": {"name": "grounded"},
+        "recipe": recipes.to_dict(recipes.get("grounded")),
         "recipe_sha256": hashlib.sha256(b"grounded").hexdigest(),
         "data_sha256": hashlib.sha256(b"data").hexdigest(),
         "split": "train",

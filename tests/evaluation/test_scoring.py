@@ -2,9 +2,10 @@
 
 import pytest
 
-from agents.models import Run
+from agents import recipes
+from agents.models import Run, Trajectory
 from agents.types import Action, RankedCandidate
-from evaluation.judging import Gold, Judgement, judge
+from evaluation.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.models import Score
 from evaluation.scoring import outcomes, store_scores
 from tests import factories
@@ -40,7 +41,7 @@ def test_a_decision_is_judged_by_element_and_by_operation(action, gold, expected
 @pytest.fixture
 def run(db) -> Run:
     """Two conversations, of one turn with three steps and of two turns with three each: only CLICKs are right."""
-    recipe = {"name": "grounded", "rank": {"top_k": 2}}
+    recipe = recipes.to_dict(recipes.override(recipes.get("grounded"), {"rank.top_k": "2"}))
     dataset = factories.make_dataset()
     run = factories.make_run(dataset, recipe=recipe)
     for turns in (1, 2):
@@ -105,6 +106,38 @@ def test_every_metric_has_one_headline_per_preset(run) -> None:
 
 
 def test_a_run_without_rows_has_no_scores(db) -> None:
-    run = factories.make_run(recipe={"rank": {"top_k": 50}})
+    run = factories.make_run(recipe=recipes.to_dict(recipes.get("grounded")))
     assert store_scores(run) == 0
     assert not run.scores.exists()
+
+
+TYPED = Gold("TYPE", "red - shoes", ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("planner", "action", "text", "expected"),
+    [
+        ("trajectory", Action("TYPE", "a", "red - shoes"), "TYPE [a] [red - shoes]", (1, 1, True)),
+        ("trajectory", Action("TYPE", "a", "red - shoes"), " TYPE [a] [red - shoes]", (1, 1, False)),  # Q20
+        ("trajectory", Action("TYPE", "b", "red - shoes"), "TYPE [b] [red - shoes]", (0, 1, False)),  # Q19
+        ("trajectory", None, "", (0, 0, False)),
+        ("multichoice", Action("TYPE", "b", "red shoes"), "", (1, 2 * 0.75 / 1.75, False)),  # Q25: the dash counts
+        ("generation", Action("TYPE", "b", "red shoes"), "", (1, 1, True)),
+        ("generation", None, "", (0, 0, False)),
+    ],
+)
+def test_a_decision_is_judged_as_its_planner_was_published(planner, action, text, expected) -> None:
+    found = judge_as_published(planner, action, text, TYPED)
+    assert tuple(found) == pytest.approx(expected)
+
+
+def test_published_quirks_reach_the_faithful_scores_and_only_those(db) -> None:
+    step = factories.make_step()
+    run = factories.make_run(step.turn.conversation.dataset, recipe=recipes.to_dict(recipes.get("bare")))
+    trajectory = Trajectory.objects.create(run=run, conversation=step.turn.conversation, step_count=1)
+    factories.make_trajectory_step(
+        trajectory, step, 0, element_correct=True, operation_f1=1.0, success=True, gold_rank=0,
+        trace={"plan": {"text": "anything else"}},
+    )  # fmt: skip
+    assert [step.success for step in outcomes(run, "faithful")] == [False]
+    assert [step.success for step in outcomes(run, "corrected")] == [True]
