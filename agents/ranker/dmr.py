@@ -167,10 +167,12 @@ class DmrRanker:
 
     def _refine(self, work: list[_Step], level: int) -> None:
         """Encode what may be among the first `top`, until nothing is left within the margin."""
-        if not self._encode(work, level, lambda step: step.best(level, 2 * self.top)) and not self._errors[level]:
-            self._errors[level] = UNSEEN
-        while self._encode(work, level, lambda step: step.near(level, self.top, SAFETY * self._errors[level])):
+        self._encode(work, level, lambda step: step.best(level, 2 * self.top))
+        while self._encode(work, level, lambda step: step.near(level, self.top, self._margin(level))):
             pass
+
+    def _margin(self, level: int) -> float:
+        return SAFETY * (self._errors[level] or UNSEEN)
 
     def _encode(self, work: list[_Step], level: int, choose: Callable[[_Step], np.ndarray]) -> int:
         """Score the chosen elements at `level`, noting by how much estimates were off; how many there were."""

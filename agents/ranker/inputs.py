@@ -11,6 +11,7 @@ from agents.weblinx.documents import ElementLimit, documents, render
 from agents.weblinx.query import HISTORY_TURNS, dmr_query
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import Tokenizer
+from agents.weblinx.turns import Demo, Turn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
 from annotations.dom.tree import parse
@@ -66,14 +67,16 @@ def element_input(observation: Observation) -> RankingInput:
 def weblinx_input(
     observation: Observation, text: WeblinxText = PUBLISHED, tokenizer: Tokenizer | None = None
 ) -> RankingInput:
-    """Documents of the visible elements against the last turns; `tokenizer` only for a limit in tokens.
-
-    ValueError for an observation without recorded turns.
-    """
-    demo = observation.demo
-    if demo is None:
+    """`turn_input` of the observation's turn. ValueError for an observation without recorded turns."""
+    if observation.demo is None:
         raise ValueError("the observation has no recorded WebLINX turns")
-    turn = demo.turns[observation.demo_turn]
+    return turn_input(observation.demo, observation.demo.turns[observation.demo_turn], text, tokenizer)
+
+
+def turn_input(
+    demo: Demo, turn: Turn, text: WeblinxText = PUBLISHED, tokenizer: Tokenizer | None = None
+) -> RankingInput:
+    """Documents of the visible elements against the last turns; `tokenizer` only for a limit in tokens."""
     docs = documents(demo, turn, text.limit, tokenizer)
     return RankingInput(
         dmr_query(demo, turn, text.history_turns, text.quirks),

@@ -1,0 +1,103 @@
+"""Sweep the settings of dense markup ranking."""
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError
+from collections.abc import Iterable, Iterator
+from itertools import product
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.weights import MINILM
+from annotations.models import Dataset, Split
+from evaluation.models import Study
+from evaluation.rank_sweeps import CUTS, OOD, Cell, RankSetting, best, chosen_on_test, means, sweep
+
+TEST_NOTE = "Note: this setting was chosen on test data; choose on valid to report it on a test split."
+
+
+class Command(BaseCommand):
+    """Recall of dense markup ranking under every combination of model, history and element limit, in the tables of
+    the context-analysis paper (arXiv 2410.23555): limits (Table 2), models (Table 3), splits (Tables 4 and 5), history
+    (Figure 3). The best setting is chosen on --split and may be scored on other splits with --report."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        splits = [*Split.values, "ood"]
+        parser.add_argument("dataset")
+        parser.add_argument("--model", nargs="+", default=[MINILM], metavar="NAME", help="trained here, or a folder")
+        parser.add_argument("--history", nargs="+", type=int, default=[5, 10, 15], metavar="W", help="turns")
+        parser.add_argument("--limits", nargs="+", type=_limit, default=[100, 200, 400, 0], metavar="N|none")
+        parser.add_argument("--unit", choices=("chars", "tokens"), default="chars", help="of --limits")
+        parser.add_argument("--split", nargs="+", choices=splits, default=["valid"], help="compared and chosen on")
+        parser.add_argument("--report", nargs="+", choices=splits, default=[], help="the chosen setting's figures")
+        parser.add_argument("--preset", choices=Study.Preset.values, default=Study.Preset.FAITHFUL)
+        parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations of each split")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, dataset: str, split: list[str], report: list[str], **options) -> None:
+        found = Dataset.objects.filter(name=dataset).first()
+        if found is None:
+            known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
+        settings = [
+            RankSetting(model, history, limit, options["unit"])
+            for model, limit, history in product(options["model"], options["limits"], options["history"])
+        ]
+        splits, reported = _splits(split), [s for s in _splits(report) if s not in _splits(split)]
+        more = {"preset": options["preset"], "limit": options["limit"], "say": self.stderr.write}
+        try:
+            cells = sweep(found, splits, settings, **more)
+            chosen = best(cells)
+            cells += sweep(found, reported, [chosen], **more)
+        except (OSError, ValueError) as error:
+            raise CommandError(str(error)) from error
+        if options["json"]:
+            result = {"dataset": found.name, "preset": options["preset"], "chosen_on": splits}
+            result |= {"chosen": vars(chosen), "chosen_on_test": chosen_on_test(splits)}
+            self.stdout.write(json.dumps(result | {"cells": [cell.to_dict() for cell in cells]}))
+            return
+        self.stdout.write("\n".join(_tables(cells, splits, chosen)))
+
+
+def _limit(text: str) -> int:
+    """A positive number, or "none" (0)."""
+    if text == "none":
+        return 0
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is neither a positive number nor none")
+    return int(text)
+
+
+def _splits(names: Iterable[str]) -> list[str]:
+    """The names in order, "ood" as its four splits."""
+    return list(dict.fromkeys(split for name in names for split in (OOD if name == "ood" else (name,))))
+
+
+def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterator[str]:
+    swept = [cell for cell in cells if cell.split in splits]
+    over = "OOD (mean of its four splits)" if set(splits) == set(OOD) else f"mean over {', '.join(splits)}"
+    yield f"Limits and history, {over} (Table 2): recall@{', @'.join(map(str, CUTS))}, percent"
+    settings = list(dict.fromkeys(cell.setting for cell in swept))
+    yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in settings)
+    yield f"\nModels at their best, {over} (Table 3)"
+    winners = [best(c for c in swept if c.setting.model == m) for m in dict.fromkeys(s.model for s in settings)]
+    yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in winners)
+    yield f"\nHistory by split (Figure 3): {chosen.model}, limit {chosen.limit or 'none'}"
+    yield from _rows(
+        (f"{c.split}, {c.setting.history} turns", c.metrics)
+        for c in swept
+        if (c.setting.model, c.setting.limit) == (chosen.model, chosen.limit)
+    )
+    yield f"\nSplits (Tables 4 and 5): {chosen}, chosen by recall@10 on {', '.join(splits)}"
+    own = [cell for cell in cells if cell.setting == chosen]
+    yield from _rows((cell.split, cell.metrics) for cell in own)
+    if {cell.split for cell in own} >= set(OOD):
+        yield from _rows([("OOD (mean of its four splits)", means(c for c in own if c.split in OOD))])
+    if chosen_on_test(splits):
+        yield f"\n{TEST_NOTE}"
+
+
+def _rows(rows: Iterable[tuple[str, dict[str, float]]]) -> Iterator[str]:
+    for name, figures in rows:
+        yield f"  {name:58}" + "".join(f"{100 * figures[f'recall@{k}']:8.2f}" for k in CUTS)
