@@ -9,6 +9,8 @@ class AgentsConfig(AppConfig):
 
     def ready(self) -> None:
         from agents.memory import jobs as memory_jobs
+        from agents.training import jobs as training_jobs
         from annotations.jobs import RUNNERS
 
         RUNNERS.update(memory_jobs.RUNNERS)
+        RUNNERS.update(training_jobs.RUNNERS)

@@ -109,7 +109,11 @@ def run_training(job: Job) -> bool:
     with job.fenced():
         model.ready, model.finished_at = True, timezone.now()
         model.save()
-    job.finish(Job.State.DONE, report={"seconds": round(seconds, 1), "metrics": model.metrics}, last_error="")
+    job.finish(
+        Job.State.DONE,
+        report={"said": f"Trained {model.name}", "seconds": round(seconds, 1), "metrics": model.metrics},
+        last_error="",
+    )
     return False
 
 

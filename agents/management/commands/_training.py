@@ -1,0 +1,110 @@
+"""What `train_ranker` and `train_planner` share: starting, following, printing."""
+
+import json
+import time
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.models import TrainedModel
+from agents.training import card
+from agents.training.jobs import BASES, run_inline, start_training
+from annotations.jobs import cancel
+from annotations.models import Dataset, Job, Split
+
+POLL_SECONDS = 1.0
+PATIENCE_SECONDS = 10
+
+
+class TrainCommand(BaseCommand):
+    """Queues a training and follows it to its end; --inline trains in this process."""
+
+    kinds: tuple[str, ...] = ()
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        published = ", ".join(f"{BASES[kind]} for {kind}" for kind in self.kinds if BASES[kind])
+        parser.add_argument("dataset")
+        parser.add_argument("--kind", choices=self.kinds, required=True)
+        parser.add_argument("--name", required=True, help="of the model: recipes call it so")
+        parser.add_argument("--base", default="", help=f"folder or Hugging Face name to start from ({published})")
+        parser.add_argument("--split", choices=[Split.TRAIN.value], default=Split.TRAIN.value)
+        parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
+        parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
+        parser.add_argument("--seed", type=int)
+        parser.add_argument("--epochs", type=int)
+        parser.add_argument("--inline", action="store_true", help="train in this process")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, dataset: str, **options: Any) -> None:
+        found = Dataset.objects.filter(name=dataset).first()
+        if found is None:
+            known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
+        model = self._start(found, options)
+        try:
+            job = run_inline(model, self._told(model)) if options["inline"] else self._follow(model)
+        except KeyboardInterrupt:
+            cancel(model.job)
+            raise CommandError("cancelled; “Try again” on its page goes on from the last checkpoint") from None
+        model.refresh_from_db()
+        if job.state != Job.State.DONE:
+            raise CommandError(job.last_error or f"the training was {job.state}")
+        self._print(model, options["json"])
+
+    def changes(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The settings that the options give."""
+        changes: dict[str, Any] = {}
+        for setting in options["changes"]:
+            key, equals, value = setting.partition("=")
+            if not equals or not key:
+                raise CommandError(f"--set takes key=value, got {setting!r}")
+            changes[key] = value
+        return changes | ({} if options["epochs"] is None else {"epochs": options["epochs"]})
+
+    def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
+        try:
+            return start_training(
+                user=None, dataset=dataset, kind=options["kind"], name=options["name"], base=options["base"],
+                split=options["split"], limit=options["limit"], seed=options["seed"], changes=self.changes(options),
+                publish=not options["inline"],
+            )  # fmt: skip
+        except ValidationError as error:
+            raise CommandError(" ".join(error.messages)) from error
+
+    def _told(self, model: TrainedModel):
+        return lambda: self._progress(Job.objects.get(pk=model.job_id))
+
+    def _follow(self, model: TrainedModel) -> Job:
+        told, warned, begun = {}, False, time.monotonic()
+        while not (job := Job.objects.get(pk=model.job_id)).is_over:
+            if job.progress != told:
+                self._progress(job)
+                told = job.progress
+            if not warned and not job.attempt and not told and time.monotonic() - begun > PATIENCE_SECONDS:
+                self.stderr.write("no worker has taken it yet: is `make run` running? Or use --inline.")
+                warned = True
+            time.sleep(POLL_SECONDS)
+        return job
+
+    def _progress(self, job: Job) -> None:
+        values = job.progress
+        if values:
+            self.stderr.write(
+                f"{job.state}: {values['phase']}, {values['done']:,} of {values['total']:,} {values['unit']}"
+            )
+
+    def _print(self, model: TrainedModel, as_json: bool) -> None:
+        result = {
+            "model": model.name, "kind": model.kind, "base": model.base, "dataset": model.dataset_name,
+            "split": model.split, "seed": model.seed, "data_sha256": model.data_sha256, "metrics": model.metrics,
+            "seconds": model.job.report.get("seconds"), "folder": str(model.folder),
+        }  # fmt: skip
+        if as_json:
+            self.stdout.write(json.dumps(result))
+            return
+        self.stdout.write(f"{model.name}: {model.get_kind_display()} from {model.base}, in {model.folder}")
+        for name, value in model.metrics.items():
+            self.stdout.write(f"{name:28}{value:12.4f}" if isinstance(value, float) else f"{name:28}{value!s:>12}")
+        self.stdout.write(f"Use it with {card.use_of(model.kind, model.name, model.config)}.")

@@ -1,0 +1,24 @@
+"""Train a planner."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from agents.management.commands._training import TrainCommand
+from agents.training.settings import PARADIGMS
+
+
+class Command(TrainCommand):
+    """Train a planner on the train split of a dataset: a sequence-to-sequence or causal model that writes its answer,
+    with the published settings unless --set changes them, or the small planner of the recipe `grounded`. The result is
+    one folder: weights, tokenizer, config, metrics and a model card."""
+
+    help = __doc__
+    kinds = ("seq2seq", "causal", "grounded")
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--paradigm", choices=PARADIGMS, help="default: multichoice; not for grounded")
+
+    def changes(self, options: dict[str, Any]) -> dict[str, Any]:
+        paradigm = options["paradigm"]
+        return super().changes(options) | ({"paradigm": paradigm} if paradigm else {})
