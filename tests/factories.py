@@ -11,7 +11,16 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from agents import recipes
-from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
+from agents.models import (
+    DIMENSIONS,
+    Exemplar,
+    MemorySnippet,
+    Run,
+    TrainedModel,
+    Trajectory,
+    TrajectoryStep,
+    Workflow,
+)
 from annotations.dom.tree import node_ids, parse
 from annotations.models import (
     Conversation,
@@ -173,6 +182,12 @@ def make_exemplar(conversation: Conversation | None = None, **fields: Any) -> Ex
 def make_workflow(dataset: Dataset | None = None, **fields: Any) -> Workflow:
     fields = {"name": f"workflow {next(_numbers)}", "description": "Search.", "body": "CLICK {result}"} | fields
     return Workflow.objects.create(dataset=dataset or make_dataset(), **fields)
+
+
+def make_trained_model(dataset: Dataset | None = None, **fields: Any) -> TrainedModel:
+    dataset = dataset or make_dataset()
+    fields = {"name": f"model-{next(_numbers)}", "kind": "dual_encoder", "base": "all-MiniLM-L6-v2"} | fields
+    return TrainedModel.objects.create(project=dataset.project, dataset=dataset, dataset_name=dataset.name, **fields)
 
 
 def unit_vector(place: int = 0) -> list[float]:

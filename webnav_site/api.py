@@ -11,6 +11,7 @@ from rest_framework.routers import DefaultRouter
 from rest_framework.viewsets import ViewSet
 
 from agents import api as agents
+from agents.model_api import TrainedModelViewSet
 from annotations import account_api
 from annotations import api as annotations
 from annotations import job_api as jobs
@@ -39,6 +40,7 @@ router.register("recipes", agents.RecipeViewSet, basename="recipe")
 router.register("memory-snippets", agents.MemorySnippetViewSet)
 router.register("exemplars", agents.ExemplarViewSet)
 router.register("workflows", agents.WorkflowViewSet)
+router.register("models", TrainedModelViewSet)
 router.register("runs", evaluation.ScoredRunViewSet)
 router.register("trajectories", agents.TrajectoryViewSet)
 router.register("studies", evaluation.StudyViewSet)

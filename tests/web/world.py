@@ -9,7 +9,7 @@ from tests import factories
 LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
-    *("trajectories", "studies", "shards", "scores"),
+    *("models", "trajectories", "studies", "shards", "scores"),
 )
 # Routes below a row: GET them, or POST to them.
 READS = (
@@ -65,6 +65,7 @@ def make_world(split: str = "train") -> World:
         "memory-snippets": factories.make_memory_snippet(step).pk,
         "exemplars": factories.make_exemplar(train).pk,
         "workflows": factories.make_workflow(dataset).pk,
+        "models": factories.make_trained_model(dataset).pk,
         "runs": trajectory.run_id,
         "trajectories": trajectory.pk,
         "studies": study.pk,
