@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
+from agents.models import Exemplar, MemorySnippet, Run, SavedRecipe, Trajectory, TrajectoryStep, Workflow
 from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
 
 
@@ -43,6 +43,14 @@ class WorkflowAdmin(LeanAdmin):
     autocomplete_fields = ["dataset", "website"]
     raw_id_fields = ["sources"]
     fields = ["dataset", "website", "name", "description", "body", "model_name", "sources"]
+
+
+@admin.register(SavedRecipe)
+class SavedRecipeAdmin(MadeElsewhere):
+    list_display = ["name", "parent", "description", "project", "created_by", "created_at"]
+    list_select_related = ["project", "created_by"]
+    list_filter = ["project"]
+    search_fields = ["name", "parent", "description"]
 
 
 @admin.register(Run)

@@ -10,7 +10,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents import filters, recipes, serializers
+from agents import filters, recipe_store, recipes, serializers
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
 from annotations.downloads import attachment, streamed
 from annotations.permissions import Gold, ReadOnlyViewSet
@@ -22,16 +22,17 @@ class RecipeViewSet(viewsets.ViewSet):
     @extend_schema(responses=serializers.RecipeSerializer(many=True))
     def list(self, request: Request) -> Response:
         """All recipes; short enough for one page."""
-        return Response([_recipe(recipe) for recipe in recipes.RECIPES.values()])
+        return Response([_recipe(recipe) for recipe in recipe_store.listed(request.user)])
 
     @extend_schema(
         responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
     )
     def retrieve(self, request: Request, pk: str) -> Response:
         """One recipe by its name."""
-        if pk not in recipes.RECIPES:
+        found = next((recipe for recipe in recipe_store.listed(request.user) if recipe.name == pk), None)
+        if found is None:
             raise Http404
-        return Response(_recipe(recipes.RECIPES[pk]))
+        return Response(_recipe(found))
 
 
 def _recipe(recipe: recipes.Recipe) -> dict:

@@ -2,10 +2,12 @@
 
 from django.urls import path
 
-from agents import replay_views, views
+from agents import recipe_views, replay_views, views
 
 urlpatterns = [
-    path("agents/", views.recipes, name="recipes"),
+    path("recipes/", recipe_views.recipes, name="recipes"),
+    path("recipes/<slug:name>/", recipe_views.recipe, name="recipe"),
+    path("recipes/<slug:name>/derive/", recipe_views.derive, name="recipe-derive"),
     path("runs/", views.runs, name="runs"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/state/", views.run_state, name="run-state"),

@@ -1,4 +1,4 @@
-"""Pages of recipes and runs."""
+"""Pages of runs."""
 
 from django.core.paginator import Paginator
 from django.db.models import Avg, Count, Min, Q, QuerySet
@@ -16,15 +16,6 @@ ORDERS = {
     "conversation": ("conversation__position", "id"),
     "worst": ("right_steps", "conversation__position", "id"),
 }
-
-
-def recipes(request: HttpRequest) -> HttpResponse:
-    """Every recipe by family (the paper that describes it), with what it lacks here."""
-    families: dict[str, list] = {}
-    for recipe in book.RECIPES.values():
-        families.setdefault(recipe.paper or "Comes with WebNav", []).append((recipe, book.missing(recipe)))
-    may = policy.projects(request.user, "evaluate").exists()
-    return render(request, "agents/recipes.html", {"families": families, "may_evaluate": may})
 
 
 def runs(request: HttpRequest) -> HttpResponse:

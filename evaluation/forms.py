@@ -4,6 +4,7 @@ from django import forms
 from django.db.models import Count, QuerySet
 
 from agents import recipes
+from agents.recipes import Recipe
 from annotations.models import Dataset
 from evaluation.models import Study
 
@@ -34,11 +35,12 @@ class StudyForm(forms.Form):
     )
     name = forms.CharField(required=False, max_length=200, help_text="Empty: named after the recipes and the dataset.")
 
-    def __init__(self, *args, datasets: QuerySet[Dataset], **kwargs) -> None:
+    def __init__(self, *args, datasets: QuerySet[Dataset], offered: list[Recipe], **kwargs) -> None:
         super().__init__(*args, **kwargs)
+        self.offered = {recipe.name: recipe for recipe in offered}
         self.datasets = {dataset.name: dataset for dataset in datasets}
         self.fields["dataset"].choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
-        self.fields["recipes"].choices = [(name, name) for name in recipes.RECIPES]
+        self.fields["recipes"].choices = [(name, name) for name in self.offered]
         named = self.datasets.get(self["dataset"].value())
         self.split_counts = _split_counts(named) if named else []
         self.fields["splits"].choices = [(split, split) for split, _ in self.split_counts]
@@ -49,7 +51,7 @@ class StudyForm(forms.Form):
     def clean_recipes(self) -> list[str]:
         chosen = self.cleaned_data["recipes"]
         for name in chosen:
-            if lacking := recipes.missing(recipes.RECIPES[name]):
+            if lacking := recipes.missing(self.offered[name]):
                 raise forms.ValidationError(f"{name} cannot run yet: it needs {', '.join(lacking)}.")
         return chosen
 
@@ -70,7 +72,7 @@ class StudyForm(forms.Form):
         data = super().clean()
         for name in data.get("recipes", []):
             try:
-                recipes.override(recipes.get(name), data.get("overrides", {}))
+                recipes.override(self.offered[name], data.get("overrides", {}))
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
         return data

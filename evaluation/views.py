@@ -8,7 +8,8 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, Js
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from agents.recipes import RECIPES, missing
+from agents import recipe_store
+from agents.recipes import missing
 from annotations import policy
 from annotations.downloads import attachment
 from annotations.models import Dataset
@@ -39,13 +40,14 @@ def study_new(request: HttpRequest) -> HttpResponse:
         raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
     only = datasets.get().name if datasets.count() == 1 else ""
     chosen = request.GET.get("recipe", "grounded")
-    initial = {"dataset": request.GET.get("dataset", only), "recipes": [chosen] if chosen in RECIPES else []}
-    form = StudyForm(request.POST or None, datasets=datasets, initial=initial)
+    offered = recipe_store.listed(request.user)
+    initial = {"dataset": request.GET.get("dataset", only), "recipes": [r.name for r in offered if r.name == chosen]}
+    form = StudyForm(request.POST or None, datasets=datasets, offered=offered, initial=initial)
     if request.method == "POST" and form.is_valid():
         study = _start(request, form)
         if study is not None:
             return redirect("study", study.pk)
-    listed = [(recipe, missing(recipe)) for recipe in RECIPES.values()]
+    listed = [(recipe, missing(recipe)) for recipe in offered]
     return render(request, "evaluation/study_new.html", {"form": form, "recipes": listed})
 
 

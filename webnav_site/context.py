@@ -24,7 +24,7 @@ SECTIONS = (
     ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import"}),
     ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
     ("Studies", "studies", "s", {"studies", "study"}),
-    ("Agents", "recipes", "a", {"recipes"}),
+    ("Agents", "recipes", "a", {"recipes", "recipe"}),
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),
 )

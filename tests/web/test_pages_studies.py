@@ -382,7 +382,7 @@ def test_trajectories_can_be_ordered_by_fewest_right_steps() -> None:
 
 
 def test_recipes_are_listed_by_paper_with_what_they_lack() -> None:
-    page = client_of(factories.make_user("reader")).get("/agents/").content.decode()
+    page = client_of(factories.make_user("reader")).get("/recipes/").content.decode()
     assert '<span class="tag done">ready</span>' in page
     assert "Agent Workflow Memory" in page
 

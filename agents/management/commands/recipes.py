@@ -1,27 +1,61 @@
-"""List the recipes."""
+"""List the recipes, or describe one."""
 
 import json
 from argparse import ArgumentParser
+from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 
-from agents.recipes import RECIPES, missing, to_dict
+from agents import published, recipe_store, recipe_words
+from agents.recipes import Recipe, missing, to_dict
 
 
 class Command(BaseCommand):
-    """Every recipe, what it needs, and whether it can run now."""
+    """Every recipe, what it needs, and whether it can run now; with NAME its stages, differences, quirks and the
+    numbers that papers print for it."""
 
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--json", action="store_true")
+        parser.add_argument("name", nargs="?")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
-    def handle(self, **options) -> None:
+    def handle(self, *, name: str | None, **options: Any) -> None:
+        try:
+            chosen = [recipe_store.get(name)] if name else recipe_store.listed()
+        except ValueError as error:
+            raise CommandError(str(error)) from error
         if options["json"]:
-            rows = [to_dict(r) | {"missing": missing(r), "can_run": not missing(r)} for r in RECIPES.values()]
-            self.stdout.write(json.dumps(rows))
-            return
-        for recipe in RECIPES.values():
-            lacking = missing(recipe)
-            self.stdout.write(f"{recipe.name:22} {'can run' if not lacking else 'needs ' + '; '.join(lacking)}")
-            self.stdout.write(f"{'':22} {recipe.description}{f' [{recipe.paper}]' if recipe.paper else ''}")
+            rows = [to_dict(r) | {"missing": missing(r), "can_run": not missing(r)} for r in chosen]
+            self.stdout.write(json.dumps(rows[0] if name else rows))
+        elif name:
+            self._describe(chosen[0])
+        else:
+            self._list(chosen)
+
+    def _list(self, found: list[Recipe]) -> None:
+        for family, recipes in recipe_store.families(found).items():
+            self.stdout.write(f"\n{family}")
+            for recipe in recipes:
+                lacking = missing(recipe)
+                self.stdout.write(f"  {recipe.name:24}{'needs ' + '; '.join(lacking) if lacking else 'can run'}")
+                self.stdout.write(f"  {'':24}{recipe.description}")
+
+    def _describe(self, recipe: Recipe) -> None:
+        write, parent, lacking = self.stdout.write, recipe_store.parent_of(recipe), missing(recipe)
+        write(f"{recipe.name} · {recipe_store.family(recipe)} · preset {recipe.preset}")
+        write(recipe.description)
+        write(f"needs {'; '.join(lacking)}" if lacking else "can run")
+        for stage in recipe_words.stages(recipe, parent):
+            write(f"\n{stage.name:10}{stage.sentence}")
+            for setting in stage.settings:
+                before = "" if setting.before is None else f"   (in {recipe.parent}: {setting.before})"
+                write(f"{'':10}{setting.name} = {setting.value}{before}")
+        write("\nquirks     (preset faithful sets all, corrected none)")
+        for quirk in recipe_words.quirks(recipe, parent):
+            before = "" if quirk.before is None else f"   (in {recipe.parent}: {'on' if quirk.before else 'off'})"
+            write(f"{'':10}{'on ' if quirk.on else 'off'} {quirk.name}: {quirk.what}{before}")
+        cells = published.of_recipe(recipe.name)
+        write("\nin the papers, percent" if cells else "\nno printed numbers are known")
+        for cell in cells:
+            write(f"{'':10}{100 * cell.value:6.2f}  {cell.metric}, {cell.split} ({cell.label})")

@@ -1,0 +1,43 @@
+"""Recipes that people derived are evaluated like any other."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from agents.models import SavedRecipe
+from evaluation import studies
+from evaluation.score_tables import changed_settings
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_saved_recipe_can_be_evaluated_by_name_form_and_api(hash_encoder) -> None:
+    dataset = factories.make_conversation().dataset
+    SavedRecipe.objects.create(name="wide", parent="grounded", changes={"rank.top_k": "77"}, project=dataset.project)
+    user = factories.make_user("admin", dataset.project)
+    client = Client()
+    client.force_login(user)
+    assert 'name="recipes" value="wide"' in client.get("/studies/new/").content.decode()
+    sent = {"dataset": dataset.name, "recipes": ["wide"], "seed": "0", "preset": "", "overrides": "", "name": ""}
+    assert client.post("/studies/new/", sent).status_code == 302
+    asked = client.post(
+        "/api/studies/", {"dataset": dataset.name, "recipes": ["wide"]}, content_type="application/json"
+    )
+    assert asked.status_code == 202, asked.content
+    out = io.StringIO()
+    call_command("evaluate", "wide", dataset.name, "--inline", "--json", stdout=out, stderr=io.StringIO())
+    assert json.loads(out.getvalue())["recipe"] == "wide"
+    runs = dataset.runs.order_by("id")
+    assert [run.recipe["rank"]["top_k"] for run in runs] == [77, 77, 77]
+    assert {run.recipe["parent"] for run in runs} == {"grounded"}
+
+
+def test_the_runs_of_a_saved_recipe_show_what_differs_from_its_parent(hash_encoder) -> None:
+    dataset = factories.make_conversation().dataset
+    SavedRecipe.objects.create(name="wide", parent="grounded", changes={"rank.top_k": "77"}, project=dataset.project)
+    study = studies.create_study(user=None, dataset=dataset, recipes=["wide"], publish=False)
+    assert changed_settings(study.runs.get()) == {"rank.top_k": (50, 77)}

@@ -1,0 +1,231 @@
+"""Recipes on pages, in commands and in studies: the list, one recipe, and deriving a new one."""
+
+import html
+import io
+import json
+import re
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from agents import published, recipe_store, recipe_words
+from agents.models import SavedRecipe
+from agents.recipes import RECIPES, missing
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def page(client: Client, url: str) -> str:
+    response = client.get(url)
+    assert response.status_code == 200, url
+    return html.unescape(response.content.decode())
+
+
+def text(page: str) -> str:
+    return " ".join(re.sub(r"<[^>]*>", " ", page).split())
+
+
+def make_recipe(project=None, **fields) -> SavedRecipe:
+    fields = {"name": "wide", "parent": "grounded", "changes": {"rank.top_k": "77"}} | fields
+    return SavedRecipe.objects.create(project=project or factories.make_project(), **fields)
+
+
+def form_data(parent: str, project, **changes) -> dict:
+    """What a browser sends: every field as it was shown, but for `changes` (dots written as __)."""
+    recipe = recipe_store.get(parent)
+    data = {name: value for name, value in recipe_words.flat(recipe).items() if value is not False}
+    data |= {"name": "wide", "description": "More of everything.", "project": project.pk, "preset": ""}
+    return data | {key.replace("__", "."): value for key, value in changes.items()}
+
+
+# Reading ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_list_groups_recipes_and_says_what_each_needs() -> None:
+    said = page(client_of(factories.make_user("reader")), "/recipes/")
+    for name, recipe in RECIPES.items():
+        assert f'href="/recipes/{name}/"' in said
+        for need in missing(recipe):
+            assert need in said
+    assert "Comes with WebNav" in said
+    assert said.index("Synapse (2024)") < said.index('href="/recipes/synapse/"')
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_a_recipe_has_its_stages_settings_and_quirks_in_words(name: str) -> None:
+    recipe = RECIPES[name]
+    said = text(page(client_of(factories.make_user("reader")), f"/recipes/{name}/"))
+    for stage in recipe_words.stages(recipe):
+        assert stage.sentence in said
+        for setting in stage.settings:
+            assert f"{setting.name} {setting.value} " in said
+    for quirk in recipe_words.quirks(recipe):
+        assert f"{quirk.name} {quirk.what} {'on' if quirk.on else 'off'} on off" in said
+    for need in missing(recipe):
+        assert need in said
+    for cell in published.of_recipe(name):
+        assert cell.label in said
+        assert f"{100 * cell.value:.2f}".rstrip("0").rstrip(".") in said
+
+
+def test_differences_from_the_parent_are_marked_with_its_value() -> None:
+    said = page(client_of(factories.make_user("reader")), "/recipes/synapse/")
+    rows = re.findall(r'<tr class="differs">(.*?)</tr>', said)
+    assert [text(row).split(" ")[:3] for row in rows] == [
+        ["recall.exemplars", "semantic", "none"],
+        ["recall.exemplar_k", "3", "0"],
+    ]
+    assert said.count("<del>") == 2
+    assert 'class="stage changed" id="recall"' in said
+    assert 'href="/recipes/bare/"' in said
+
+
+def test_a_recipe_leads_to_those_that_vary_it() -> None:
+    said = page(client_of(factories.make_user("reader")), "/recipes/self-map/")
+    for name in ("self-map-mcq", "self-map-full-state", "self-map-no-rationale", "self-map-chronological"):
+        assert f'href="/recipes/{name}/"' in said
+
+
+def test_an_unknown_recipe_does_not_exist() -> None:
+    assert client_of(factories.make_user("reader")).get("/recipes/nothing/").status_code == 404
+
+
+# Deriving -----------------------------------------------------------------------------------------------------------
+
+
+def test_only_what_was_changed_is_stored_under_the_new_name() -> None:
+    project = factories.make_project()
+    user = factories.make_user("admin", project)
+    data = form_data("grounded", project, rank__top_k="77", recall__memory="none", quirks__q12_relevant_first="true")
+    response = client_of(user).post("/recipes/grounded/derive/", data)
+    assert response.status_code == 302, text(response.content.decode())
+    row = SavedRecipe.objects.get()
+    assert (response["Location"], row.parent, row.created_by) == ("/recipes/wide/", "grounded", user)
+    assert row.changes == {"rank.top_k": "77", "recall.memory": "none", "quirks.q12_relevant_first": "true"}
+    recipe = recipe_store.get("wide")
+    assert (recipe.rank.top_k, recipe.recall.memory, recipe.quirks.q12_relevant_first) == (77, "none", True)
+    assert recipe.rank.lexical_weight == RECIPES["grounded"].rank.lexical_weight
+    said = text(page(client_of(user), "/recipes/wide/"))
+    assert "Derived here · varies grounded" in said
+    assert "rank.top_k 77 50 elements kept" in said
+
+
+def test_a_preset_sets_every_quirk_and_single_ones_may_differ_from_it() -> None:
+    project = factories.make_project()
+    client = client_of(factories.make_user("admin", project))
+    data = form_data("mindact", project, preset="corrected", quirks__q7_single_candidate_fails="true")
+    assert client.post("/recipes/mindact/derive/", data).status_code == 302
+    recipe = recipe_store.get("wide")
+    on = [quirk.name for quirk in recipe_words.quirks(recipe) if quirk.on]
+    assert (recipe.preset, on) == ("corrected", ["q7_single_candidate_fails"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, "Change at least one setting"),
+        ({"name": "mindact", "rank__top_k": 3}, "There is a recipe mindact already."),
+        ({"name": "two words", "rank__top_k": 3}, "Enter a valid"),
+        ({"rank__top_k": 0}, "rank.top_k must be at least 1, got 0"),
+        ({"rank__kind": "bogus"}, "Select a valid choice"),
+        ({"recall__weight": "nan"}, "Enter a number"),
+        ({"batch_size": 5000}, "batch_size must lie in 1..1024, got 5000"),
+    ],
+)
+def test_a_wrong_value_is_named_and_nothing_is_stored(changes, message) -> None:
+    project = factories.make_project()
+    client = client_of(factories.make_user("admin", project))
+    response = client.post("/recipes/grounded/derive/", form_data("grounded", project, **changes))
+    assert response.status_code == 200
+    assert message in text(html.unescape(response.content.decode()))
+    assert not SavedRecipe.objects.exists()
+
+
+def test_deriving_needs_a_role_that_may_evaluate() -> None:
+    assert client_of(factories.make_user("annotator")).get("/recipes/grounded/derive/").status_code == 403
+    mine, other = factories.make_project(), factories.make_project()
+    client = client_of(factories.make_user("admin", mine))
+    response = client.post("/recipes/grounded/derive/", form_data("grounded", other, rank__top_k=3))
+    assert "Select a valid choice" in response.content.decode()
+    assert not SavedRecipe.objects.exists()
+
+
+# Using --------------------------------------------------------------------------------------------------------------
+
+
+def test_saved_recipes_exist_for_members_of_their_project_only() -> None:
+    row = make_recipe()
+    member, stranger = factories.make_user("reader", row.project), factories.make_user("admin")
+    assert "wide" in page(client_of(member), "/recipes/")
+    assert client_of(member).get("/api/recipes/wide/").json()["recipe"]["rank"]["top_k"] == 77
+    for url in ("/recipes/wide/", "/recipes/wide/derive/", "/api/recipes/wide/"):
+        assert client_of(stranger).get(url).status_code == 404
+    assert '"/recipes/wide/"' not in page(client_of(stranger), "/recipes/")
+    with pytest.raises(ValueError, match="there is no recipe 'wide'"):
+        recipe_store.get("wide", stranger)
+
+
+def test_recipes_can_be_derived_from_derived_ones() -> None:
+    project = factories.make_project()
+    make_recipe(project)
+    make_recipe(project, name="wider", parent="wide", changes={"recall.k": "9"})
+    recipe = recipe_store.get("wider")
+    assert (recipe.rank.top_k, recipe.recall.k, recipe.parent) == (77, 9, "wide")
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"changes": {"rank.gone": "1"}}, "there is no setting 'rank.gone'"),
+        ({"parent": "gone"}, "its parent 'gone' does not exist any more"),
+        ({"parent": "wide"}, "its parent 'wide' does not exist any more"),
+    ],
+)
+def test_a_saved_recipe_that_cannot_be_read_is_listed_with_the_reason(fields, reason) -> None:
+    row = make_recipe(**fields)
+    said = page(client_of(factories.make_user("reader", row.project)), "/recipes/")
+    assert f"its settings to be corrected: {reason}" in said
+    with pytest.raises(ValueError, match=reason):
+        recipe_store.get("wide")
+
+
+# The command --------------------------------------------------------------------------------------------------------
+
+
+def printed(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("recipes", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def test_the_command_lists_what_the_page_lists() -> None:
+    make_recipe()
+    said = printed()
+    for name, recipe in [*RECIPES.items(), ("wide", recipe_store.get("wide"))]:
+        line = next(line for line in said.splitlines() if line.split()[:1] == [name])
+        lacking = missing(recipe)
+        assert line.endswith("; ".join(lacking) if lacking else "can run")
+    rows = json.loads(printed("--json"))
+    assert [row["name"] for row in rows] == [*RECIPES, "wide"]
+    assert rows[0]["can_run"] == (not rows[0]["missing"])
+
+
+def test_the_command_describes_one_recipe_as_its_page_does() -> None:
+    said = printed("synapse")
+    assert "recall.exemplars = semantic   (in bare: none)" in said
+    assert "on  q18_gold_in_top_k: " in said
+    (cell,) = [
+        c for c in published.of_recipe("synapse")
+        if (c.source, c.split, c.metric) == ("MIMS", "test_task", "step_success")
+    ]  # fmt: skip
+    assert f"{100 * cell.value:.2f}  step_success, test_task (MIMS, Table 4.3: Synapse)" in said
+    with pytest.raises(CommandError, match="there is no recipe 'nothing'"):
+        printed("nothing")
