@@ -67,6 +67,7 @@ def build(source: Path, out: Path) -> dict[str, int]:
             splits[DEMONSTRATIONS[record.source_id]].append(made.name)
             counts["demonstrations"] += 1
             counts["turns"] += len(made.turns)
+    splits = {split: sorted(names) for split, names in splits.items()}  # an export after an import has this order
     splits[UNION] = [name for split in IN_UNION for name in splits[split]]
     (out / SPLITS_FILE).write_text(json.dumps(splits, indent=2) + "\n", "utf-8")
     return counts
