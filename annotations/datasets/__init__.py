@@ -32,8 +32,14 @@ def reader(name: str) -> Callable[[Path], Iterator[Readable]]:
 
 
 def writer(name: str) -> Callable[[Iterable[ConversationRecord], BinaryIO], int]:
-    """The function that writes conversations in this format and counts them; raises ValueError for an unknown name."""
-    return import_module(_chosen(WRITERS, name, "write")).write
+    """The function that writes conversations in this format and counts them.
+
+    Raises ValueError for an unknown name and for a format that is a folder per conversation (`folder_writer`).
+    """
+    module = import_module(_chosen(WRITERS, name, "write"))
+    if not hasattr(module, "write"):
+        raise ValueError(f"{name} has a folder per conversation and cannot be written as one file")
+    return module.write
 
 
 def folder_writer(name: str) -> Callable[[Iterable[ConversationRecord], Path], int] | None:

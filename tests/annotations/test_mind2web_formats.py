@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotations.datasets import READERS, WRITERS, files_of, jsonl, mind2web, mt_mind2web, reader, writer
+from annotations.datasets import READERS, WRITERS, files_of, folder_writer, jsonl, mind2web, mt_mind2web, reader, writer
 from annotations.datasets.mind2web import OPERATIONS
 from annotations.models import Operation
 from annotations.records import (
@@ -81,8 +81,16 @@ def written(format_name: str, records: list[ConversationRecord]) -> bytes:
 
 
 def test_every_format_can_be_loaded():
-    assert {name: reader(name) for name in READERS}.keys() == {"mind2web", "mt-mind2web", "miniwob-demos", "jsonl"}
-    assert {name: writer(name) for name in WRITERS}.keys() == {"mind2web", "mt-mind2web", "jsonl"}
+    assert {name: reader(name) for name in READERS}.keys() == {
+        "mind2web", "mt-mind2web", "weblinx", "miniwob-demos", "jsonl"
+    }  # fmt: skip
+    folders = {name for name in WRITERS if folder_writer(name) is not None}
+    assert folders == {"weblinx"}
+    assert {name: writer(name) for name in WRITERS if name not in folders}.keys() == {
+        "mind2web", "mt-mind2web", "jsonl"
+    }  # fmt: skip
+    with pytest.raises(ValueError, match="weblinx has a folder per conversation"):
+        writer("weblinx")
 
 
 def test_an_unknown_format_lists_the_choices():
@@ -372,7 +380,7 @@ def test_the_published_key_order_and_one_conversation_per_line():
     ]
 
 
-@pytest.mark.parametrize("format_name", sorted(WRITERS))
+@pytest.mark.parametrize("format_name", sorted(name for name in WRITERS if folder_writer(name) is None))
 def test_no_conversations_give_an_empty_file_that_can_be_read(tmp_path, format_name):
     text = written(format_name, []).decode()
     if format_name != "jsonl":

@@ -300,3 +300,8 @@ def test_an_import_goes_on_after_the_last_stored_demonstration(source: Path, mon
     assert first.bytes_total == sum(len(data) for files in both for data in files.values())
     report = import_files("weblinx", source, dataset, start=first.position, report=first.report)
     assert (report.errors, report.conversations, report.unchanged, report.skipped) == ([], 2, 0, 0)
+
+
+def test_no_conversations_give_splits_without_names(tmp_path: Path) -> None:
+    assert write_folder([], tmp_path) == 0
+    assert set(map(tuple, json.loads((tmp_path / "splits.json").read_text()).values())) == {()}
