@@ -6,11 +6,11 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import viewsets
 from rest_framework.decorators import action
-from rest_framework.exceptions import ValidationError
+from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents import filters, recipe_store, recipes, serializers
+from agents import filters, recipe_store, recipes, serializers, workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
 from annotations.downloads import attachment, streamed
 from annotations.permissions import Gold, ReadOnlyViewSet
@@ -59,11 +59,27 @@ class ExemplarViewSet(ReadOnlyViewSet):
 
 
 class WorkflowViewSet(ReadOnlyViewSet):
-    """Reusable routines."""
+    """Reusable routines. Those that a run over test splits induced tell gold actions and are left out where gold is
+    hidden."""
 
-    queryset = Workflow.objects.defer("embedding").prefetch_related("sources")
+    queryset = workflow_rows.with_gold_split(
+        Workflow.objects.defer("embedding").select_related("edited_by", "dataset__project").prefetch_related("sources")
+    )
     serializer_class = serializers.WorkflowSerializer
     filterset_class = filters.WorkflowFilter
+    gold_split = "gold_split"
+    gold_project = "dataset__project"
+
+    @extend_schema(request=serializers.WorkflowEditSerializer)
+    def partial_update(self, request: Request, pk: str) -> Response:
+        """Correct a workflow as a person: no induction replaces it any more. Those of a run stay as they are."""
+        found = self.get_object()
+        if not workflow_rows.may_edit(request.user, found):
+            raise PermissionDenied("Workflows are edited by annotators and admins; those of a run stay as they are.")
+        wanted = serializers.WorkflowEditSerializer(found, data=request.data, partial=True)
+        wanted.is_valid(raise_exception=True)
+        workflow_rows.edit(found, request.user, wanted.validated_data)
+        return Response(self.get_serializer(self.get_object()).data)
 
 
 class RunViewSet(ReadOnlyViewSet):

@@ -26,10 +26,11 @@ class ExemplarFilter(filters.FilterSet):
 class WorkflowFilter(filters.FilterSet):
     dataset = filters.NumberFilter()
     website = filters.NumberFilter()
+    run = filters.NumberFilter()
 
     class Meta:
         model = Workflow
-        fields = ["name"]
+        fields = ["name", "origin"]
 
 
 class RunFilter(CreatedAfter):

@@ -3,6 +3,7 @@
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from agents import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
 from annotations.models import Operation
 from annotations.serializers import UsernameField
@@ -21,9 +22,34 @@ class ExemplarSerializer(serializers.ModelSerializer):
 
 
 class WorkflowSerializer(serializers.ModelSerializer):
+    edited_by = UsernameField(source="edited_by.username", default=None, read_only=True)
+
     class Meta:
         model = Workflow
-        fields = ["id", "dataset", "website", "name", "description", "body", "model_name", "encoder", "sources"]
+        fields = [
+            *("id", "dataset", "website", "name", "description", "body", "origin", "run", "position", "model_name"),
+            *("encoder", "sources", "edited_by", "edited_at"),
+        ]
+
+
+class WorkflowEditSerializer(serializers.ModelSerializer):
+    """What a person may change of a workflow."""
+
+    class Meta:
+        model = Workflow
+        fields = ["name", "description", "body"]
+
+    def validate_name(self, name: str) -> str:
+        found = self.instance
+        if workflow_rows.taken(found.dataset, found.website_id, name, found.pk):
+            raise serializers.ValidationError("Another workflow of this website has this name.")
+        return name
+
+    def validate_description(self, text: str) -> str:
+        return " ".join(text.split())
+
+    def validate_body(self, text: str) -> str:
+        return workflow_rows.lines(text)
 
 
 class RunSerializer(serializers.ModelSerializer):

@@ -1,8 +1,8 @@
-"""Pages of the agents app: recipes, runs; replay pages are in `replay_views`."""
+"""Pages of the agents app: recipes, runs, replay, workflows and memory."""
 
 from django.urls import path
 
-from agents import recipe_views, replay_views, views
+from agents import recipe_views, replay_views, views, workflow_views
 
 urlpatterns = [
     path("recipes/", recipe_views.recipes, name="recipes"),
@@ -15,4 +15,10 @@ urlpatterns = [
     path("trajectories/<int:pk>/steps/<int:seq>/", replay_views.trajectory_step, name="trajectory-step"),
     path("trajectories/<int:pk>/steps/<int:seq>/view/", replay_views.step_view, name="trajectory-step-view"),
     path("trajectories/<int:pk>/steps/<int:seq>/tree/", replay_views.step_tree, name="trajectory-step-tree"),
+    path("datasets/<slug:name>/workflows/", workflow_views.workflows, name="dataset-workflows"),
+    path("datasets/<slug:name>/workflows/new/", workflow_views.workflow_new, name="dataset-workflow-new"),
+    path("datasets/<slug:name>/memory/", workflow_views.memory, name="dataset-memory"),
+    path("datasets/<slug:name>/memory/<slug:kind>/", workflow_views.memory_start, name="dataset-memory-start"),
+    path("workflows/<int:pk>/", workflow_views.workflow, name="dataset-workflow"),
+    path("workflows/<int:pk>/delete/", workflow_views.workflow_delete, name="dataset-workflow-delete"),
 ]

@@ -7,11 +7,12 @@ from django.db.models.functions import Coalesce
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
+from rest_framework import status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotations import filters, serializers
+from annotations import filters, idempotency, rationales, serializers
 from annotations.downloads import attachment
 from annotations.models import (
     Conversation,
@@ -188,10 +189,29 @@ class ScreenshotViewSet(ReadOnlyViewSet):
 
 
 class RationaleViewSet(ReadOnlyViewSet):
-    """Why an action fits. Rationales of test splits tell the gold action and are left out where it is hidden."""
+    """Why an action fits. Rationales of test splits tell the gold action and are left out where it is hidden.
+
+    A person's correction is a new rationale; the older ones are kept, and agents get the newest by a person.
+    """
 
     queryset = Rationale.objects.select_related("author")
     serializer_class = serializers.RationaleSerializer
     filterset_class = filters.RationaleFilter
     gold_split = "step__turn__conversation__split"
     gold_project = "step__turn__conversation__dataset__project"
+
+    @extend_schema(
+        request=serializers.RationaleRequestSerializer,
+        responses={201: serializers.RationaleSerializer},
+        parameters=[idempotency.PARAMETER],
+    )
+    def create(self, request: Request) -> Response:
+        """Write or correct the rationale of a step, as a person."""
+        wanted = serializers.RationaleRequestSerializer(data=request.data, context=self.get_serializer_context())
+        wanted.is_valid(raise_exception=True)
+
+        def work() -> Response:
+            made = rationales.explain(request.user, **wanted.validated_data)
+            return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+        return idempotency.once(request, work)

@@ -23,6 +23,7 @@ from annotations.models import (
     Turn,
     Website,
 )
+from annotations.rationales import MAX_LENGTH
 
 
 class ProjectSerializer(serializers.ModelSerializer):
@@ -214,9 +215,23 @@ class UsernameField(serializers.CharField):
     """The name of a user who may have been removed."""
 
 
+class OwnStepField(serializers.PrimaryKeyRelatedField):
+    """A step by its id; one of another project gives the same message as one that does not exist."""
+
+    def get_queryset(self):
+        return policy.visible(self.context["request"].user, super().get_queryset())
+
+
 class RationaleSerializer(serializers.ModelSerializer):
     author = UsernameField(source="author.username", default=None, read_only=True)
 
     class Meta:
         model = Rationale
         fields = ["id", "step", "text", "source", "author", "model_name", "created_at"]
+
+
+class RationaleRequestSerializer(serializers.Serializer):
+    """A person's rationale of a step."""
+
+    step = OwnStepField(queryset=Step.objects.select_related("turn__conversation__dataset__project"))
+    text = serializers.CharField(max_length=MAX_LENGTH, help_text="One or two sentences why the action fits.")

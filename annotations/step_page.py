@@ -19,7 +19,7 @@ from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.marks import Mark
 from annotations.dom.tree import NODE_ID, PageError, parse
 from annotations.forms import ConversationFilter
-from annotations.models import Conversation, Snapshot, Step, Turn
+from annotations.models import Conversation, Rationale, Snapshot, Step, Turn
 from annotations.snapshot_host import snapshot_url
 
 TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
@@ -53,6 +53,8 @@ class StepPage:
     gold_ids: list[str] = field(default_factory=list)
     candidates: list[CandidateRow] = field(default_factory=list)
     panel: dict[str, Any] = field(default_factory=dict)
+    rationales: list[Rationale] = field(default_factory=list)  # what people wrote first, newest first
+    may_explain: bool = False
     number: int = 0  # of the step in its conversation
     step_count: int = 0
 
@@ -141,6 +143,10 @@ def _turn_start(steps: list[Step], place: int) -> Step:
 def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
     stored = Step.objects.select_related("snapshot__dictionary", "raw_snapshot__dictionary").get(pk=step.pk)
     page.gold_ids = gold_ids(step) if page.sees_gold else []
+    if page.sees_gold:
+        rows = stored.rationales.select_related("author").order_by("source", "-created_at", "-pk")  # "human" < "model"
+        page.rationales = list(rows)
+        page.may_explain = policy.can(request.user, "annotate", page.conversation.dataset.project)
     root = _parsed(stored.snapshot)
     page.candidates = _candidates(stored, root, page.gold_ids)
     if page.tab == "raw":

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations import account_views, job_views, people_views, views
+from annotations import account_views, job_views, people_views, rationale_views, views
 
 urlpatterns = [
     path("login/", account_views.sign_in, name="login"),
@@ -22,6 +22,7 @@ urlpatterns = [
     path("conversations/<int:pk>/", views.conversation, name="conversation"),
     path("steps/<int:pk>/", views.step, name="step"),
     path("steps/<int:pk>/tree/", views.step_tree, name="step-tree"),
+    path("steps/<int:pk>/rationale/", rationale_views.explain_step, name="step-rationale"),
     path("jobs/", job_views.jobs, name="jobs"),
     path("jobs/<int:pk>/", job_views.job, name="job"),
     path("jobs/<int:pk>/state/", job_views.job_state, name="job-state"),

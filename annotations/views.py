@@ -34,7 +34,7 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
     page.object_list = _list_rows(list(page))
     splits = split_table(found)
-    abilities = ("import", "export", "evaluate")
+    abilities = ("import", "export", "evaluate", "embed", "induce", "refine")
     context = {
         "dataset": found,
         "splits": splits,
