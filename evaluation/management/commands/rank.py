@@ -1,0 +1,50 @@
+"""Score the candidates of a split with a cross encoder."""
+
+import json
+from argparse import ArgumentParser
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotations.models import Dataset, Split
+from evaluation.ranker_evaluation import evaluate_ranker
+
+LISTED = 20  # errors that are printed; all are counted
+
+
+class Command(BaseCommand):
+    """Score every candidate of a split with a cross encoder and write what the published evaluation writes, as JSON:
+    scores_SPLIT.json (a score file: rank.kind=score_file) and results_SPLIT.json (mrr, acc, recall@k)."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("dataset")
+        parser.add_argument("--model", required=True, metavar="NAME", help="trained here, or a folder")
+        parser.add_argument("--split", choices=Split.values, required=True)
+        parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+        parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, dataset: str, model: str, split: str, out: Path, **options) -> None:
+        from agents.ranker.cross_encoder import CrossEncoderRanker  # torch loads where it is needed
+
+        found = Dataset.objects.filter(name=dataset).first()
+        if found is None:
+            known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
+            raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
+        try:
+            evaluation = evaluate_ranker(CrossEncoderRanker(model), found, split, options["limit"], self.stderr.write)
+            evaluation.write(out, split)
+        except (OSError, ValueError) as error:
+            raise CommandError(str(error)) from error
+        for error in evaluation.errors[:LISTED]:
+            self.stderr.write(error)
+        result = {"dataset": found.name, "model": model, "split": split, "steps": len(evaluation.gold_ranks)}
+        result |= {"unranked": len(evaluation.errors), "metrics": evaluation.results()}
+        if options["json"]:
+            self.stdout.write(json.dumps(result))
+            return
+        self.stdout.write(f"{result['steps']:,} steps, {result['unranked']:,} could not be ranked and count as misses")
+        for name, value in result["metrics"].items():
+            self.stdout.write(f"  {name:12}{100 * value:8.2f} %")
