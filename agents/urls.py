@@ -1,13 +1,16 @@
-"""Pages of the agents app: recipes, runs, replay, workflows and memory."""
+"""Pages of the agents app: recipes, models, runs, replay, workflows and memory."""
 
 from django.urls import path
 
-from agents import recipe_views, replay_views, views, workflow_views
+from agents import model_views, recipe_views, replay_views, views, workflow_views
 
 urlpatterns = [
     path("recipes/", recipe_views.recipes, name="recipes"),
     path("recipes/<slug:name>/", recipe_views.recipe, name="recipe"),
     path("recipes/<slug:name>/derive/", recipe_views.derive, name="recipe-derive"),
+    path("models/", model_views.models, name="models"),
+    path("models/<slug:name>/", model_views.model, name="model"),
+    path("models/<slug:name>/state/", model_views.model_state, name="model-state"),
     path("runs/", views.runs, name="runs"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/state/", views.run_state, name="run-state"),

@@ -25,6 +25,7 @@ SECTIONS = (
     ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
     ("Studies", "studies", "s", {"studies", "study"}),
     ("Agents", "recipes", "a", {"recipes", "recipe"}),
+    ("Models", "models", "m", {"models", "model"}),
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),
 )
