@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from agents.ranker.score_file import ScoreFile
 from agents.types import Action
 from annotations.models import Dataset, Split, Step
 from evaluation.metrics.element import element_accuracy
@@ -14,7 +15,7 @@ from evaluation.metrics.ranking import gold_rank
 from evaluation.metrics.scores import headlines, score
 from evaluation.metrics.step import step_success
 from evaluation.models import Study
-from evaluation.predictions import ActionPrediction, Defect, read_actions, read_ranks
+from evaluation.predictions import ActionPrediction, Defect, read_actions
 
 NONE = ActionPrediction(None, "")
 
@@ -67,7 +68,7 @@ def score_mind2web(
     Raises ValueError when a file cannot be used or nothing in it belongs to the split.
     """
     predicted, defects = read_actions(predictions)
-    ranked = read_ranks(scores) if scores else None
+    ranked = _ranks(scores) if scores else None
     gold = list(_gold_steps(dataset, split))
     known = {step.sample for step in gold}
     if len(known) < len(gold):
@@ -101,6 +102,15 @@ def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: 
         "unknown": len(unknown),
         "defects": len(defects),
     }
+
+
+def _ranks(path: Path) -> Mapping[str, Mapping[str, int]]:
+    try:
+        return ScoreFile.read(path).ranks
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def _gold_steps(dataset: Dataset, split: str) -> Iterator[_Gold]:

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from evaluation.metrics.ranking import ranks
-
 OTHER_FILES = {
     "_outputs_": "it holds the model's raw replies; score takes the predictions beside it, {split}_predictions_top{k}",
     "_results_": "it holds means; score takes the predictions beside it, {split}_predictions_top{k}.json",
@@ -121,24 +119,6 @@ def _objects(path: Path) -> Iterator[tuple[str, Any]]:
                 yield f"line {number}", json.loads(line)
             except ValueError as error:
                 yield f"line {number}", ValueError(f"not JSON: {error}")
-
-
-def read_ranks(path: Path) -> dict[str, Mapping[str, int]]:
-    """Candidate scores as JSON, the content of the published pickle (planners.md 1.3): sample id -> candidate -> rank.
-
-    Rank 0 is the best. Where the file has no "ranks", they follow from its "scores". ValueError for another shape.
-    """
-    content = _json(path)
-    if not isinstance(content, dict) or not {"ranks", "scores"} & content.keys():
-        raise ValueError(f'{path.name}: expected an object with "scores" and "ranks" by sample id')
-    name = "ranks" if "ranks" in content else "scores"
-    if not isinstance(content[name], dict):
-        raise ValueError(f"{path.name}: {name}: expected an object by sample id, found {_kind(content[name])}")
-    for sample, of_candidates in content[name].items():
-        numbers = of_candidates.values() if isinstance(of_candidates, dict) else [None]
-        if not all(isinstance(number, int | float) and number == number for number in numbers):
-            raise ValueError(f"{path.name}: {name}: {sample}: expected a number for each candidate")
-    return content[name] if name == "ranks" else {sample: ranks(scores) for sample, scores in content[name].items()}
 
 
 def _json(path: Path) -> Any:

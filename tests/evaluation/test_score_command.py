@@ -91,13 +91,13 @@ def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encod
     )  # fmt: skip
     studies.run_inline(study)
     found = study.runs.get()
-    predictions, ranks = [], {}
+    predictions, scores = [], {}
     for row in found.steps.select_related("step__turn"):
         sample = f"{row.step.turn.source_id}_{row.step.source_id}"
         predictions.append([sample, row.node_id, Action(row.operation, None, row.value).operation_text()])
-        ranks[sample] = {node_id: rank for rank, node_id in enumerate(row.candidate_ids)}
-    scores = write(tmp_path, {"scores": {}, "ranks": ranks}, "scores.json")
-    result, _ = run(dataset, write(tmp_path, predictions), "--scores", str(scores), "--top-k", "2")
+        scores[sample] = {node_id: -rank for rank, node_id in enumerate(row.candidate_ids)}
+    path = write(tmp_path, {"scores": scores}, "scores.json")
+    result, _ = run(dataset, write(tmp_path, predictions), "--scores", str(path), "--top-k", "2")
     assert result["counts"]["steps"] == found.step_count
     assert result["counts"]["skipped"] == found.steps.filter(gold_rank__gte=2).count() > 0, "the cut matters"
     assert 0 < found.scores.headline("corrected").get(metric="step_success").value < 1
@@ -124,7 +124,7 @@ def test_ranks_follow_from_scores_where_a_file_has_no_ranks(dataset, tmp_path) -
 
 def test_steps_without_ranks_are_counted_and_skipped(dataset, tmp_path) -> None:
     rows = gold_rows(dataset)
-    path = write(tmp_path, {"ranks": {rows[0][0]: {rows[0][1]: 0}}}, "scores.json")
+    path = write(tmp_path, {"scores": {rows[0][0]: {rows[0][1]: 0.5}}}, "scores.json")
     result, _ = run(dataset, write(tmp_path, rows), "--scores", str(path))
     assert (result["counts"]["unranked"], result["counts"]["skipped"]) == (11, 11)
 
@@ -191,16 +191,17 @@ def test_a_missing_file_and_an_unknown_dataset_are_named(dataset, tmp_path) -> N
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([], 'expected an object with "scores" and "ranks"'),
-        ({"ranks": []}, "ranks: expected an object by sample id, found a list"),
-        ({"ranks": {"a00_step-0": {"5": "first"}}}, "ranks: a00_step-0: expected a number for each candidate"),
-        ({"scores": {"a00_step-0": [1]}}, "scores: a00_step-0: expected a number for each candidate"),
+        ([], 'scores.json: a score file is an object with "scores" and "ranks"'),
+        ({"scores": {"a00_step-0": {"5": "first"}}}, "scores.json: .*a00_step-0"),
+        ("[1", "scores.json is not JSON"),
     ],
 )
 def test_a_score_file_of_another_shape_is_refused(dataset, tmp_path, content, message) -> None:
     path = write(tmp_path, content, "scores.json")
     with pytest.raises(CommandError, match=message):
         run(dataset, write(tmp_path, gold_rows(dataset)), "--scores", str(path))
+    with pytest.raises(CommandError, match="No such file"):
+        run(dataset, write(tmp_path, gold_rows(dataset)), "--scores", str(tmp_path / "none.json"))
 
 
 def test_ids_that_several_steps_share_are_refused(dataset, tmp_path) -> None:

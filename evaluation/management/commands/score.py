@@ -31,7 +31,7 @@ class Command(BaseCommand):
             "--split", choices=Split.values, help="default: the one FILE's name starts with, else the whole dataset"
         )
         parser.add_argument(
-            "--scores", type=Path, metavar="FILE", help='candidate scores (mind2web): JSON with "scores" and "ranks"'
+            "--scores", type=Path, metavar="FILE", help="candidate scores (mind2web): a score file, JSON or safetensors"
         )
         parser.add_argument(
             "--top-k", type=int, default=50, help="faithful: a step without gold above this rank fails (default 50)"
