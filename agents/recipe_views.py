@@ -71,15 +71,18 @@ def _may_evaluate(request: HttpRequest) -> bool:
 
 
 def _published(name: str) -> list[dict]:
-    """A table per printed row: its label and data, the metrics as columns, the splits as rows; values in percent."""
+    """A table per printed row: its label and data, the metrics as columns, the splits as rows; percent as printed."""
     tables: dict[str, dict] = {}
     for cell in published.of_recipe(name):
         table = tables.setdefault(cell.label, {"label": cell.label, "data": cell.data, "metrics": {}, "values": {}})
         table["metrics"][cell.metric] = METRIC_LABELS.get(cell.metric, cell.metric.capitalize())
-        table["values"].setdefault(cell.split, {})[cell.metric] = 100 * cell.value
+        table["values"].setdefault(cell.split, {})[cell.metric] = round(100 * cell.value, 4)
     for table in tables.values():
+        rows = table.pop("values")
+        decimals = 1 if all(round(v, 1) == v for row in rows.values() for v in row.values()) else 2
         table["data"] = published.DATA_WORDS[table["data"]]
         table["rows"] = [
-            (split, [row.get(metric) for metric in table["metrics"]]) for split, row in table["values"].items()
+            (split, [f"{row[metric]:.{decimals}f}" if metric in row else "–" for metric in table["metrics"]])
+            for split, row in rows.items()
         ]
     return list(tables.values())
