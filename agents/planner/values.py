@@ -52,6 +52,11 @@ def quoted(instruction: str) -> list[str]:
     return [first or second for first, second in _QUOTED.findall(instruction)]
 
 
+def unquoted(instruction: str) -> str:
+    """The instruction without the marks around its quoted parts."""
+    return _QUOTED.sub(lambda match: match.group(1) or match.group(2), instruction)
+
+
 def candidate_values(instruction: str, used: Sequence[str] = (), label: str = "") -> list[str]:
     """Spans of the instruction that look like values, in reading order, without those already used.
 

@@ -16,7 +16,9 @@ from agents.types import STAGES, Action
 from tests.agents.learned_world import make_examples
 from tests.agents.test_policy import ListMemory
 
-SETTINGS = Settings(epochs=25, batch_size=10, hidden=48, dropout=0.0, forget=0.0, noise=0.0, learning_rate=4e-3)
+SETTINGS = Settings(
+    epochs=25, epoch_steps=50, batch_size=10, hidden=48, dropout=0.0, forget=0.0, noise=0.0, learning_rate=4e-3
+)
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +114,7 @@ def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) ->
 
 
 def test_several_networks_vote(tmp_path) -> None:
-    settings = Settings(epochs=2, networks=2, hidden=16)
+    settings = Settings(epochs=2, epoch_steps=20, networks=2, hidden=16)
     train(make_examples(12), HashEncoder(), settings, tmp_path)
     model = load(tmp_path)
     assert len(model.networks) == 2
@@ -152,7 +154,7 @@ def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(
     absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
     with pytest.raises(NothingToLearn):
         train(absent, HashEncoder(), SETTINGS, tmp_path)
-    metrics = train([*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, hidden=8), tmp_path)
+    metrics = train([*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, epoch_steps=4, hidden=8), tmp_path)
     assert metrics["skipped"] == 3
 
 

@@ -1,12 +1,13 @@
 """Examples as flat arrays: rows of all steps one after the other. Core."""
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from agents.planner.learned import similarity
-from agents.planner.learned.examples import OPERATIONS, Example
+from agents.planner.learned.examples import OPERATIONS, Example, without_quotes
 from agents.planner.learned.prepare import NoCandidates, Step, Values, prepare, prepare_values
 from agents.planner.learned.texts import TextTable
 from annotations.dom.tree import PageError
@@ -19,7 +20,7 @@ class Arrays:
     """Steps that can be learnt from. `offsets` and `value_offsets` bound each step's rows."""
 
     columns: list[np.ndarray] = field(default_factory=list)
-    texts: list[np.ndarray] = field(default_factory=list)  # (n, 3) numbers of name, markup, context
+    texts: list[np.ndarray] = field(default_factory=list)  # (n, 2) numbers of name and markup
     instruction: list[int] = field(default_factory=list)
     words: list[np.ndarray] = field(default_factory=list)
     acted: list[np.ndarray] = field(default_factory=list)
@@ -38,26 +39,31 @@ class Arrays:
 def collect(
     examples: Iterable[Example], common: Collection[str], table: TextTable,
     on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None, total: int = 0,
+    vary: bool = False,
 ) -> Arrays:  # fmt: skip
-    """Prepare every example; what cannot be learnt from is counted in `skipped`."""
+    """Prepare every example; what cannot be learnt from is counted in `skipped`. `vary` adds it without quotes."""
     arrays = Arrays()
     for number, example in enumerate(examples, 1):
-        _add(arrays, example, common, table)
+        known = _add(arrays, example, common, table)
+        plain = without_quotes(example) if vary and known else None
+        if plain is not None:
+            _add(arrays, plain, common, table)
         if number % 200 == 0:
             on_progress("read", number, total)
     return arrays
 
 
-def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextTable) -> None:
+def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextTable) -> bool:
+    """Whether the example can be learnt from."""
     try:
         step = prepare(example.observation, common)
     except (PageError, NoCandidates):
         arrays.skipped += 1
-        return
+        return False
     gold = np.array([element.node_id in example.node_ids for element in step.page.candidates])
     if not gold.any() or example.operation not in OPERATIONS:
         arrays.skipped += 1
-        return
+        return False
     arrays.columns.append(step.columns.astype(np.float16))
     arrays.texts.append(text_numbers(step, table))
     arrays.instruction.append(table.number(step.instruction.text))
@@ -73,6 +79,7 @@ def _add(arrays: Arrays, example: Example, common: Collection[str], table: TextT
     arrays.values.append(values.columns[: len(right) if known else 0].astype(np.float16))
     arrays.value_texts.append(value_numbers(values, example.operation, table))
     arrays.value_gold.append(right if known else right[:0])
+    return True
 
 
 def _same(text: str, gold: str) -> bool:
@@ -80,7 +87,7 @@ def _same(text: str, gold: str) -> bool:
 
 
 def text_numbers(step: Step, table: TextTable) -> np.ndarray:
-    return np.stack([table.numbers(texts) for texts in (step.names, step.markup, step.contexts)], axis=1)
+    return np.stack([table.numbers(texts) for texts in (step.names, step.markup)], axis=1)
 
 
 def value_numbers(values: Values, operation: str, table: TextTable) -> tuple[int, np.ndarray, bool]:
@@ -93,7 +100,7 @@ def similarity_columns(
     texts: np.ndarray, instruction: int, words: np.ndarray, acted: np.ndarray, vectors: np.ndarray
 ) -> np.ndarray:
     """Shape (n, len(similarity.NAMES)); `vectors` by text number."""
-    found = [vectors[texts[:, place]].astype(np.float32) for place in range(3)]
+    found = [vectors[texts[:, place]].astype(np.float32) for place in range(2)]
     own = vectors[instruction].astype(np.float32)
     return similarity.columns(similarity.Vectors(*found, own, vectors[words].astype(np.float32)), acted)
 
@@ -114,8 +121,8 @@ def value_similarity(
     return result
 
 
-def group_weights(groups: Sequence[str], power: float) -> np.ndarray:
-    """Weight of each step, n ** (power - 1) of its group scaled to mean 1: a group counts as n ** power."""
-    counts = {group: groups.count(group) for group in set(groups)}
-    weights = np.array([counts[group] ** (power - 1) for group in groups], dtype=np.float32)
-    return weights / weights.mean()
+def group_shares(groups: Sequence[str], power: float) -> np.ndarray:
+    """How often each step is drawn, sums to 1: in proportion to n ** (power - 1), n being the steps of its group."""
+    counts = Counter(groups)
+    shares = np.array([float(counts[group]) ** (power - 1) for group in groups])
+    return shares / shares.sum()

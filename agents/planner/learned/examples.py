@@ -1,7 +1,8 @@
 """What the planner learns from: observations with what people did. Core."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from agents.planner.values import unquoted
 from agents.types import Observation
 
 OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
@@ -16,3 +17,14 @@ class Example:
     value: str
     node_ids: tuple[str, ...]
     group: str
+
+
+def without_quotes(example: Example) -> Example | None:
+    """The example with the marks taken off the quoted parts of its instruction; None where nothing is quoted.
+
+    Demonstrations mostly quote what is to be found or typed, people often do not.
+    """
+    instruction = unquoted(example.observation.instruction)
+    if instruction == example.observation.instruction:
+        return None
+    return replace(example, observation=replace(example.observation, instruction=instruction))

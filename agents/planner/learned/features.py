@@ -5,9 +5,9 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from agents.planner.learned.history import History
-from agents.planner.learned.instruction import Instruction, dates, phrase_at, times, tokens
+from agents.planner.learned.instruction import Instruction, dates, normal, phrase_at, times, tokens
 from agents.planner.learned.mentions import Columns, name_columns, word_columns
-from agents.planner.learned.page import Page, number
+from agents.planner.learned.page import Page, markup_words, number
 from annotations.dom.elements import Element
 from annotations.dom.roles import TOGGLE_ROLES
 
@@ -21,9 +21,8 @@ KINDS = (
 FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "listbox"})
 PIXELS = 200.0  # scale of boxes
 STEPS = 6  # counts of actions are cut there
-MONTHS_AWAY = 6
-FORWARD = frozenset({"next", "forward", "up", "right", "increase", "plus", "more", "later", "n"})
-BACK = frozenset({"prev", "previous", "back", "down", "left", "decrease", "minus", "less", "earlier", "s"})
+FORWARD = frozenset(normal(word) for word in "next forward up right increase plus later n".split())
+BACK = frozenset(normal(word) for word in "prev previous back down left decrease minus earlier s".split())
 
 
 def columns(page: Page, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
@@ -102,11 +101,16 @@ def _history_columns(page: Page, instruction: Instruction, history: History) -> 
     done = len(history.actions)
     last = history.last.node_id if history.last else None
     called = history.names[-1].lower() if history.names else ""
+    dealt = history.words()
     whole = {
         "steps": min(done, STEPS) / STEPS,
         "first_step": done == 0,
         "repeats": min(history.repeats(), STEPS) / STEPS,
         "last_found": last in page.by_id,
+        "quotes": min(len(instruction.quotes), 3) / 3,
+        "open_quotes": min(sum(not dealt.issuperset(tokens(quote)) for quote in instruction.quotes), 3) / 3,
+        "timed": bool(instruction.times),
+        "numbered": bool(instruction.numbers),
         "parts": min(instruction.parts, STEPS) / STEPS,
         "parts_left": float(np.clip(instruction.parts - done, -STEPS, STEPS)) / STEPS,
         **{f"last_operation_{n}": history.operation_number() == n for n in range(5)},
@@ -183,7 +187,6 @@ def _number_columns(page: Page, instruction: Instruction) -> Columns:
         "calendar": page.has_calendar,
         "month_right": away == 0, "month_later": away is not None and away > 0,
         "month_earlier": away is not None and away < 0,
-        "months_away": min(abs(away or 0), MONTHS_AWAY) / MONTHS_AWAY,
         "dated": bool(instruction.dates),
         "gap": gap is not None, "gap_up": gap is not None and gap > 0, "gap_down": gap is not None and gap < 0,
         "gap_closed": gap == 0,
@@ -204,8 +207,6 @@ def _number_columns(page: Page, instruction: Instruction) -> Columns:
 
 
 def _any_word(page: Page, wanted: frozenset[str]) -> np.ndarray:
-    from agents.planner.learned.page import markup_words
-
     return _column(
         bool(wanted & {*tokens(name), *markup_words(element)})
         for element, name in zip(page.candidates, page.names, strict=True)

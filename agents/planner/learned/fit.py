@@ -1,14 +1,13 @@
 """Fit the network to arrays, epoch by epoch. Core."""
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 from torch.nn import functional
 
-from agents.planner.learned.arrays import group_weights
+from agents.planner.learned.arrays import group_shares
 from agents.planner.learned.flat import Batch, Flat, batch
 from agents.planner.learned.network import Network, gold_loss
 
@@ -20,20 +19,23 @@ class Settings:
     """How to train; chosen on `dev` and on tasks of `train` left out, never on a test split."""
 
     epochs: int = 20
-    batch_size: int = 64  # steps
+    epoch_steps: int = 4000  # drawn with replacement for each epoch
+    batch_size: int = 64
     learning_rate: float = 2e-3
     decay: float = 0.02
-    group_power: float = 0.5  # a task with n steps counts as n ** this
+    group_power: float = 0.5  # a task with n steps is drawn in proportion to n ** this
     hidden: int = 128
     dropout: float = 0.2
     forget: float = 0.4
+    without_quotes: bool = True  # learn from each instruction with quotes a second time without the marks
     noise: float = 0.02  # standard deviation added to each number of a unit vector
     networks: int = 1  # trained one after the other, each with its own seed; their probabilities are averaged
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.epochs < 1 or self.batch_size < 1:
-            raise ValueError(f"epochs and batch_size must be at least 1, got {self.epochs} and {self.batch_size}")
+        for name in ("epochs", "epoch_steps", "batch_size", "networks"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not 0 <= self.group_power <= 1:
             raise ValueError(f"group_power must lie in 0..1, got {self.group_power}")
 
@@ -55,27 +57,22 @@ def begin(network: Network, flat: Flat, settings: Settings) -> State:
     return State(network, torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.decay))
 
 
-def run_epoch(
-    state: State, flat: Flat, vectors: np.ndarray, settings: Settings, on_batch: Callable = lambda d, t: None
-):
-    """One pass over all steps in an order that seed and epoch fix; the mean loss."""
-    order = np.random.default_rng((settings.seed, state.epoch)).permutation(len(flat))
+def run_epoch(state: State, flat: Flat, vectors: np.ndarray, settings: Settings) -> float:
+    """Learn from `epoch_steps` steps that seed and epoch fix; the mean loss."""
+    rng = np.random.default_rng((settings.seed, state.epoch))
+    drawn = rng.choice(len(flat), settings.epoch_steps, p=group_shares(flat.groups, settings.group_power))
     torch.manual_seed(settings.seed * 1000 + state.epoch)
-    weights = torch.from_numpy(group_weights(flat.groups, settings.group_power))
-    total_batches = settings.epochs * -(-len(flat) // settings.batch_size)
-    done = state.epoch * -(-len(flat) // settings.batch_size)
     state.network.train()
     losses = []
-    for start in range(0, len(order), settings.batch_size):
-        _set_rate(state.optimizer, settings, done / total_batches)
-        part = batch(flat, order[start : start + settings.batch_size], vectors)
-        loss = (step_losses(state.network, part, settings.noise) * weights[part.steps]).mean()
+    for start in range(0, len(drawn), settings.batch_size):
+        _set_rate(state.optimizer, settings, (state.epoch + start / len(drawn)) / settings.epochs)
+        part = batch(flat, drawn[start : start + settings.batch_size], vectors)
+        loss = step_losses(state.network, part, settings.noise).mean()
         state.optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(state.network.parameters(), CLIP)
         state.optimizer.step()
         losses.append(float(loss.detach()))
-        done += 1
     state.epoch += 1
     return float(np.mean(losses))
 
@@ -91,7 +88,7 @@ def step_losses(network: Network, part: Batch, noise: float = 0.0) -> torch.Tens
     """Loss of each step: its element, the operation on it, and its value where there is one to learn."""
     rows, steps = part.rows, len(part.operation)
     if noise:
-        for name in ("name", "markup", "context", "instruction"):
+        for name in ("name", "markup", "instruction"):
             vectors = getattr(rows, name)
             setattr(rows, name, vectors + noise * torch.randn_like(vectors) * (vectors != 0))
     scores, operations = network(rows)

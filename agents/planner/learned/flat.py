@@ -17,7 +17,7 @@ class Flat:
     """All rows of all steps: step s has the rows offsets[s] .. offsets[s + 1] and its values the same way."""
 
     columns: np.ndarray  # (r, columns) half floats
-    texts: np.ndarray  # (r, 3)
+    texts: np.ndarray  # (r, 2)
     gold: np.ndarray  # (r,)
     offsets: np.ndarray  # (s + 1,)
     instruction: np.ndarray  # (s,)
@@ -72,7 +72,7 @@ def batch(flat: Flat, steps: np.ndarray, vectors: np.ndarray) -> Batch:
     texts = flat.texts[places]
     rows = Rows(
         tensor(flat.columns[places]),
-        *(tensor(vectors[texts[:, place]]) for place in range(3)),
+        *(tensor(vectors[texts[:, place]]) for place in range(2)),
         tensor(vectors[flat.instruction[steps]]),
         segment,
     )

@@ -15,6 +15,7 @@ FUNCTION_WORDS = frozenset(
         "enter type select choose find hit use make"
     ).split()
 )
+MIN_PLURAL = 4  # letters; shorter words keep their s
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
     "december",
@@ -37,7 +38,7 @@ class Instruction:
 
     text: str
     words: tuple[str, ...]  # as written
-    lower: tuple[str, ...]
+    lower: tuple[str, ...]  # in their normal form
     starts: tuple[int, ...]  # character offsets of the words
     quotes: tuple[str, ...]
     numbers: tuple[float, ...]
@@ -47,9 +48,18 @@ class Instruction:
 
 
 def tokens(text: str) -> list[str]:
-    """Lower-case words; a text without any word character is one word ("+", ">>")."""
-    found = [match.group().lower() for match in WORD.finditer(text)]
+    """Words in their normal form; a text without any word character is one word ("+", ">>")."""
+    found = [normal(match.group()) for match in WORD.finditer(text)]
     return found or ([text.strip()] if text.strip() else [])
+
+
+def normal(word: str) -> str:
+    """Lower case, without the ending of a possessive or plural."""
+    word = word.lower()
+    if word[-2:] in ("'s", "’s"):
+        return word[:-2]
+    is_plural = len(word) >= MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
+    return word[:-1] if is_plural and word not in FUNCTION_WORDS else word
 
 
 @lru_cache(maxsize=4096)
@@ -59,7 +69,7 @@ def read(text: str) -> Instruction:
     return Instruction(
         text=text,
         words=words,
-        lower=tuple(word.lower() for word in words),
+        lower=tuple(normal(word) for word in words),
         starts=tuple(match.start() for match in matches),
         quotes=tuple(quoted(text)),
         numbers=tuple(float(found) for found in _NUMBER.findall(text)),

@@ -15,6 +15,7 @@ Columns = dict[str, np.ndarray]
 
 TEMPLATE_WEIGHT = 0.2  # of words that all instructions of a task share, against those that tell them apart
 NEIGHBOURS = 2
+MIN_STEM = 4  # letters
 MIN_VERBATIM = 3  # characters of an id that is looked for as it stands
 
 
@@ -140,7 +141,7 @@ def word_columns(page: Page, instruction: Instruction, history: History, common:
     dealt = history.words()
     open_weights = {word: weight for word, weight in weights.items() if word not in dealt}
     columns: Columns = {}
-    for name, sets in _channels(page).items():
+    for name, sets in _channels(page, weights).items():
         for kind, wanted in (("all", weights), ("open", open_weights)):
             total, best = _overlap(sets, wanted)
             columns |= {f"{name}_{kind}": total, f"{name}_{kind}_best": best}
@@ -153,9 +154,10 @@ def word_columns(page: Page, instruction: Instruction, history: History, common:
     return columns
 
 
-def _channels(page: Page) -> dict[str, list[set[str]]]:
+def _channels(page: Page, asked: Collection[str]) -> dict[str, list[set[str]]]:
     channels = {f"around_{level}": [words[level] for words in page.around] for level in range(LEVELS)}
-    channels["markup"] = [set(markup_words(element)) for element in page.candidates]
+    stems = tuple(word for word in asked if len(word) >= MIN_STEM)
+    channels["markup"] = [_with_stems(set(markup_words(element)), stems) for element in page.candidates]
     channels["implied"] = implied_words(page)
     own = {element.node_id: set(tokens(element.name or element.text)) for element in page.everything}
     ids = [element.node_id for element in page.everything]
@@ -168,6 +170,11 @@ def _channels(page: Page) -> dict[str, list[set[str]]]:
             for e in page.candidates
         ]
     return channels
+
+
+def _with_stems(words: set[str], stems: Sequence[str]) -> set[str]:
+    """Authors join words where people do not: "closethick" is about "close"."""
+    return words | {stem for stem in stems if any(word.startswith(stem) for word in words)}
 
 
 def _overlap(sets: Sequence[set[str]], weights: dict[str, float]) -> tuple[np.ndarray, np.ndarray]:

@@ -76,7 +76,7 @@ class LearnedModel:
         texts = np.concatenate(numbers)
         rows = Rows(
             tensor(np.concatenate([np.hstack([s.columns, n]) for s, n in zip(steps, near, strict=True)])),
-            *(tensor(vectors[texts[:, place]]) for place in range(3)), tensor(vectors[instructions]), segment,
+            *(tensor(vectors[texts[:, place]]) for place in range(2)), tensor(vectors[instructions]), segment,
         )  # fmt: skip
         scores, operations = _vote([network(rows) for network in self.networks], segment, len(steps))
         chosen = [self._choose(scores[segment == i], operations[segment == i]) for i in range(len(steps))]

@@ -32,7 +32,6 @@ class Rows:
     columns: Tensor  # (r, columns)
     name: Tensor  # (r, dimensions)
     markup: Tensor
-    context: Tensor
     instruction: Tensor  # (s, dimensions)
     segment: Tensor  # (r,) step of each row
 
@@ -45,13 +44,13 @@ class Network(nn.Module):
         self.shape = shape
         self.register_buffer("mean", torch.zeros(shape.columns))
         self.register_buffer("spread", torch.ones(shape.columns))
-        self.small = nn.ModuleDict({n: nn.Linear(shape.dimensions, shape.small) for n in ("name", "markup", "context")})
+        self.small = nn.ModuleDict({n: nn.Linear(shape.dimensions, shape.small) for n in ("name", "markup")})
         self.task = nn.Linear(shape.dimensions, shape.small)
         self.asked = nn.Linear(shape.dimensions, 2 * shape.shared, bias=False)
         self.offered = nn.ModuleDict(
             {n: nn.Linear(shape.dimensions, shape.shared, bias=False) for n in ("name", "markup")}
         )
-        width = shape.columns + 4 * shape.small + 2 * shape.shared
+        width = shape.columns + 3 * shape.small + 2 * shape.shared
         self.first = nn.Sequential(
             nn.Linear(width, shape.hidden), nn.ReLU(), nn.Dropout(shape.dropout),
             nn.Linear(shape.hidden, shape.hidden), nn.ReLU(), nn.Dropout(shape.dropout),
@@ -73,8 +72,7 @@ class Network(nn.Module):
             known, asked = known * keep, asked * keep
         one, two = self.asked(asked)[rows.segment].chunk(2, dim=1)
         parts = [
-            columns, self.small["name"](rows.name), self.small["markup"](rows.markup),
-            self.small["context"](rows.context), known[rows.segment],
+            columns, self.small["name"](rows.name), self.small["markup"](rows.markup),  known[rows.segment],
             one * self.offered["name"](rows.name), two * self.offered["markup"](rows.markup),
         ]  # fmt: skip
         hidden = self.first(torch.cat(parts, dim=1))

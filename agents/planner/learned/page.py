@@ -7,14 +7,14 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.planner.learned.instruction import Date, month_number, ordinal_words, tokens
+from agents.planner.learned.instruction import Date, month_number, normal, ordinal_words, tokens
 from annotations.dom.elements import Element, elements
 from annotations.dom.tree import parse
 
 NAME_WORDS = 12
-CONTEXT_WORDS = 10
 LEVELS = 4  # the element itself and how many blocks around it are compared with the instruction
 DARK, PALE, GREY = 0.2, 0.9, 0.15  # value, lightness and saturation below or above which a hue is not seen
+PINK = 0.6  # a red with this much of the other colours
 DAYS = 28  # as many numbers in a row are a calendar
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -64,8 +64,9 @@ class Page:
     def _blocks(self, element: Element) -> list[Element]:
         """The element and the ancestors that say more than what is below them."""
         blocks, above = [element], element
-        while len(blocks) < LEVELS and (above := self.by_id.get(above.parent_id or "")) is not None:
-            if above.text != blocks[-1].text:
+        for _ in range(element.depth):  # a page may use an id twice, so parents could go round in a circle
+            above = self.by_id.get(above.parent_id or "", above)
+            if len(blocks) < LEVELS and above.text != blocks[-1].text:
                 blocks.append(above)
         return blocks + [blocks[-1]] * (LEVELS - len(blocks))
 
@@ -130,23 +131,11 @@ def markup_text(element: Element) -> str:
     return " ".join(dict.fromkeys([element.tag, element.role, *markup_words(element)])).strip()
 
 
-def context_text(element: Element, page: Page) -> str:
-    """First words of the nearest block around the element that says more than the element itself."""
-    own = set(name(element).split())
-    above = page.by_id.get(element.parent_id or "")
-    while above is not None:
-        words = [word for word in (above.text or above.name).split() if word not in own]
-        if words:
-            return " ".join(words[:CONTEXT_WORDS])
-        above = page.by_id.get(above.parent_id or "")
-    return ""
-
-
 def markup_words(element: Element) -> list[str]:
     """Words of the attributes that authors name things by: `icon-trash` is "icon" and "trash"."""
     get = element.attributes.get
     texts = [get(key, "") for key in ("id", "class", "name", "type", "placeholder", "title", "aria_label")]
-    return [word.lower() for text in texts for word in _PARTS.findall(text)][: 2 * NAME_WORDS]
+    return [normal(word) for text in texts for word in _PARTS.findall(text)][: 2 * NAME_WORDS]
 
 
 def implied_words(page: Page) -> list[set[str]]:
@@ -181,4 +170,5 @@ def colour_words(css: str) -> set[str]:
         hue = 60 * ((blue - red) / (high - low)) + 120
     else:
         hue = 60 * ((red - green) / (high - low)) + 240
-    return set(next(names for limit, names in _HUES if hue < limit).split())
+    pale = {"pink"} if high == red and low > PINK else set()
+    return pale | set(next(names for limit, names in _HUES if hue < limit).split())

@@ -11,13 +11,14 @@ from agents.planner.learned.examples import Example
 from agents.planner.learned.history import History, read_history
 from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, read
 from agents.planner.learned.mentions import word_weights
-from agents.planner.learned.page import Page, context_text, markup_text, name_text, read_page
+from agents.planner.learned.page import Page, markup_text, name_text, read_page
 from agents.types import Observation
 from annotations.dom.elements import Element
 
 MAX_TELLING = 16  # words of an instruction that are encoded one by one
 TEMPLATE_SHARE = 0.5
 MIN_INSTRUCTIONS = 3
+MIN_GROUPS = 2  # words of a single group tell: in an unseen task they would as well
 
 
 class NoCandidates(ValueError):
@@ -44,12 +45,11 @@ class Step:
     columns: np.ndarray  # (n, features)
     names: list[str]
     markup: list[str]
-    contexts: list[str]
     words: list[str]  # of the instruction, those that tell
     acted: np.ndarray  # (n,)
 
     def texts(self) -> Iterable[str]:
-        return (*self.names, *self.markup, *self.contexts, *self.words, self.instruction.text)
+        return (*self.names, *self.markup, *self.words, self.instruction.text)
 
 
 def prepare(observation: Observation, common: Collection[str]) -> Step:
@@ -60,11 +60,11 @@ def prepare(observation: Observation, common: Collection[str]) -> Step:
     instruction, history = read(observation.instruction), read_history(observation.turn_actions)
     found = features.columns(page, instruction, history, common)
     weights = word_weights(instruction, common)
-    telling = [word for word in instruction.words if weights[word.lower()] == 1.0]
+    pairs = zip(instruction.words, instruction.lower, strict=True)
+    telling = [word for word, lower in pairs if weights[lower] == 1.0]
     return Step(
         page, instruction, history, np.stack(list(found.values()), axis=1),
         names=[name_text(e) for e in page.candidates], markup=[markup_text(e) for e in page.candidates],
-        contexts=[context_text(e, page) for e in page.candidates],
         words=list(dict.fromkeys([*instruction.quotes, *telling]))[:MAX_TELLING],
         acted=found["acted"],
     )  # fmt: skip
@@ -80,13 +80,13 @@ def prepare_values(
 
 
 def template_words(examples: Iterable[Example]) -> frozenset[str]:
-    """Words that at least half of the different instructions of some group have: what a task always says."""
+    """Words that at least half of the different instructions have in several groups: what tasks always say."""
     instructions: dict[str, set[str]] = defaultdict(set)
     for example in examples:
         instructions[example.group].add(example.observation.instruction)
-    found: set[str] = set()
+    groups: Counter[str] = Counter()
     for texts in instructions.values():
         counts = Counter(word for text in texts for word in set(read(text).lower))
         if len(texts) >= MIN_INSTRUCTIONS:
-            found |= {word for word, count in counts.items() if count >= TEMPLATE_SHARE * len(texts)}
-    return frozenset(found - FUNCTION_WORDS)
+            groups.update(word for word, count in counts.items() if count >= TEMPLATE_SHARE * len(texts))
+    return frozenset(word for word, count in groups.items() if count >= MIN_GROUPS) - FUNCTION_WORDS

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 NAMES = (
-    "near_name", "near_markup", "near_context", "near_name_scaled", "near_markup_scaled", "word_name", "word_markup",
+    "near_name", "near_markup", "near_name_scaled", "near_markup_scaled", "word_name", "word_markup",
     "word_name_open", "word_name_scaled", "claims_all", "claims_open", "claims_markup",
 )  # fmt: skip
 SHARPNESS = 20.0  # of the competition of candidates for a word: cosines 0.05 apart differ by a factor e
@@ -13,18 +13,17 @@ SHARPNESS = 20.0  # of the competition of candidates for a word: cosines 0.05 ap
 
 @dataclass(frozen=True)
 class Vectors:
-    """Unit vectors of one step; an empty text has the zero vector. Shapes (n, d), (n, d), (n, d), (d,), (w, d)."""
+    """Unit vectors of one step; an empty text has the zero vector. Shapes (n, d), (n, d), (d,), (w, d)."""
 
     names: np.ndarray
     markup: np.ndarray
-    contexts: np.ndarray
     instruction: np.ndarray
     words: np.ndarray  # of the words that tell
 
 
 def columns(vectors: Vectors, acted: np.ndarray) -> np.ndarray:
     """One row per candidate, one column per name of NAMES. `acted`: which candidates were acted on, shape (n,)."""
-    whole = [part @ vectors.instruction for part in (vectors.names, vectors.markup, vectors.contexts)]
+    whole = [part @ vectors.instruction for part in (vectors.names, vectors.markup)]
     by_name, by_markup = vectors.names @ vectors.words.T, vectors.markup @ vectors.words.T
     claims = _claims(by_name)
     is_open = ~_taken(claims, acted)

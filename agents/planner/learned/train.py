@@ -47,7 +47,7 @@ def train(
     begun = time.perf_counter()
     examples, dev = list(examples), list(dev)
     common, table = template_words(examples), TextTable()
-    arrays = collect(examples, common, table, on_progress, len(examples))
+    arrays = collect(examples, common, table, on_progress, len(examples), vary=settings.without_quotes)
     held = collect(dev, common, table)
     if not len(arrays):
         raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
