@@ -125,7 +125,7 @@ def embed(job: Job) -> bool:
         counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
     except _SliceOver:
         return work.hand_back(job)
-    said = "Embedded " + ", ".join(f"{count:,} {part}" for part, count in counts.items())
+    said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
     report = {"counts": counts, "said": said, "seconds": progress.seconds}
     job.finish(Job.State.DONE, report=report, last_error="")
     return False
@@ -186,7 +186,7 @@ def induce(job: Job) -> bool:
     except _SliceOver:
         return work.hand_back(job)
     report["landed"] = counts["websites"] - len(report["errors"])
-    report["said"] = f"Induced {counts['workflows']:,} workflows of {report['landed']:,} websites"
+    report["said"] = f"Induced {_counted(counts['workflows'], 'workflows')} of {_counted(report['landed'], 'websites')}"
     return _finish(job, report, progress)
 
 
@@ -218,7 +218,7 @@ def refine(job: Job) -> bool:
     except _SliceOver:
         return work.hand_back(job)
     report["landed"] = counts["rationales"]
-    report["said"] = f"Wrote {counts['rationales']:,} rationales"
+    report["said"] = f"Wrote {_counted(counts['rationales'], 'rationales')}"
     return _finish(job, report, progress)
 
 
@@ -232,6 +232,10 @@ def _finish(job: Job, report: dict, progress: _Progress) -> bool:
     kept.pop("resume", None)  # it has come to its end: tried again, it starts anew
     job.finish(state, report=report, progress=kept, last_error=report["errors"][0]["message"] if failed else "")
     return False
+
+
+def _counted(count: int, things: str) -> str:
+    return f"{count:,} {things.removesuffix('s') if count == 1 else things}"
 
 
 def _keep(job: Job, report: dict) -> None:

@@ -96,7 +96,7 @@ def test_embedding_makes_snippets_exemplars_and_workflows_findable(dataset) -> N
     written.refresh_from_db()
     assert written.encoder == "hash-384"
     assert written.embedding is not None
-    assert job_live(job).fields["headline"] == "Embedded 16 snippets, 6 exemplars, 1 workflows"
+    assert job_live(job).fields["headline"] == "Embedded 16 snippets, 6 exemplars, 1 workflow"
 
 
 def test_embedding_again_adds_nothing(dataset, encoder) -> None:
