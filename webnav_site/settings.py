@@ -204,6 +204,8 @@ SPECTACULAR_SETTINGS = {
         "SplitEnum": "annotations.models.Split",
         "WorkState": "annotations.models.Leased.State",
         "TrajectoryState": "agents.models.Trajectory.State",
+        "JobKind": "annotations.models.Job.Kind",
+        "ModelKind": "agents.models.TrainedModel.Kind",
     },
 }
 
