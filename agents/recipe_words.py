@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.recipes import FIXED, STAGE_SETTINGS, Recipe, to_dict
-from agents.settings import PLANNERS, Quirks
+from agents.settings import PLANNERS, Quirks, RankSettings
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 
@@ -21,8 +21,8 @@ SETTINGS = {
     "rank.element_limit_unit": "unit of that limit",
     "rank.exact": "WebLINX: every element is encoded, as published; else scores below the kept ones are estimates",
     "rank.lexical_weight": "weight of words in common with the instruction",
-    "rank.role_weight": "weight of roles that fit the instruction's verb",
-    "rank.order_weight": "weight of standing next on the page",
+    "rank.role_weight": "weight of being interactive",
+    "rank.order_weight": "weight of standing after the element acted on last",
     "rank.option_weight": "weight of options that the instruction names",
     "rank.link_penalty": "subtracted from links",
     "rank.repeat_penalty": "subtracted from elements used before in the turn",
@@ -35,14 +35,14 @@ SETTINGS = {
     "recall.rationales": "sentences why an earlier action was right",
     "recall.exemplars": "whole trajectories of the train split shown as examples",
     "recall.exemplar_k": "how many exemplars",
-    "recall.workflows": "routines induced from the train split",
+    "recall.workflows": "routines shown, induced from the train split or from the run itself",
     "recall.workflow_k": "how many workflows",
     "recall.workflow_query": "what similar workflows are searched by",
     "recall.induction": "when workflows are induced",
     "recall.weight": "share of recalled memory in the ranking query",
     "simplify.group_size": "elements shown at a time",
     "simplify.page_elements": "elements of the current page in a trajectory prompt",
-    "simplify.history_elements": "elements of earlier pages there",
+    "simplify.history_elements": "elements of earlier pages and exemplars there",
     "simplify.memory_pages": "how much of recalled pages is shown",
     "compose.shots": "worked examples before the task",
     "compose.trajectory": "earlier pages and actions of the turn are shown",
@@ -201,12 +201,18 @@ def _rank(recipe: Recipe) -> str:
     model = rank.model or (f"a model trained from {rank.base}" if rank.base else "a model that is not chosen yet")
     how = {
         "none": "Ranks nothing.",
-        "dual_encoder": f"Embeds the instruction and every element with {model} and compares them.",
+        "dual_encoder": f"Embeds the instruction and every element with {model} and compares them.{_evidence(rank)}",
         "cross_encoder": f"Scores every element together with the instruction by {model}.",
         "dmr": f"Embeds the last {rank.history_turns} turns and every element with {model} and compares them.",
         "score_file": f"Takes the scores of every element from the file {rank.model or '(none named)'}.",
     }[rank.kind]
     return how if rank.kind == "none" else f"{how} Keeps the best {rank.top_k}."
+
+
+def _evidence(rank: RankSettings) -> str:
+    """What counts beside similarity."""
+    weights = (rank.lexical_weight, rank.role_weight, rank.order_weight, rank.option_weight)
+    return " Words in common, reading order and named options count too." if any(weights) else ""
 
 
 def _recall(recipe: Recipe) -> str:
@@ -257,9 +263,7 @@ def _compose(recipe: Recipe) -> str:
         return f"Instruction, {history} and the current page, in {compose.context_tokens} tokens.{shots}"
     if recipe.plan.backend == "endpoint":
         return f"Page, instruction and earlier actions, in {compose.context_tokens} tokens.{shots}"
-    return (
-        f"Page, instruction and earlier actions, in {compose.max_tokens} tokens of {compose.piece_tokens} each.{shots}"
-    )
+    return f"Page, instruction and earlier actions, at most {compose.max_tokens} tokens, {compose.piece_tokens} a part.{shots}"
 
 
 def _plan(recipe: Recipe) -> str:
