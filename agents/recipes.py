@@ -296,7 +296,7 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
 def from_dict(values: dict[str, Any]) -> Recipe:
     """The inverse of `to_dict`, for stored runs; settings that did not exist then take their defaults."""
     stages = {name: kind(**values[name]) for name, kind in STAGE_SETTINGS.items() if name in values}
-    return Recipe(**{**values, **stages, "needs": tuple(values["needs"])})
+    return Recipe(**{"description": "", **values, **stages, "needs": tuple(values.get("needs", ()))})
 
 
 def sha256(recipe: Recipe) -> str:

@@ -20,7 +20,7 @@ from annotations import policy
 from annotations.downloads import attachment, safe_cell, send_file
 from annotations.forms import ExportForm, ImportForm
 from annotations.job_progress import job_live
-from annotations.models import Dataset, Job, Split
+from annotations.models import Dataset, Job
 from annotations.views import dataset_page, split_table, visible_dataset
 
 ROWS = 50
@@ -88,7 +88,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "reasons": report.get("reasons", {}).items(),
         "may_cancel": may and not found.is_over and not found.cancel_requested,
         "may_retry": may and found.state in unsuccessful,
-        "may_download": _has_result(found) and may_download(request.user, found),
+        "may_download": _has_result(found) and policy.may_download(request.user, found.project, found.created_by_id),
     }
     return render(request, "annotations/job.html", context)
 
@@ -123,9 +123,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     found = get_object_or_404(_visible(request), pk=pk)
     if not _has_result(found):
         raise Http404
-    policy.require(request.user, "export", found.project)
-    if not may_download(request.user, found):
-        raise PermissionDenied("Others' exports may hold gold of test splits; start one of your own.")
+    policy.require_download(request.user, found.project, found.created_by_id)
     return send_file(request, found.path, f"{found.params['name']}{found.path.suffix}", "application/zip")
 
 
@@ -143,13 +141,6 @@ def job_errors(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     writer.writerow(columns)
     writer.writerows([safe_cell(row.get(column, "")) for column in columns] for row in rows)
     return attachment(HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8"), f"job-{pk}-errors.csv")
-
-
-def may_download(user, found: Job) -> bool:
-    """A file holds what its maker may see, which can be more than this reader may."""
-    if not policy.can(user, "export", found.project):
-        return False
-    return found.created_by_id == user.pk or policy.sees_gold(user, found.project, Split.TEST_TASK)
 
 
 def server_files(folder: str) -> list[dict]:

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotations.models import Membership, Project, Role, Step
+from annotations.models import Membership, Project, Role, Split, Step
 
 User = AbstractBaseUser | AnonymousUser
 
@@ -93,6 +93,18 @@ def sees_gold(user: User, project: Project, split: str) -> bool:
         return True
     may = Q(role=Role.ADMIN) | Q(sees_test_gold=True)
     return Membership.objects.filter(may, user_id=user.pk, project=project).exists()
+
+
+def may_download(user: User, project: Project, maker_id: int | None) -> bool:
+    """An export holds what its maker may see, which can be more than this reader may."""
+    return can(user, "export", project) and (maker_id == user.pk or sees_gold(user, project, Split.TEST_TASK))
+
+
+def require_download(user: User, project: Project, maker_id: int | None) -> None:
+    """PermissionDenied says why a result cannot be had."""
+    require(user, "export", project)
+    if not may_download(user, project, maker_id):
+        raise PermissionDenied("Others' exports may hold gold of test splits; start one of your own.")
 
 
 def gold_filter(user: User, queryset: QuerySet, split_path: str, project_path: str) -> QuerySet:

@@ -109,6 +109,22 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
         cancel_study(study)
         return Response(self.get_serializer(self.get_object()).data)
 
+    @extend_schema(request=serializers.BudgetSerializer, responses=serializers.StudySerializer)
+    @action(detail=True, methods=["put"])
+    def budget(self, request: Request, pk: str) -> Response:
+        """Replace the limits on what its model calls may use; null lifts one. `resume` goes on where it stopped."""
+        from evaluation.budgets import set_budget
+
+        study = self.get_object()
+        policy.require(request.user, "evaluate", study.project)
+        wanted = serializers.BudgetSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        try:
+            set_budget(study, **wanted.validated_data)
+        except ValueError as error:
+            raise ValidationError({"detail": str(error)}) from error
+        return Response(self.get_serializer(self.get_object()).data)
+
     @extend_schema(request=None, responses=serializers.StudySerializer, parameters=[idempotency.PARAMETER])
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:

@@ -27,6 +27,9 @@ class StudyForm(forms.Form):
         label="Preset",
         help_text="The recipes' quirks, and the metrics shown first; both metric sets are always computed.",
     )
+    budget_tokens = forms.IntegerField(required=False, min_value=1, label="Tokens at most")
+    budget_cost = forms.FloatField(required=False, min_value=0, label="Money at most")
+    budget_seconds = forms.IntegerField(required=False, min_value=1, label="Seconds at most")
     overrides = forms.CharField(
         required=False,
         label="Changed settings",
@@ -48,13 +51,6 @@ class StudyForm(forms.Form):
     def clean_dataset(self) -> Dataset:
         return self.datasets[self.cleaned_data["dataset"]]
 
-    def clean_recipes(self) -> list[str]:
-        chosen = self.cleaned_data["recipes"]
-        for name in chosen:
-            if lacking := recipes.missing(self.offered[name]):
-                raise forms.ValidationError(f"{name} cannot run yet: it needs {', '.join(lacking)}.")
-        return chosen
-
     def clean_overrides(self) -> dict[str, str]:
         """Dotted name -> value as text."""
         settings: dict[str, str] = {}
@@ -68,14 +64,34 @@ class StudyForm(forms.Form):
         return settings
 
     def clean(self) -> dict:
-        """Every setting must exist in every chosen recipe and have a fitting value."""
+        """Every setting must exist in every chosen recipe, have a fitting value, and leave nothing missing."""
         data = super().clean()
         for name in data.get("recipes", []):
             try:
-                recipes.override(self.offered[name], data.get("overrides", {}))
+                changed = recipes.override(self.offered[name], data.get("overrides", {}))
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
+                continue
+            if lacking := recipes.missing(changed):
+                self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
         return data
+
+    def budget(self) -> dict[str, float | None]:
+        """Limits by unit, as `create_study` takes them."""
+        return budget_of(self.cleaned_data)
+
+
+class BudgetForm(forms.Form):
+    """The limits of a study, to be raised, lowered or lifted."""
+
+    budget_tokens = forms.IntegerField(required=False, min_value=1, label="Tokens")
+    budget_cost = forms.FloatField(required=False, min_value=0, label="Money")
+    budget_seconds = forms.IntegerField(required=False, min_value=1, label="Seconds")
+
+
+def budget_of(values: dict) -> dict[str, float | None]:
+    """Limits by unit from fields named budget_UNIT."""
+    return {unit: values.get(f"budget_{unit}") for unit in ("tokens", "cost", "seconds")}
 
 
 def _split_counts(dataset: Dataset) -> list[tuple[str, int]]:

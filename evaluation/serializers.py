@@ -21,7 +21,18 @@ class StudySerializer(serializers.ModelSerializer):
 
     class Meta:
         model = Study
-        fields = ["id", "project", "name", "preset", "runs", "cancel_requested", "created_by", "created_at"]
+        fields = [
+            *("id", "project", "name", "preset", "runs", "cancel_requested", "created_by", "created_at"),
+            *("budget_tokens", "budget_cost", "budget_seconds", "spent_tokens", "spent_cost", "spent_seconds"),
+        ]
+
+
+class BudgetSerializer(serializers.Serializer):
+    """Hard limits on what model calls may use; null: none."""
+
+    tokens = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+    cost = serializers.FloatField(min_value=0, required=False, allow_null=True, default=None)
+    seconds = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
 
 
 class StudyRequestSerializer(serializers.Serializer):
@@ -42,6 +53,7 @@ class StudyRequestSerializer(serializers.Serializer):
     )
     preset = serializers.ChoiceField(choices=Study.Preset.choices, required=False, allow_null=True, default=None)
     name = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    budget = BudgetSerializer(required=False, allow_null=True, default=None)
 
 
 class ShardSerializer(serializers.ModelSerializer):

@@ -6,9 +6,11 @@ from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 from django.http import QueryDict
 
+from agents import recipes
 from agents.models import Run, TrajectoryStep
 from annotations import policy
 from evaluation import failures, score_tables
+from evaluation.forms import BudgetForm
 from evaluation.metrics.scores import Preset
 from evaluation.models import Score, Study
 from evaluation.scoring import outcomes
@@ -38,6 +40,9 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool) -> dict[st
         "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(shown, preset) if shown else None,
+        "asks_endpoint": any(recipes.asks_endpoint(recipes.from_dict(run.recipe)) for run in runs),
+        "may_budget": may_evaluate,
+        "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": may_evaluate and live.running and not study.cancel_requested,
         "may_resume": may_evaluate and not live.running and study_state(runs) != Run.State.DONE,
         "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),

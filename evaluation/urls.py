@@ -12,6 +12,7 @@ urlpatterns = [
     path("studies/<int:pk>/state/", views.study_state, name="study-state"),
     path("studies/<int:pk>/cancel/", views.cancel, name="study-cancel"),
     path("studies/<int:pk>/resume/", views.resume, name="study-resume"),
+    path("studies/<int:pk>/budget/", views.budget, name="study-budget"),
     path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
     path("studies/<int:pk>/report.<str:kind>", report_views.study_report, name="study-report"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),

@@ -14,7 +14,8 @@ from annotations import policy
 from annotations.downloads import attachment
 from annotations.models import Dataset
 from evaluation import exports, failures, home
-from evaluation.forms import StudyForm
+from evaluation.budgets import set_budget
+from evaluation.forms import BudgetForm, StudyForm, budget_of
 from evaluation.models import Score, Study
 from evaluation.studies import cancel_study, create_study, resume_study
 from evaluation.study_page import failure_rows, study_context
@@ -82,6 +83,24 @@ def resume(request: HttpRequest, pk: int) -> HttpResponse:
     return redirect("study", pk)
 
 
+@require_POST
+def budget(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change what the model calls of a study may use; a study that stopped at its budget is resumed by hand."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    policy.require(request.user, "evaluate", found.project)
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "A limit must be a number above 0, or empty for none.")
+        return redirect("study", pk)
+    try:
+        set_budget(found, **budget_of(form.cleaned_data))
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The budget is changed.")
+    return redirect("study", pk)
+
+
 @require_GET
 def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     """Every score of the study's runs, both metric sets, as a download."""
@@ -126,7 +145,7 @@ def _start(request: HttpRequest, form: StudyForm) -> Study | None:
         return create_study(
             user=request.user, dataset=data["dataset"], recipes=data["recipes"], splits=data["splits"] or [""],
             seeds=[data["seed"]], limit=data["limit"], overrides=data["overrides"], preset=data["preset"] or None,
-            name=data["name"],
+            name=data["name"], budget=form.budget(),
         )  # fmt: skip
     except ValueError as error:
         form.add_error(None, str(error))

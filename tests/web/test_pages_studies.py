@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from agents import recipes
 from agents.models import Run, TrajectoryStep
 from evaluation import failures, score_tables
 from evaluation.models import Score, Study
@@ -27,7 +28,7 @@ def study_client(study: Study, role: str = "reader", **fields) -> Client:
     return client_of(factories.make_user(role, study.project, **fields))
 
 
-RECIPE = {"rank": {"top_k": 50}}
+RECIPE = recipes.to_dict(recipes.get("grounded"))
 
 
 def make_study(split: str = "train", **run_fields) -> tuple[Study, Run]:
@@ -154,7 +155,6 @@ def test_a_study_that_waits_for_its_first_batch_says_so() -> None:
 
 
 def test_settings_that_differ_from_the_recipe_are_named() -> None:
-    from agents import recipes
 
     changed = recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})
     study, run = make_study(recipe=recipes.to_dict(changed))
@@ -186,7 +186,7 @@ def outcomes_of(run: Run, *changes: dict) -> None:
 
 
 def test_every_failed_step_has_exactly_one_reason() -> None:
-    _, run = make_study(recipe={"rank": {"top_k": 20}})
+    _, run = make_study(recipe=recipes.to_dict(recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})))
     outcomes_of(
         run,
         {"error": "no reply", "gold_rank": None},
@@ -256,8 +256,9 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     dataset = factories.make_conversation().dataset
     page = client_of(factories.make_user("admin", dataset.project)).get("/studies/new/").content.decode()
     assert 'name="recipes" value="grounded" checked>' in page
-    assert 'name="recipes" value="mindact" disabled>' in page
-    assert "needs a trained cross-encoder ranker" in page
+    assert 'name="recipes" value="mindact">' in page, "a changed setting can name its weights"
+    assert "needs rank.model: train one from microsoft/deberta-v3-base" in page
+    assert 'name="recipes" value="wma" disabled>' in page
 
 
 @pytest.mark.parametrize(
@@ -314,6 +315,21 @@ def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
     assert "Resume it to decide the missing steps" in page
     client.post(f"/studies/{study.pk}/resume/")
     assert study.runs.get().state == "queued"
+
+
+def test_the_budget_of_a_study_that_asks_an_endpoint_is_shown_and_changed() -> None:
+    study, _ = make_study(recipe=recipes.to_dict(recipes.get("bare")))
+    client = study_client(study, "admin")
+    assert "0 tokens" in client.get(f"/studies/{study.pk}/").content.decode()
+    client.post(f"/studies/{study.pk}/budget/", {"budget_tokens": "5000", "budget_cost": "", "budget_seconds": ""})
+    study.refresh_from_db()
+    assert (study.budget_tokens, study.budget_cost, study.budget_seconds) == (5000, None, None)
+    page = client.post(f"/studies/{study.pk}/budget/", {"budget_tokens": "-1"}, follow=True).content.decode()
+    assert "must be a number above 0" in page
+    study.refresh_from_db()
+    assert study.budget_tokens == 5000
+    for role in ("annotator", "reader"):
+        assert study_client(study, role).post(f"/studies/{study.pk}/budget/", {}).status_code == 403
 
 
 def test_resuming_a_complete_study_says_that_nothing_is_left() -> None:

@@ -31,6 +31,8 @@ class Command(BaseCommand):
         parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values, help="default: the recipe's own")
+        for unit, kind in (("tokens", int), ("cost", float), ("seconds", int)):
+            parser.add_argument(f"--max-{unit}", type=kind, metavar="N", help="hard limit on its model calls")
         parser.add_argument("--inline", action="store_true", help="run in this process")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -46,6 +48,7 @@ class Command(BaseCommand):
                 user=None, dataset=found, recipes=[recipe], splits=[options["split"]], seeds=[options["seed"]],
                 limit=options["limit"], overrides=_pairs(options["changes"]), preset=options["preset"],
                 publish=not options["inline"],
+                budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
             )  # fmt: skip
         except ValueError as error:
             raise CommandError(str(error)) from error
