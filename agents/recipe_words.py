@@ -263,7 +263,10 @@ def _compose(recipe: Recipe) -> str:
         return f"Instruction, {history} and the current page, in {compose.context_tokens} tokens.{shots}"
     if recipe.plan.backend == "endpoint":
         return f"Page, instruction and earlier actions, in {compose.context_tokens} tokens.{shots}"
-    return f"Page, instruction and earlier actions, at most {compose.max_tokens} tokens, {compose.piece_tokens} a part.{shots}"
+    return (
+        f"Page, instruction and earlier actions, at most {compose.max_tokens} tokens, {compose.piece_tokens} a part."
+        f"{shots}"
+    )
 
 
 def _plan(recipe: Recipe) -> str:
