@@ -43,6 +43,7 @@ def create_study(
     seeds: list[int] | None = None,
     limit: int | None = None,
     overrides: dict[str, str] | None = None,
+    variants: list[dict[str, str]] | None = None,
     preset: str | None = None,
     name: str = "",
     publish: bool = True,
@@ -50,8 +51,9 @@ def create_study(
 ) -> Study:
     """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
 
-    `user` may be None for the command line. `budget`: hard limits on model calls by unit (tokens, cost, seconds).
-    Raises ValueError with a readable message when a recipe cannot run, a setting does not exist, or a split is empty.
+    `variants` runs every recipe once with each of these settings besides `overrides`: a sweep. `budget`: hard limits
+    on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
+    readable message when a recipe cannot run, a setting does not exist, or a split is empty.
     """
     if user is not None:
         policy.require(user, "evaluate", dataset.project)
@@ -64,9 +66,13 @@ def create_study(
     splits, seeds = splits or [""], seeds or [0]
     if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
         raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
-    chosen = [_recipe(recipe_store.get(recipe, user), overrides or {}, preset) for recipe in recipes]
+    chosen = [
+        _recipe(recipe_store.get(recipe, user), {**(overrides or {}), **variant}, preset)
+        for recipe in recipes
+        for variant in variants or [{}]
+    ]
     plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
-    title = name or f"{', '.join(r.name for r in chosen)} on {dataset.name}"
+    title = name or f"{', '.join(recipes)} on {dataset.name}"
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user

@@ -1,7 +1,6 @@
 """Evaluate a recipe on a dataset."""
 
 import json
-import time
 from argparse import ArgumentParser
 from typing import Any
 
@@ -10,11 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.models import Run
 from agents.recipes import RECIPES
 from annotations.models import Dataset, Split
+from evaluation.following import follow, progress
 from evaluation.models import Shard, Study
 from evaluation.studies import cancel_study, create_study, run_inline
-
-POLL_SECONDS = 1.0
-PATIENCE_SECONDS = 10
 
 
 class Command(BaseCommand):
@@ -46,7 +43,7 @@ class Command(BaseCommand):
         try:
             study = create_study(
                 user=None, dataset=found, recipes=[recipe], splits=[options["split"]], seeds=[options["seed"]],
-                limit=options["limit"], overrides=_pairs(options["changes"]), preset=options["preset"],
+                limit=options["limit"], overrides=pairs(options["changes"]), preset=options["preset"],
                 publish=not options["inline"],
                 budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
             )  # fmt: skip
@@ -54,9 +51,9 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         try:
             if options["inline"]:
-                run_inline(study, lambda: self._progress(study))
+                run_inline(study, lambda: self.stderr.write(progress(study)))
             else:
-                self._follow(study)
+                follow(study, self.stderr.write)
         except KeyboardInterrupt:
             cancel_study(study)
             raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
@@ -65,26 +62,6 @@ class Command(BaseCommand):
         self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
         if run.state == Run.State.FAILED:
             raise CommandError(run.error or "the run failed")
-
-    def _follow(self, study: Study) -> None:
-        told, warned, begun = -1, False, time.monotonic()
-        while not (run := study.runs.get()).is_over:
-            done = run.steps.count()
-            if done != told:
-                self._progress(study)
-                told = done
-            if not warned and run.state == Run.State.QUEUED and time.monotonic() - begun > PATIENCE_SECONDS:
-                self.stderr.write("no worker has taken it yet: is `make run` running? Or use --inline.")
-                warned = True
-            time.sleep(POLL_SECONDS)
-        self._progress(study)
-
-    def _progress(self, study: Study) -> None:
-        run = study.runs.get()
-        done = run.steps.count()
-        elapsed = (time.time() - run.started_at.timestamp()) if run.started_at else 0
-        rate = f", {done / elapsed:.0f} steps/s" if elapsed > 1 else ""
-        self.stderr.write(f"{run.state}: {done:,} of {run.step_count:,} steps{rate}")
 
     def _print(self, result: dict[str, Any]) -> None:
         write = self.stdout.write
@@ -100,14 +77,15 @@ class Command(BaseCommand):
             write(f"{name:22}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}")
 
 
-def _pairs(settings: list[str]) -> dict[str, str]:
-    pairs = {}
+def pairs(settings: list[str]) -> dict[str, str]:
+    """ "key=value" texts as a dictionary; CommandError for another form."""
+    found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
             raise CommandError(f"--set takes key=value, got {setting!r}")
-        pairs[key] = value
-    return pairs
+        found[key] = value
+    return found
 
 
 def _result(study: Study, run: Run) -> dict[str, Any]:

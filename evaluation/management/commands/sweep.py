@@ -1,0 +1,71 @@
+"""Run a recipe under every combination of some settings."""
+
+import json
+from argparse import ArgumentParser
+from itertools import product
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotations.models import Dataset, Split
+from evaluation.following import follow, progress
+from evaluation.management.commands.evaluate import pairs
+from evaluation.models import Study
+from evaluation.report_formats import objects, to_markdown
+from evaluation.reports import report
+from evaluation.studies import create_study, run_inline
+
+TEST_NOTE = "Note: these settings are compared on test data; choose on dev to report a setting on a test split."
+
+
+class Command(BaseCommand):
+    """One study with a run per combination: `sweep self-map sample --over recall.k=1,2,3,4,5` is the paper's Figure 4,
+    `--over recall.sort_by=relevance,time recall.state_in_query=false,true` its Figure 6. Prints the study's table."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("recipe")
+        parser.add_argument("dataset")
+        parser.add_argument("--over", nargs="+", required=True, metavar="key=a,b,c", help="values to try")
+        parser.add_argument("--split", choices=Split.values, default=Split.DEV)
+        parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
+        parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--preset", choices=Study.Preset.values)
+        parser.add_argument("--inline", action="store_true", help="run in this process")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, recipe: str, dataset: str, **options: Any) -> None:
+        found = Dataset.objects.filter(name=dataset).first()
+        if found is None:
+            raise CommandError(f"there is no dataset {dataset!r}")
+        try:
+            study = create_study(
+                user=None, dataset=found, recipes=[recipe], splits=[options["split"]], seeds=[options["seed"]],
+                limit=options["limit"], overrides=pairs(options["changes"]), variants=_variants(options["over"]),
+                preset=options["preset"], name=f"{recipe} over {', '.join(options['over'])}",
+                publish=not options["inline"],
+            )  # fmt: skip
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+        if options["inline"]:
+            run_inline(study, lambda: self.stderr.write(progress(study)))
+        else:
+            follow(study, self.stderr.write)
+        tables = report([study])
+        if not tables:
+            raise CommandError(study.runs.exclude(error="").values_list("error", flat=True).first() or "no scores")
+        on_test = options["split"].startswith("test")
+        if options["json"]:
+            self.stdout.write(json.dumps({"study": study.pk, "chosen_on_test": on_test, "tables": objects(tables)}))
+            return
+        self.stdout.write(to_markdown(tables))
+        if on_test:
+            self.stdout.write(TEST_NOTE)
+
+
+def _variants(over: list[str]) -> list[dict[str, str]]:
+    """Every combination of "key=a,b" as settings."""
+    values = {key: text.split(",") for key, text in pairs(over).items()}
+    return [dict(zip(values, combination, strict=True)) for combination in product(*values.values())]
