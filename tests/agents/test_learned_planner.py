@@ -1,6 +1,11 @@
 """The learned planner: it learns what it is shown, gives the same weights again, and continues where it was killed."""
 
 import json
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +21,7 @@ from agents.types import STAGES, Action
 from tests.agents.learned_world import make_examples
 from tests.agents.test_policy import ListMemory
 
+ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = Settings(
     epochs=25, epoch_steps=50, batch_size=10, hidden=48, dropout=0.0, forget=0.0, noise=0.0, learning_rate=4e-3
 )
@@ -124,8 +130,6 @@ def test_several_networks_vote(tmp_path) -> None:
 
 def test_a_page_that_cannot_be_read_leaves_the_others_alone(trained) -> None:
     folder, _ = trained
-    from dataclasses import replace
-
     good = make_examples(1)[0].observation
     first, broken, last = policy(folder).decide([good, replace(good, html="<body>"), good])
     assert broken.actions == ()
@@ -149,8 +153,6 @@ def test_the_trace_has_the_stage_words_and_survives_json(trained) -> None:
 
 
 def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(tmp_path) -> None:
-    from dataclasses import replace
-
     absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
     with pytest.raises(NothingToLearn):
         train(absent, HashEncoder(), SETTINGS, tmp_path)
@@ -176,3 +178,36 @@ def test_a_policy_with_another_encoder_is_refused(trained) -> None:
     folder, _ = trained
     with pytest.raises(ValueError, match="was trained with"):
         LearnedPolicy(recipes.get("grounded"), HashEncoder(64), ListMemory(), load(folder))
+
+
+TRAIN_ALONE = """
+import sys
+from pathlib import Path
+from agents.embedding import HashEncoder
+from agents.planner.learned.train import train
+from tests.agents.learned_world import make_examples
+from tests.agents.test_learned_planner import SETTINGS
+
+def tell(phase, done, total):
+    if phase == "fit":
+        print(done, flush=True)
+
+train(make_examples(50), HashEncoder(), SETTINGS, Path(sys.argv[1]), tell, dev=make_examples(24, seed=1))
+"""
+
+
+@pytest.mark.slow
+def test_a_process_killed_in_the_middle_loses_at_most_one_epoch(trained, tmp_path) -> None:
+    whole, _ = trained
+    command = [sys.executable, "-c", TRAIN_ALONE, str(tmp_path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if int(line) == 6:
+                process.send_signal(signal.SIGKILL)
+                break
+    assert process.wait() == -signal.SIGKILL
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=True)
+    assert int(done.stdout.split()[0]) >= 6
+    again = load(tmp_path).networks[0].state_dict()
+    assert all(again[name].equal(value) for name, value in load(whole).networks[0].state_dict().items())

@@ -12,9 +12,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.embedding import Encoder
-from agents.planner.learned import features, similarity
+from agents.planner.learned import features
 from agents.planner.learned.arrays import (
-    VALUE_EXTRA,
     similarity_columns,
     text_numbers,
     value_numbers,
@@ -22,12 +21,10 @@ from agents.planner.learned.arrays import (
 )
 from agents.planner.learned.examples import OPERATIONS
 from agents.planner.learned.flat import tensor
-from agents.planner.learned.network import Network, Rows, Shape
+from agents.planner.learned.network import Network, Rows, Shape, log_softmax
 from agents.planner.learned.prepare import Step, prepare_values
-from agents.planner.learned.spans import WIDTH
 from agents.planner.learned.texts import TextTable
 from agents.types import Observation
-from annotations.dom.elements import Element
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 KIND = "learned-grounded"
@@ -122,22 +119,9 @@ def _encode(table: TextTable, encoder: Encoder) -> np.ndarray:
 
 def _vote(found: Sequence[tuple[torch.Tensor, torch.Tensor]], segment: torch.Tensor, steps: int):
     """Mean probabilities of the networks: log of those of elements, shape (r,), and of operations, shape (r, 4)."""
-    from agents.planner.learned.network import log_softmax
-
     elements = torch.stack([log_softmax(scores, segment, steps).exp() for scores, _ in found]).mean(0)
     operations = torch.stack([logits.softmax(1) for _, logits in found]).mean(0)
     return elements.clamp(min=1e-12).log(), operations
-
-
-def chosen_element(step: Step, prediction: Prediction) -> Element:
-    return step.page.candidates[int(prediction.scores.argmax())]
-
-
-def shape_of(columns: int, dimensions: int, hidden: int, dropout: float, forget: float) -> Shape:
-    """`columns`: those of `features`; the columns of `similarity` are added."""
-    return Shape(
-        columns + len(similarity.NAMES), WIDTH + VALUE_EXTRA, dimensions, hidden=hidden, dropout=dropout, forget=forget
-    )
 
 
 def save(model: LearnedModel, folder: Path) -> None:

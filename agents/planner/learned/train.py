@@ -22,8 +22,8 @@ from agents.planner.learned.examples import Example
 from agents.planner.learned.fit import Settings, State, begin, run_epoch
 from agents.planner.learned.flat import Flat, flatten
 from agents.planner.learned.measure import measure
-from agents.planner.learned.model import LearnedModel, save, shape_of, write_json
-from agents.planner.learned.network import Network
+from agents.planner.learned.model import LearnedModel, save, write_json
+from agents.planner.learned.network import Network, Shape
 from agents.planner.learned.prepare import template_words
 from agents.planner.learned.texts import TextTable, encode_all
 
@@ -94,10 +94,11 @@ def fit_one(
 ) -> tuple[Network, list[float]]:  # fmt: skip
     """One network, from its last checkpoint where there is one for the same data and settings."""
     torch.manual_seed(settings.seed)
-    extra = flat.columns.shape[1]
-    network = Network(dataclasses.replace(
-        shape_of(0, vectors.shape[1], settings.hidden, settings.dropout, settings.forget), columns=extra
-    ))  # fmt: skip
+    shape = Shape(
+        flat.columns.shape[1], flat.values.shape[1], vectors.shape[1], hidden=settings.hidden,
+        dropout=settings.dropout, forget=settings.forget,
+    )  # fmt: skip
+    network = Network(shape)
     state, losses = begin(network, flat, settings), []
     file = checkpoint / f"epoch-{_digest(flat, settings)}.pt" if checkpoint else None
     if file and file.exists():
