@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import math
 import subprocess
 import time
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from evaluation.scoring import store_scores
 logger = logging.getLogger(__name__)
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
+PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
 OPEN = (Run.State.QUEUED, Run.State.RUNNING)
 TELL_AGAIN = timedelta(minutes=2)  # a shard that waits longer than this gets another message
 
@@ -114,17 +116,25 @@ def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: in
     Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.n) for c in counted)
     Shard.objects.bulk_create(
         Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.n for c in part))
-        for index, part in enumerate([counted] if recipe.recall.induction == "online" else _parts(counted))
+        for index, part in enumerate(_parts(counted, _shard_steps(recipe)))
     )
     return run
 
 
-def _parts(conversations: list[Conversation]) -> list[list[Conversation]]:
-    """Whole conversations, about SHARD_STEPS steps together."""
+def _shard_steps(recipe: "recipes.Recipe") -> float:
+    """About how many steps one worker does under one lease. What is induced online follows from the conversations
+    before, so one worker does them all."""
+    if recipe.recall.induction == "online":
+        return math.inf
+    return SHARD_STEPS if recipe.plan.kind in ("first", "grounded") else PROMPTED_SHARD_STEPS
+
+
+def _parts(conversations: list[Conversation], most: float) -> list[list[Conversation]]:
+    """Whole conversations, about `most` steps together."""
     parts: list[list[Conversation]] = []
-    size = SHARD_STEPS
+    size = most
     for conversation in conversations:
-        if size + conversation.n > SHARD_STEPS:
+        if size + conversation.n > most or not parts:
             parts.append([])
             size = 0
         parts[-1].append(conversation)

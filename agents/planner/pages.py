@@ -7,7 +7,7 @@ import random
 from collections.abc import Generator as Steps
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from agents.planner.generator import Generated, Generator, PagePrompt
 from agents.planner.knockout import rounds
@@ -160,15 +160,16 @@ class PagePlanner:
     def _planned(self, match: _Match) -> Planned:
         winner = match.winner
         action = read_action(winner.element, winner.action) if winner and not match.error else None
-        top_k, recall = self.recipe.rank.top_k, match.step.memory
-        return Planned(
-            action, match.usage, match.error,
-            {
-                "simplify": {"kept": min(top_k, len(match.step.ranking)), "rounds": len(match.asked)},
-                "compose": {"snippets": len(recall), "history": _shown(match.history)[:TRACED_PROMPT]},
-                "plan": {"kind": self.paradigm, "rounds": match.asked, "chosen": winner.action if winner else None},
-            },
-        )  # fmt: skip
+        prompts = [f"── round {n} ──\n{asked.pop('prompt')}" for n, asked in enumerate(match.asked, 1)]
+        history = _shown(match.history)[:TRACED_PROMPT]
+        trace: dict[str, Any] = {
+            "simplify": {"kept": min(self.recipe.rank.top_k, len(match.step.ranking)), "rounds": len(match.asked)},
+            "compose": {"snippets": len(match.step.memory), "prompt": "\n\n".join(filter(None, [history, *prompts]))},
+            "plan": {"kind": self.paradigm, "rounds": match.asked},
+        }
+        if match.asked:
+            trace["plan"]["reply"] = match.asked[-1]["reply"]
+        return Planned(action, match.usage, match.error, trace)
 
 
 def _advance(match: _Match, reply: Reply | None) -> None:

@@ -4,7 +4,7 @@ import { actionParts, actionText, bar, make, representationParts } from "./repla
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 // What the sections above the table of stages show already.
-const SHOWN = { observe: ["elements", "candidates"], rank: ["query"], recall: ["query", "of", "kind"], simplify: ["kept", "text"], compose: ["prompt"], plan: ["reply", "why"], act: ["representation"] };
+const SHOWN = { observe: ["elements", "candidates"], rank: ["query"], recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"], simplify: ["kept", "text"], compose: ["prompt"], plan: ["reply", "why", "rounds"], act: ["representation"] };
 const LISTED = 8;
 const HIDDEN = "Gold actions of test splits are hidden from you, and so is what repeats them: an admin of the project can let you see them.";
 
@@ -136,7 +136,15 @@ export class SidePane {
     if (!trace.recall) return section("Memory", null, missing("recall"));
     const rows = memory.map((snippet) => this.#snippet(snippet));
     const none = memory.length ? null : make("p.faint", {}, "nothing recalled: no earlier turn, or nothing near enough");
-    return section("Memory", [count, kind].filter(Boolean).join(" · "), make("div.snippets", {}, ...rows), none, query(trace.recall, this.open));
+    const more = [
+      ...told("Rewritten instruction", trace.recall.rewritten),
+      ...told("Predicted objective", trace.recall.objective),
+      ...recalled("Exemplars", trace.recall.exemplars, ({ instruction, source }) => [instruction, source, null]),
+      ...recalled("Workflows", trace.recall.workflows, ({ id, name, website }) => [name, website, `/workflows/${id}/`]),
+    ];
+    const used = more.length && kind === "none" ? null : none;
+    const note = more.length && kind === "none" ? "" : [count, kind].filter(Boolean).join(" · ");
+    return section("Memory", note, make("div.snippets", {}, ...rows), used, ...more, query(trace.recall, this.open));
   }
 
   #snippet({ turn_index: turn, step_index: step, instruction, action: done, similarity }) {
@@ -150,11 +158,12 @@ export class SidePane {
 
   #prompt({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
     const used = calls ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}` : "no model call";
-    const { reply, why } = trace.plan ?? {};
+    const { reply, why, rounds } = trace.plan ?? {};
     const { prompt } = trace.compose ?? {};
     const shown = [];
     if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
     if (why !== undefined) shown.push(facts(why));
+    if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
     if (prompt !== undefined) shown.push(folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open));
     const hidden = [...(trace.compose?.hidden ?? []), ...(trace.plan?.hidden ?? [])];
     if (hidden.length) shown.push(make("p.faint", {}, `hidden with the gold: ${hidden.join(", ")}`));
@@ -211,6 +220,27 @@ function missing(...words) {
 
 function query(record, open) {
   return record?.query ? folded("query", "Query", make("pre", {}, asText(record.query)), open) : null;
+}
+
+/** "round 2" → what was asked about and what came of it. */
+function roundFacts(rounds) {
+  return Object.fromEntries(rounds.map(({ elements, reply, chosen }, index) => [`round ${index + 1}`, `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`]));
+}
+
+function told(title, text) {
+  return text ? [make("h3", {}, title), make("p", {}, asText(text))] : [];
+}
+
+/** Exemplars or workflows, in prompt order; `parts` gives [text, small text, address]. */
+function recalled(title, items, parts) {
+  if (!items?.length) return [];
+  const rows = items.map((item) => {
+    const [text, small, href] = parts(item);
+    const distance = Number.isFinite(item.distance) ? item.distance.toFixed(2) : "–";
+    const content = [make("span.n", {}, distance), make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null)];
+    return href ? make("a.snippet", { href, title: text }, ...content) : make("div.snippet", { title: text }, ...content);
+  });
+  return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
 }
 
 function folded(name, title, content, open) {
