@@ -30,6 +30,7 @@ logger = logging.getLogger(__name__)
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
 PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
 OPEN = (Run.State.QUEUED, Run.State.RUNNING)
+SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
 TELL_AGAIN = timedelta(minutes=2)  # a shard that waits longer than this gets another message
 
 
@@ -170,17 +171,35 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
 # Working ------------------------------------------------------------------------------------------------------------
 
 
+class SliceOver(Exception):
+    """The shard goes on in another task."""
+
+
 def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
-    """Run a claimed shard to its end. What is wrong with the work is recorded on the row; losing the lease is not
-    an error: somebody else goes on."""
+    """Run a claimed shard to its end, or for one slice; then it is queued again.
+
+    What is wrong with the work is recorded on the row; losing the lease is not an error: somebody else goes on.
+    """
     run = shard.run
+    begun = time.monotonic()
+
+    def after_batch() -> None:
+        on_batch()
+        if time.monotonic() - begun > SLICE_SECONDS:
+            raise SliceOver
+
     started = Run.objects.filter(pk=run.pk, state=Run.State.QUEUED)
     started.update(state=Run.State.RUNNING, started_at=timezone.now())
     with shard.heartbeat():
         try:
-            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, on_batch, llm_of(run))
+            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm_of(run))
         except LeaseLost as lost:
             logger.info("%s", lost)
+            return
+        except SliceOver:
+            held = Shard.objects.filter(pk=shard.pk, lease_token=shard.lease_token)
+            held.update(state=Shard.State.QUEUED, lease_token=None, lease_until=None, attempt=0)
+            publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
             return
         except BudgetExceeded as over:
             shard.release(str(over))

@@ -231,3 +231,20 @@ def test_a_complete_study_cannot_be_resumed(dataset, hash_encoder) -> None:
     studies.run_inline(study)
     with pytest.raises(ValueError, match="complete or still under way"):
         studies.resume_study(study)
+
+
+def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(dataset, hash_encoder, monkeypatch) -> None:
+    monkeypatch.setattr(studies, "SLICE_SECONDS", 0)
+    told = []
+    monkeypatch.setattr("evaluation.tasks.run_shard.delay", told.append)
+    study = make_study(dataset)
+    run = study.runs.get()
+    shard = run.shards.get()
+    slices = 0
+    while not Run.objects.get(pk=run.pk).is_over:
+        studies.work(Shard.objects.claim(shard.pk))
+        slices += 1
+        assert slices <= run.step_count, "every slice decides at least one batch"
+    assert slices > 3
+    assert told == [shard.pk] * (slices - 1)
+    assert run.steps.count() == run.step_count
