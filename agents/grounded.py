@@ -12,11 +12,10 @@ from agents.planner.grounded import plan
 from agents.ranker.dual_encoder import score_elements
 from agents.ranker.element_text import element_texts
 from agents.recipes import Recipe
+from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
 from annotations.dom.tree import PageError, parse
-
-TRACED_CANDIDATES = 50
 
 
 class NoCandidates(ValueError):
@@ -140,22 +139,12 @@ class GroundedPolicy:
             "observe": {"elements": item.total, "candidates": len(item.elements)},
             "rank": {
                 "query": observation.instruction,
-                "top": [
-                    {"node_id": c.node_id, "text": c.text, "score": round(c.score, 4)}
-                    for c in ranking[:TRACED_CANDIDATES]
-                ],
+                "top": traced_ranking(ranking),
             },
             "recall": {
                 "query": memory_text(observation.instruction, past),
                 "kind": self.recipe.recall.memory,
-                "snippets": [
-                    {
-                        "step": s.step, "turn_index": s.turn_index, "step_index": s.step_index,
-                        "instruction": s.instruction, "action": s.action,
-                        "similarity": None if s.similarity is None else round(s.similarity, 4),
-                    }
-                    for s in item.snippets
-                ],
+                "snippets": traced_snippets(item.snippets),
             },
             "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
             "plan": {"why": why},

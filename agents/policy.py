@@ -15,10 +15,10 @@ from agents.memory.recall import Recalled, Recaller
 from agents.planner.prepared import Planned, Planner, Prepared
 from agents.planner.snippets import PastStep
 from agents.recipes import Recipe
+from agents.trace import traced_ranking
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Ranker, RecordedStep
 from agents.weblinx.documents import is_ranked, ranked_turns
 
-TRACED_CANDIDATES = 50
 KEPT_RANKINGS = 4_000  # of past steps, for their pages in memory and prompts
 
 
@@ -126,10 +126,7 @@ class StagedPolicy:
             "observe": {"candidates": len(item.ranking)} | ({"error": plan.error} if plan.error else {}),
             "rank": {
                 "kind": self.recipe.rank.kind,
-                "top": [
-                    {"node_id": c.node_id, "text": c.text, "score": round(c.score, 4)}
-                    for c in item.ranking[:TRACED_CANDIDATES]
-                ],
+                "top": traced_ranking(item.ranking),
             },
             "recall": recalled.trace,
             **plan.trace,

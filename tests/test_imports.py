@@ -25,7 +25,7 @@ CORE = (
     "annotations.sample", "annotations.sample.*",
     "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",
     "agents.settings", "agents.weights", "agents.embedding", "agents.policy",
-    "agents.grounded", "agents.memory.recall",
+    "agents.grounded", "agents.trace", "agents.memory.recall",
     "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
     "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",
     "agents.world_model", "agents.world_model.*", "agents.environments", "agents.environments.*", "agents.llm",

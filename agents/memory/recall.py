@@ -15,6 +15,7 @@ from agents.planner.trajectory import memory_key
 from agents.planner.trajectory_page import page_text
 from agents.prompts.render import Prompt, load
 from agents.recipes import Recipe
+from agents.trace import traced_snippets
 from agents.types import Exemplar, Memory, Observation, RankedCandidate, RecordedStep, Snippet, Usage, Workflow
 from annotations.dom.tree import PageError
 
@@ -127,7 +128,7 @@ class Recaller:
             chosen = [steps[i] for i in self._choose(observation, steps, nearest)]
             item.memory = tuple(self.memory.with_pages(chosen))
             item.snippets = tuple(_snippet(step, similarity.get(step.observation.key)) for step in chosen)
-            item.trace["snippets"] = [_traced(snippet) for snippet in item.snippets]
+            item.trace["snippets"] = traced_snippets(item.snippets)
 
     def _query(self, observation: Observation, ranking: tuple[RankedCandidate, ...]) -> str:
         past = [action.representation for action in observation.turn_actions]
@@ -234,11 +235,3 @@ def _snippet(step: RecordedStep, similarity: float | None) -> Snippet:
     return Snippet(
         seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, similarity
     )  # fmt: skip
-
-
-def _traced(snippet: Snippet) -> dict[str, Any]:
-    similarity = None if snippet.similarity is None else round(snippet.similarity, 4)
-    return {
-        "step": snippet.step, "turn_index": snippet.turn_index, "step_index": snippet.step_index,
-        "instruction": snippet.instruction, "action": snippet.action, "similarity": similarity,
-    }  # fmt: skip
