@@ -23,7 +23,15 @@ from tests.agents.test_policy import ListMemory
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = Settings(
-    epochs=25, epoch_steps=50, batch_size=10, hidden=48, dropout=0.0, forget=0.0, noise=0.0, learning_rate=4e-3
+    epochs=25,
+    epoch_steps=50,
+    networks=1,
+    batch_size=10,
+    hidden=48,
+    dropout=0.0,
+    forget=0.0,
+    noise=0.0,
+    learning_rate=4e-3,
 )
 
 
@@ -156,7 +164,9 @@ def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(
     absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
     with pytest.raises(NothingToLearn):
         train(absent, HashEncoder(), SETTINGS, tmp_path)
-    metrics = train([*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, epoch_steps=4, hidden=8), tmp_path)
+    metrics = train(
+        [*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, epoch_steps=4, networks=1, hidden=8), tmp_path
+    )
     assert metrics["skipped"] == 3
 
 
