@@ -332,6 +332,39 @@ def test_an_empty_rationale_is_refused(dataset, step) -> None:
     assert not Rationale.objects.exists()
 
 
+# In a browser -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page, sign_in, dataset, workflow) -> None:
+    refused: list[str] = []
+    page.on("console", lambda said: refused.append(said.text) if "Content Security Policy" in said.text else None)
+    Workflow.objects.filter(pk=workflow.pk).update(body="[link]  " + "long" * 200 + " -> CLICK", model_name="m" * 150)
+    sign_in(factories.make_user("admin", dataset.project))
+    here = f"/datasets/{dataset.name}"
+    for path in (f"{here}/workflows/", f"{here}/workflows/new/", f"{here}/memory/", f"/workflows/{workflow.pk}/"):
+        assert page.goto(app_server.url(path)).status == 200, path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    assert refused == []
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_rationale_is_corrected_on_the_step_that_was_stepped_to(app_server, page, sign_in, dataset) -> None:
+    sign_in(factories.make_user("annotator", dataset.project))
+    first, second = Step.objects.filter(turn__conversation__dataset=dataset).order_by("pk")[:2]
+    page.goto(app_server.url(f"/steps/{first.pk}/"))
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(f"**/steps/{second.pk}/")
+    page.get_by_text("Explain it").click()
+    page.get_by_label("Why the action fits").fill("Written after stepping.")
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("Saved. Agents get your version").wait_for()
+    assert list(second.rationales.values_list("text", flat=True)) == ["Written after stepping."]
+    assert not first.rationales.exists()
+
+
 # API ----------------------------------------------------------------------------------------------------------------
 
 
