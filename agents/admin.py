@@ -7,7 +7,17 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 
-from agents.models import Exemplar, MemorySnippet, Run, SavedRecipe, Trajectory, TrajectoryStep, Workflow
+from agents.models import (
+    Exemplar,
+    LlmReply,
+    MemorySnippet,
+    Run,
+    SavedRecipe,
+    TrainedModel,
+    Trajectory,
+    TrajectoryStep,
+    Workflow,
+)
 from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
 
 
@@ -101,6 +111,35 @@ class TrajectoryStepAdmin(MadeElsewhere):
     @admin.display(description="trace")
     def trace_text(self, step: TrajectoryStep) -> str:
         return as_json(step.trace)
+
+
+@admin.register(LlmReply)
+class LlmReplyAdmin(MadeElsewhere):
+    heavy = ("request", "reply")
+    list_display = ["key", "model", "created_at"]
+    list_filter = ["model"]
+    search_fields = ["key", "model"]
+    date_hierarchy = "created_at"
+    readonly_fields = ["request_text", "reply_text"]
+    exclude = ["request", "reply"]
+
+    @admin.display(description="request")
+    def request_text(self, row: LlmReply) -> str:
+        return as_json(row.request)
+
+    @admin.display(description="reply")
+    def reply_text(self, row: LlmReply) -> str:
+        return as_json(row.reply)
+
+
+@admin.register(TrainedModel)
+class TrainedModelAdmin(MadeElsewhere):
+    heavy = ("curve",)
+    list_display = ["name", "kind", "base", "dataset_name", "split", "ready", "created_at"]
+    list_filter = ["kind", "ready", "dataset_name"]
+    search_fields = ["name", "base", "dataset_name"]
+    date_hierarchy = "created_at"
+    exclude = ["curve"]
 
 
 def as_json(value: object) -> str:

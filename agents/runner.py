@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from agents import events, recipes
-from agents.building import build_policy, memory_encoder, snippet_form
+from agents.building import CannotRun, build_policy, memory_encoder, snippet_form
 from agents.llm.protocol import Llm
 from agents.memory.build import build_exemplars, build_snippets
-from agents.models import Run, Trajectory, TrajectoryStep
+from agents.models import Exemplar, Run, Trajectory, TrajectoryStep, Workflow
 from agents.observations import RecordedConversation
 from agents.recipes import Recipe
 from agents.types import Decision, Observation
@@ -86,11 +86,21 @@ def run_conversations(
 
 
 def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
-    """Embed what the recipe will search."""
-    if recipe.recall.memory == "multifaceted":
+    """Embed what the recipe will search. CannotRun where there is nothing to search."""
+    recall = recipe.recall
+    if recall.memory == "multifaceted":
         build_snippets(conversation_ids, memory_encoder(recipe), snippet_form(recipe))
-    if recipe.recall.exemplars != "none":
-        build_exemplars(run.dataset, memory_encoder(recipe))
+    if recall.exemplars != "none" and recall.exemplar_k:
+        encoder = memory_encoder(recipe)
+        build_exemplars(run.dataset, encoder)
+        if not Exemplar.objects.filter(dataset=run.dataset, encoder=encoder.name).exists():
+            raise CannotRun(f"{run.dataset.name} has no train split to take exemplars from")
+    if recall.workflows != "none" and recall.induction == "offline":
+        rows = Workflow.objects.filter(dataset=run.dataset, run=None)
+        if recall.workflows == "semantic":
+            rows = rows.filter(encoder=memory_encoder(recipe).name, embedding__isnull=False)
+        if not rows.exists():
+            raise CannotRun(f"{run.dataset.name} has no workflows: manage.py induce_workflows {run.dataset.name}")
 
 
 def _batches(run: Run, recipe: Recipe, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:

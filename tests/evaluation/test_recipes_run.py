@@ -159,3 +159,18 @@ def test_a_causal_model_plans_too(dataset, weights, hash_encoder) -> None:
     result = run("mindact", dataset, weights, **{"plan.model": str(weights["causal"])})
     assert result.state == Run.State.DONE
     assert all(row.prompt_tokens > 0 for row in result.steps.all() if row.calls)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("mims", "has no workflows: manage.py induce_workflows"),
+        ("synapse", "has no train split to take exemplars from"),
+    ],
+)
+def test_recipes_say_what_the_dataset_lacks(name, message, dataset, weights, endpoint, hash_encoder) -> None:
+    if name == "synapse":
+        dataset.conversations.update(split=Split.TEST_TASK)
+    result = run(name, dataset, weights)
+    assert result.state == Run.State.FAILED
+    assert message in result.error

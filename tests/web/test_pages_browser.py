@@ -200,7 +200,7 @@ def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page,
     sign_in(factories.make_user("admin", world.project))
     dataset = Step.objects.get(pk=keys["steps"]).turn.conversation.dataset
     paths = [
-        *("/", "/datasets/", "/datasets/import/", "/jobs/", "/people/", "/tokens/", "/runs/", "/studies/", "/agents/"),
+        *("/", "/datasets/", "/datasets/import/", "/jobs/", "/people/", "/tokens/", "/runs/", "/studies/", "/recipes/"),
         *("/studies/new/", f"/datasets/{dataset.name}/", f"/conversations/{keys['conversations']}/"),
         *(f"/steps/{keys['steps']}/?tab={tab}" for tab in ("page", "tree", "accessibility", "raw")),
         *(f"/jobs/{keys['jobs']}/", f"/runs/{keys['runs']}/", f"/studies/{keys['studies']}/"),
