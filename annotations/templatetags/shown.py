@@ -1,5 +1,6 @@
 """Numbers, times and states as every page shows them."""
 
+from collections.abc import Iterable
 from datetime import datetime
 
 from django import template
@@ -48,6 +49,12 @@ def ago(when: datetime | None) -> str | SafeString:
         return "–"
     exact = timezone.localtime(when).strftime("%Y-%m-%d %H:%M:%S %Z")
     return format_html('<time datetime="{}" title="{}">{}</time>', when.isoformat(), exact, ago_text(when))
+
+
+@register.filter
+def brief(needs: Iterable[str]) -> str:
+    """What is missing in a few words: the part before the colon of each need, which goes on with how to get it."""
+    return ", ".join(need.partition(":")[0] for need in needs)
 
 
 @register.inclusion_tag("_state.html")

@@ -257,7 +257,8 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     page = client_of(factories.make_user("admin", dataset.project)).get("/studies/new/").content.decode()
     assert 'name="recipes" value="grounded" checked>' in page
     assert 'name="recipes" value="mindact">' in page, "a changed setting can name its weights"
-    assert "needs rank.model: train one from microsoft/deberta-v3-base" in page
+    assert "Needs rank.model, plan.model." in page
+    assert "rank.model: train one from microsoft/deberta-v3-base" in page
     assert 'name="recipes" value="wma" disabled>' in page
 
 
