@@ -130,7 +130,7 @@ class StagedPolicy:
             },
             "recall": recalled.trace,
             **plan.trace,
-            "act": {"representation": _told(action.operation, action.node_id, action.value) if action else "none"},
+            "act": {"representation": _told(action, item.ranking) if action else "none"},
         }  # fmt: skip
         return Decision(
             (action,) if action else (), item.ranking, recalled.snippets,
@@ -167,8 +167,11 @@ def _shown_steps(item: _Work) -> list[RecordedStep]:
     return [*item.recalled.memory, *item.observation.turn_steps, *exemplars]
 
 
-def _told(operation: str, node_id: str | None, value: str) -> str:
-    return f"{operation or 'element'} [{node_id}]" + (f" {value}" if value else "")
+def _told(action: Action, ranking: Sequence[RankedCandidate]) -> str:
+    """ "button Search → CLICK", as people read an action; the id stands in for an element that was not ranked."""
+    text = next((candidate.text for candidate in ranking if candidate.node_id == action.node_id), "")
+    done = action.operation + (f": {action.value}" if action.value else "")
+    return f"{text or action.node_id or ''} → {done}".removesuffix(" → ").strip()
 
 
 class _Timed:
