@@ -22,11 +22,11 @@ def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark]) -> dict[s
     `step` comes with its snapshots. Marks are written into the page only where frames run no scripts; elsewhere
     the browser draws them.
     """
-    before = step.snapshot
+    before, recorded = step.snapshot, step.raw_snapshot
     return {
         "before": _frame(request, before, marks),
         "after": _frame(request, step.snapshot_after, ()),
-        "raw": _frame(request, step.raw_snapshot, marks),
+        "raw": _frame(request, recorded, marks) if recorded and recorded.can_be_shown else None,
         "screenshot": reverse("api:screenshot-image", args=[step.screenshot.sha256]) if step.screenshot else None,
         "elements": before.node_count if before else 0,
         "bytes": before.raw_size if before else 0,

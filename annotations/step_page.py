@@ -160,14 +160,15 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         page.panel = _text_panel(accessibility_tree(root))
     if page.tab == "page" and (shown := _rendered(stored, page.of)) is not None:
         page.panel = {"frame": _frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
-        page.panel["both"] = stored.raw_snapshot is not None and stored.snapshot is not None
+        recorded = stored.raw_snapshot
+        page.panel["both"] = recorded is not None and recorded.can_be_shown and stored.snapshot is not None
     page.panel["snapshot"] = stored.snapshot
 
 
 def _rendered(step: Step, wanted: str) -> Snapshot | None:
     """The page as it was recorded, which still has its looks, where the source kept it; else the cleaned one."""
     recorded = step.raw_snapshot if wanted != "cleaned" else None
-    return recorded if recorded is not None and _parsed(recorded) is not None else step.snapshot
+    return recorded if recorded is not None and recorded.can_be_shown else step.snapshot
 
 
 def _frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str, Any]:

@@ -74,6 +74,11 @@ class Snapshot(models.Model):
         return decompress(bytes(self.data), dictionary).decode()
 
     @property
+    def can_be_shown(self) -> bool:
+        """Whether it is well-formed and has elements to mark; recordings of WebLINX are kept as HTML, which is not."""
+        return self.node_count > 0
+
+    @property
     def ratio(self) -> float:
         """Raw bytes per stored byte."""
         return self.raw_size / self.stored_size if self.stored_size else 0.0

@@ -206,3 +206,14 @@ def test_hostile_names_and_instructions_stay_text():
     assert "<script>alert(1)" not in text
     assert "style=" not in text
     assert data_of(reader_of(world).get(addresses(world)[1]))["turns"][0]["instruction"] == turn.instruction
+
+
+@pytest.mark.parametrize(("elements", "shown"), [(3, True), (0, False)])
+def test_a_recording_that_is_no_well_formed_page_is_not_offered_to_look_at(elements, shown):
+    world = make_replay(1)
+    recorded = factories.make_snapshot("<html backend_node_id='1'><body backend_node_id='2'/></html>")
+    Snapshot.objects.filter(pk=recorded.pk).update(node_count=elements)
+    Step.objects.filter(pk=world.steps[0].pk).update(raw_snapshot=recorded)
+    view = reader_of(world).get(addresses(world)[2]).json()
+    assert (view["page"]["raw"] is not None) == shown
+    assert view["page"]["before"] is not None
