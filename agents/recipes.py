@@ -244,7 +244,7 @@ def missing(recipe: Recipe) -> list[str]:
         trainer = f"manage.py train_ranker DATASET --kind {_ranker_kind(rank)}"
         lacking += _lacking_model("rank.model", rank.model, rank.base, trainer, rank.kind == "score_file")
     if plan.kind not in ("first", "grounded") and plan.backend == "local" and not recipe.needs:
-        trainer = f"manage.py train_planner DATASET --paradigm {plan.kind}"
+        trainer = f"manage.py train_planner DATASET --kind seq2seq --paradigm {plan.kind}"
         lacking += _lacking_model("plan.model", plan.model, plan.base, trainer)
     if plan.kind == "grounded":
         lacking += _lacking_for_grounded(recipe)
