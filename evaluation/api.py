@@ -110,7 +110,7 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=serializers.BudgetSerializer, responses=serializers.StudySerializer)
-    @action(detail=True, methods=["put"])
+    @action(detail=True, methods=["post"])
     def budget(self, request: Request, pk: str) -> Response:
         """Replace the limits on what its model calls may use; null lifts one. `resume` goes on where it stopped."""
         from evaluation.budgets import set_budget

@@ -6,7 +6,6 @@ from django.db.models import F
 from agents import recipes
 from agents.llm.budget import BudgetedLlm, Limits, Spent
 from agents.llm.cache import CachedLlm
-from agents.llm.chat import from_environment
 from agents.llm.protocol import Llm
 from agents.llm_cache import DatabaseStore
 from agents.models import Run
@@ -57,6 +56,8 @@ def llm_of(run: Run) -> Llm | None:
     replies. None for recipes that ask no endpoint. Raises NotConfigured where settings are missing."""
     if not recipes.asks_endpoint(recipes.from_dict(run.recipe)):
         return None
+    from agents.llm.chat import from_environment  # takes most of a second, which only workers need to spend
+
     llm: Llm = from_environment()
     study = run.studies.order_by("pk").first()
     if study is not None:

@@ -270,3 +270,12 @@ def test_starting_work_is_limited_per_user_and_reading_is_not(admin: Client, pro
     assert admin.get("/api/studies/").status_code == 200
     other = client_of(factories.make_user("admin", project))
     assert post(other, "/api/exports/", body).status_code == 400
+
+
+def test_the_budget_of_a_study_is_set_at_its_start_and_changed_later(admin: Client, study_request: dict) -> None:
+    found = post(admin, "/api/studies/", study_request | {"budget": {"tokens": 900}}).json()
+    assert (found["budget_tokens"], found["budget_cost"], found["spent_tokens"]) == (900, None, 0)
+    url = f"/api/studies/{found['id']}/budget/"
+    changed = post(admin, url, {"tokens": 5000, "seconds": 60}).json()
+    assert (changed["budget_tokens"], changed["budget_cost"], changed["budget_seconds"]) == (5000, None, 60)
+    assert post(admin, url, {"tokens": 0}).status_code == 400

@@ -35,7 +35,7 @@ def test_a_missing_page_and_a_refusal_are_explained() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     ("path", "section"),
-    [("/", ""), ("/datasets/import/", "Datasets"), ("/jobs/", "Jobs"), ("/recipes/", "Recipes"), ("/runs/", "Runs")],
+    [("/", ""), ("/datasets/import/", "Datasets"), ("/jobs/", "Jobs"), ("/recipes/", "Agents"), ("/runs/", "Runs")],
 )
 def test_the_section_of_a_page_is_marked_in_the_top_bar(path: str, section: str) -> None:
     client = Client()

@@ -17,7 +17,7 @@ READS = (
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
     *("studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
 )
-WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/cancel/", "studies/{}/resume/")
+WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 STARTS = ("imports", "exports", "studies")
 
 
