@@ -66,7 +66,14 @@ def llm_of(run: Run) -> Llm | None:
     return CachedLlm(llm, DatabaseStore())
 
 
-def set_budget(study: Study, tokens: int | None = None, cost: float | None = None, seconds: int | None = None) -> None:
-    """Replace the limits of a study; None lifts one. ValueError for a negative limit."""
+def budget_fields(
+    tokens: int | None = None, cost: float | None = None, seconds: int | None = None
+) -> dict[str, float | None]:
+    """The limits of a study as its fields; None is no limit. ValueError for a negative one."""
     Limits(tokens, cost, seconds)
-    Study.objects.filter(pk=study.pk).update(budget_tokens=tokens, budget_cost=cost, budget_seconds=seconds)
+    return {"budget_tokens": tokens, "budget_cost": cost, "budget_seconds": seconds}
+
+
+def set_budget(study: Study, **limits: float | None) -> None:
+    """Replace the limits of a study (`budget_fields`)."""
+    Study.objects.filter(pk=study.pk).update(**budget_fields(**limits))

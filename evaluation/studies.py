@@ -20,7 +20,7 @@ from agents.runner import run_conversations
 from agents.types import Decision
 from annotations import policy
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
-from evaluation.budgets import llm_of, set_budget
+from evaluation.budgets import budget_fields, llm_of
 from evaluation.judging import Gold, Judgement, judge
 from evaluation.models import Shard, Study
 from evaluation.scoring import store_scores
@@ -78,10 +78,9 @@ def create_study(
     title = name or f"{', '.join(recipes)} on {dataset.name}"
     with transaction.atomic():
         study = Study.objects.create(
-            project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user
-        )
-        if budget:
-            set_budget(study, **budget)
+            project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user,
+            **budget_fields(**(budget or {})),
+        )  # fmt: skip
         for recipe, split, seed in plans:
             run = _create_run(dataset, recipe, split, seed, limit, user)
             study.runs.add(run)

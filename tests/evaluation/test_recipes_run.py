@@ -10,6 +10,7 @@ from agents.models import Run, TrajectoryStep
 from agents.recipes import RECIPES
 from annotations.models import Dataset, Rationale, Split
 from evaluation import studies
+from evaluation.budgets import set_budget
 from evaluation.models import Study
 from tests import factories
 from tests.agents.llm_server import LlmServer, serve
@@ -121,7 +122,7 @@ def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights,
     assert stored < stopped.step_count
     study.refresh_from_db()
     assert study.spent_tokens <= 600
-    studies.set_budget(study, tokens=None, cost=None, seconds=None)
+    set_budget(study, tokens=None, cost=None, seconds=None)
     studies.resume_study(Study.objects.get(pk=study.pk))
     studies.run_inline(study)
     assert study.runs.get().state == Run.State.DONE
