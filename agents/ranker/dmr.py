@@ -7,13 +7,14 @@ The published way encodes every element of every step. Here, unless `exact` is s
    processor multiplies that faster.
 2. The elements near the first k are encoded again as they stand now, first in bfloat16, then in float32. "Near" is
    every element whose estimate comes within a margin of the k-th best score; the margin is twice the largest error
-   that the ranker has seen so far, and at least 2 k elements of a step are encoded again to see it.
+   that the ranker has seen so far. To see it, at least the best 2 k are encoded again, and 1.2 k of them in float32.
 
 So the first k have the scores of the published computation; they are the same k as long as no other element's
 estimate is off by more than that margin, which is measured in the benchmark and not proven. What stands below the
 first k is ordered by estimates. `exact` encodes every element in float32; texts that stayed whole are still reused.
 """
 
+import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -35,6 +36,7 @@ MAX_TOKENS = 512
 CACHED_ELEMENTS = 50_000  # × two vectors of 384 floats: about 150 MB
 SAFETY = 2.0  # × the largest error seen
 UNSEEN = 0.02  # taken for the largest error as long as none was seen
+CHECKED = {1: 2.0, 2: 1.2}  # × top: elements that each level encodes at least, to see its errors
 
 
 @dataclass(frozen=True)
@@ -155,19 +157,36 @@ class DmrRanker:
         return [step.scores for step in work]
 
     def _estimate(self, work: list[_Step]) -> None:
-        """A score for every element: from what is known of its text, else encoded now."""
-        pairs = ((c, t) for step in work for c, t in zip(step.input.carried, step.input.texts, strict=True))
+        """A score for every element. What is new is encoded now, and so are, in the same batches, the elements that
+        look best by what is known of them: their boxes have moved."""
+        level = 1 if self.encoder.quick else 2
+        guessed = [(step, *guess) for step in work for guess in self._best_known(step)]
+        pairs = [pair for step in work for pair in zip(step.input.carried, step.input.texts, strict=True)]
         new = {carried: text for carried, text in pairs if carried not in self._known}
-        self._learn(new.items(), 1 if self.encoder.quick else 2)
+        renewed = [(step.input.carried[i], step.input.texts[i]) for step, i, _ in guessed]
+        self._learn([*new.items(), *renewed], level)
         for step in work:
             known = [self._known[carried] for carried in step.input.carried]
             if known:
                 step.scores = np.stack([entry.best() for entry in known]) @ step.query
                 step.level = np.array([_level(*pair) for pair in zip(known, step.input.texts, strict=True)])
+        for step, i, guess in guessed:
+            if step.level[i] >= level:
+                self._errors[level] = max(self._errors[level], abs(float(step.scores[i]) - guess))
+
+    def _best_known(self, step: _Step) -> list[tuple[int, float]]:
+        """Places and estimates of the elements met before whose text has changed, the `CHECKED` × top best."""
+        known = [self._known.get(carried) for carried in step.input.carried]
+        estimates = [
+            (float(entry.best() @ step.query), i)
+            for i, (entry, text) in enumerate(zip(known, step.input.texts, strict=True))
+            if entry is not None and entry.text != text
+        ]
+        return [(i, estimate) for estimate, i in heapq.nlargest(round(CHECKED[1] * self.top), estimates)]
 
     def _refine(self, work: list[_Step], level: int) -> None:
         """Encode what may be among the first `top`, until nothing is left within the margin."""
-        self._encode(work, level, lambda step: step.best(level, 2 * self.top))
+        self._encode(work, level, lambda step: step.best(level, round(CHECKED[level] * self.top)))
         while self._encode(work, level, lambda step: step.near(level, self.top, self._margin(level))):
             pass
 
