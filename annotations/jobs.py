@@ -202,15 +202,9 @@ def _run_import(job: Job) -> bool:
             report=report, progress=tell,
         )  # fmt: skip
     except StopImport:
-        return hand_back(job)
+        return job.hand_back()
     _finish_import(job, report)
     return False
-
-
-def hand_back(job: Job) -> bool:
-    """End a slice: another worker may go on at once. True when the job was still ours."""
-    held = Job.objects.filter(pk=job.pk, lease_token=job.lease_token)
-    return bool(held.update(state=Job.State.QUEUED, lease_token=None, lease_until=None, attempt=0))
 
 
 def _finish_import(job: Job, report: Report) -> None:

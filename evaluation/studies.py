@@ -196,8 +196,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             logger.info("%s", lost)
             return
         except SliceOver:
-            held = Shard.objects.filter(pk=shard.pk, lease_token=shard.lease_token)
-            held.update(state=Shard.State.QUEUED, lease_token=None, lease_until=None, attempt=0)
+            shard.hand_back()
             publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
             return
         except BudgetExceeded as over:

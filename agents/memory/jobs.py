@@ -124,7 +124,7 @@ def embed(job: Job) -> bool:
     try:
         counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
     except _SliceOver:
-        return work.hand_back(job)
+        return job.hand_back()
     said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
     report = {"counts": counts, "said": said, "seconds": progress.seconds}
     job.finish(Job.State.DONE, report=report, last_error="")
@@ -184,7 +184,7 @@ def induce(job: Job) -> bool:
             _keep(job, report)
             progress.tell("asking the model", "websites", len(resume), len(sites), resume=sorted(resume))
     except _SliceOver:
-        return work.hand_back(job)
+        return job.hand_back()
     report["landed"] = counts["websites"] - len(report["errors"])
     report["said"] = f"Induced {_counted(counts['workflows'], 'workflows')} of {_counted(report['landed'], 'websites')}"
     return _finish(job, report, progress)
@@ -216,7 +216,7 @@ def refine(job: Job) -> bool:
             _keep(job, report)
             progress.tell("asking the model", "steps", counts["steps"], total, resume=batch[-1][0])
     except _SliceOver:
-        return work.hand_back(job)
+        return job.hand_back()
     report["landed"] = counts["rationales"]
     report["said"] = f"Wrote {_counted(counts['rationales'], 'rationales')}"
     return _finish(job, report, progress)

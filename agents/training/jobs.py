@@ -104,7 +104,7 @@ def run_training(job: Job) -> bool:
         return time.monotonic() - begun > work.SLICE_SECONDS
 
     if Work(model, job.params, until, _teller(job, model)).run() == "paused":
-        return work.hand_back(job)
+        return job.hand_back()
     seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
     with job.fenced():
         model.ready, model.finished_at = True, timezone.now()

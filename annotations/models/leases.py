@@ -151,6 +151,11 @@ class Leased(models.Model):
                 state=self.State.QUEUED, lease_token=None, lease_until=None, last_error=message
             )
 
+    def hand_back(self) -> bool:
+        """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""
+        held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token)
+        return bool(held.update(state=self.State.QUEUED, lease_token=None, lease_until=None, attempt=0))
+
     @contextmanager
     def heartbeat(self) -> Iterator[None]:
         """Beat from a thread while the block runs, so that long model calls do not look like death."""

@@ -11,11 +11,10 @@ from agents.memory.text import memory_text
 from agents.planner.learned.model import LearnedModel, Prediction
 from agents.planner.learned.prepare import NoCandidates, Step, prepare
 from agents.recipes import Recipe
+from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element
 from annotations.dom.tree import PageError
-
-TRACED_CANDIDATES = 50
 
 
 @dataclass
@@ -98,21 +97,11 @@ class LearnedPolicy:
             "observe": {"elements": len(step.page.everything), "candidates": len(ranking)},
             "rank": {
                 "query": item.observation.instruction,
-                "top": [
-                    {"node_id": c.node_id, "text": c.text, "score": round(c.score, 4)}
-                    for c in ranking[:TRACED_CANDIDATES]
-                ],
+                "top": traced_ranking(ranking),
             },
             "recall": {
                 "query": _query(item.observation), "kind": self.recipe.recall.memory,
-                "snippets": [
-                    {
-                        "step": s.step, "turn_index": s.turn_index, "step_index": s.step_index,
-                        "instruction": s.instruction, "action": s.action,
-                        "similarity": None if s.similarity is None else round(s.similarity, 4),
-                    }
-                    for s in item.snippets
-                ],
+                "snippets": traced_snippets(item.snippets),
             },
             "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
             "plan": {"why": why},
