@@ -30,8 +30,17 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--core"):
         from hypothesis import settings
 
-        settings.register_profile("core", max_examples=15, deadline=None, database=None, derandomize=True)
+        settings.register_profile("core", max_examples=8, deadline=None, database=None, derandomize=True)
         settings.load_profile("core")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With --core, tests on large pages and files are left to `make test`."""
+    if not config.getoption("--core"):
+        return
+    large = [item for item in items if item.get_closest_marker("full_size")]
+    config.hook.pytest_deselected(items=large)
+    items[:] = [item for item in items if item not in set(large)]
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

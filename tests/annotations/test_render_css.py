@@ -96,7 +96,7 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=200, derandomize=True, deadline=None)
+@settings(deadline=None)
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
 def test_no_address_survives_and_filtering_again_changes_nothing(text):
     once = filter_sheet(text)

@@ -12,6 +12,7 @@ process only. What starts a loop itself (`asyncio.run`, `async_to_sync`: publish
 import asyncio
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -108,11 +109,29 @@ def sign_in(app_server: AppServer, browser_context: BrowserContext) -> Callable[
 
 
 @pytest.fixture
-def app_server(transactional_db: None, _server_process: AppServer, settings: pytest.FixtureRequest) -> AppServer:
+def app_server(
+    transactional_db: None, _server_process: AppServer, settings: pytest.FixtureRequest
+) -> Iterator[AppServer]:
     """The running server. Addresses made in the test's own process point to it as well."""
     settings.APP_ORIGIN = _server_process.app_origin
     settings.SNAPSHOT_ORIGIN = _server_process.snapshot_origin
-    return _server_process
+    yield _server_process
+    _wait_until_the_server_rests()
+
+
+def _wait_until_the_server_rests(seconds: float = 10) -> None:
+    """The tables are emptied next, which a query of the server would make a deadlock: pages just closed still ask."""
+    from django.db import connection
+
+    busy = """SELECT count(*) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'"""
+    deadline = time.monotonic() + seconds
+    quiet = 0
+    while quiet < 3 and time.monotonic() < deadline:
+        with connection.cursor() as cursor:
+            cursor.execute(busy)
+            quiet = quiet + 1 if cursor.fetchone()[0] == 0 else 0
+        time.sleep(0.01)
 
 
 @pytest.fixture(scope="session")
