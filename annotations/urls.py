@@ -1,6 +1,6 @@
 """Pages of the annotations app: accounts, people, datasets and what is in them, background jobs."""
 
-from django.urls import path
+from django.urls import include, path
 
 from annotations import account_views, job_views, people_views, rationale_views, views
 
@@ -30,4 +30,10 @@ urlpatterns = [
     path("jobs/<int:pk>/retry/", job_views.retry_job, name="job-retry"),
     path("jobs/<int:pk>/file/", job_views.job_file, name="job-file"),
     path("jobs/<int:pk>/errors.<str:kind>", job_views.job_errors, name="job-errors"),
+    path("annotate/", include("annotations.work.queue_urls")),
+    path("annotate/", include("annotations.work.organise_urls")),
+    path("annotate/", include("annotations.work.document_urls")),
+    path("annotate/", include("annotations.work.verify_urls")),
+    path("annotate/", include("annotations.work.talk_urls")),
+    path("", include("annotations.releases.urls")),
 ]

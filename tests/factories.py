@@ -23,13 +23,21 @@ from agents.models import (
 )
 from annotations.dom.tree import node_ids, parse
 from annotations.models import (
+    DEFAULT_RUBRIC,
+    Assignment,
+    Campaign,
     Conversation,
     Dataset,
+    Guideline,
+    Item,
     Job,
     Membership,
+    Part,
     Project,
     Rationale,
     Screenshot,
+    Session,
+    SessionTask,
     Snapshot,
     SourceTask,
     Step,
@@ -267,3 +275,46 @@ def make_score(run: Run | None = None, **fields: Any) -> Score:
 def make_job(project: Project | None = None, **fields: Any) -> Job:
     fields = {"kind": "export", "params": {"format": "jsonl", "name": "sample"}} | fields
     return Job.objects.create(project=project or make_project(), **fields)
+
+
+def make_campaign(project: Project | None = None, source: Dataset | None = None, **fields: Any) -> Campaign:
+    """A campaign with its first guidelines; its source is a dataset without conversations if none is given."""
+    source = source or make_dataset(project)
+    fields = {"name": f"Campaign {next(_numbers)}", "rubric": DEFAULT_RUBRIC} | fields
+    campaign = Campaign.objects.create(project=source.project, source=source, **fields)
+    Guideline.objects.create(campaign=campaign, version=1, text="# Guidelines\n\nCut where the intent changes.")
+    return campaign
+
+
+def make_session(campaign: Campaign | None = None, tasks: int = 2, steps: int = 3, **fields: Any) -> Session:
+    """A session of recorded single-turn tasks of one website, in the campaign's source dataset."""
+    campaign = campaign or make_campaign()
+    website = fields.pop("website", None) or make_website(campaign.source)
+    split = fields.get("split", "train")
+    conversations = [
+        make_conversation(turns=1, steps=steps, split=split, dataset=campaign.source, website=website)
+        for _ in range(tasks)
+    ]
+    number = next(_numbers)
+    fields = {"name": f"session-{number}", "position": number, "split": split} | fields
+    session = Session.objects.create(campaign=campaign, website=website, **fields)
+    for position, conversation in enumerate(conversations):
+        SessionTask.objects.create(campaign=campaign, session=session, conversation=conversation, position=position)
+    return session
+
+
+def make_item(session: Session | None = None, **fields: Any) -> Item:
+    session = session or make_session()
+    return Item.objects.create(session=session, **{"stage": "decompose", "overlap": 1} | fields)
+
+
+def make_assignment(item: Item | None = None, user: Any = None, **fields: Any) -> Assignment:
+    """An item in somebody's hands (a new annotator's if none is given), with its first part."""
+    item = item or make_item()
+    user = user or make_user("annotator", item.session.campaign.project)
+    guideline = item.session.campaign.guidelines.first()
+    fields = {"slot": 0, "state": "in_progress", "guideline": guideline} | fields
+    assignment = Assignment.objects.create(item=item, user=user, **fields)
+    if item.stage != "verify":
+        Part.objects.create(assignment=assignment, first_step=item.session.steps().first())
+    return assignment

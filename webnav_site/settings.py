@@ -73,6 +73,8 @@ INSTALLED_APPS = [
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "django.contrib.postgres",
+    "pgtrigger",
+    "pghistory",
     "channels",
     "csp",
     "rest_framework",
@@ -98,6 +100,7 @@ MIDDLEWARE = [
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "pghistory.middleware.HistoryMiddleware",  # who changed it, on which page
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 

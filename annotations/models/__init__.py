@@ -1,5 +1,20 @@
 """What people said and did, and the pages they saw."""
 
+from annotations.models.campaigns import (
+    DEFAULT_RUBRIC,
+    Assignment,
+    Campaign,
+    Defect,
+    Edit,
+    Guideline,
+    Item,
+    Part,
+    Proposal,
+    Session,
+    SessionTask,
+    Stage,
+    Verdict,
+)
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.datasets import Dataset, Website
 from annotations.models.idempotency import IdempotencyKey
@@ -7,30 +22,53 @@ from annotations.models.jobs import Job
 from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.projects import Invite, Membership, Project, Role
+from annotations.models.releases import Redaction, Release, ReleasedConversation
+from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.source_files import SourceFile
 
 __all__ = [
+    "DEFAULT_RUBRIC",
+    "Assignment",
+    "Campaign",
+    "Comment",
     "Conversation",
     "Dataset",
+    "Defect",
+    "Delivery",
+    "Edit",
+    "Guideline",
     "IdempotencyKey",
     "Invite",
+    "Item",
     "Job",
+    "KeyMap",
     "LeaseLost",
     "LeaseQuerySet",
     "Leased",
     "Membership",
+    "Mention",
     "Operation",
     "PageDictionary",
+    "Part",
     "Project",
+    "Proposal",
     "Rationale",
+    "Redaction",
+    "Release",
+    "ReleasedConversation",
     "Role",
     "Screenshot",
+    "Session",
+    "SessionTask",
     "Snapshot",
     "SourceFile",
     "SourceTask",
     "Split",
+    "Stage",
     "Step",
     "Target",
     "Turn",
+    "Verdict",
+    "Webhook",
     "Website",
 ]

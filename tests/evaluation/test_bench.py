@@ -26,6 +26,7 @@ def _databases() -> set[str]:
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.slow
 def test_quick_benchmarks_give_finite_figures_and_leave_no_rows(settings, tmp_path, capsys):
     settings.VAR_DIR = tmp_path
     make_conversation()

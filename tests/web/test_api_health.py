@@ -26,7 +26,8 @@ ROOT = Path(__file__).resolve().parents[2]
 @pytest.fixture(autouse=True)
 def _own_redis_database(settings, tmp_path: Path) -> Iterator[None]:
     """A database of the same Redis in which nobody is alive yet."""
-    settings.REDIS_URL = f"{settings.REDIS_URL.rpartition('/')[0]}/15"
+    address, _, number = settings.REDIS_URL.rpartition("/")
+    settings.REDIS_URL = f"{address}/{int(number) + 1}"
     settings.MEDIA_ROOT = tmp_path
     with heartbeats.client() as server:
         server.flushdb()

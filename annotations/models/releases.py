@@ -1,0 +1,80 @@
+"""Releases: versions of a dataset that never change again."""
+
+import pgtrigger
+from django.conf import settings
+from django.db import models
+
+from annotations.models.campaigns import tracked
+from annotations.models.conversations import Conversation, Step
+from annotations.models.datasets import Dataset
+from annotations.models.pages import Snapshot
+
+USER = settings.AUTH_USER_MODEL
+
+
+class Release(models.Model):
+    """An immutable version of a dataset: rows are only ever added, and the database refuses to change them."""
+
+    dataset = models.ForeignKey(Dataset, models.PROTECT, related_name="releases")
+    version = models.CharField(max_length=40)
+    sha256 = models.CharField(max_length=64, help_text="Of the checksums of its conversations, in order.")
+    notes = models.TextField(blank=True)
+    licence = models.CharField(max_length=200)
+    consent = models.TextField(help_text="What the people whose data it holds have agreed to.")
+    statistics = models.JSONField(
+        default=dict, help_text="Per split, as `dataset_stats` gives them (the paper's Table 1)."
+    )
+    checks = models.JSONField(default=dict, help_text="Split rules, leakage and privacy, as found when it was made.")
+    datasheet = models.TextField()
+    created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        triggers = [pgtrigger.Protect(name="released_for_good", operation=pgtrigger.Update | pgtrigger.Delete)]
+        ordering = ["-id"]
+        constraints = [models.UniqueConstraint(fields=["dataset", "version"], name="release_version_once")]
+
+    def __str__(self) -> str:
+        return f"{self.dataset} {self.version}"
+
+
+class ReleasedConversation(models.Model):
+    """A conversation as it was: everything but its pages, which are named by their content."""
+
+    release = models.ForeignKey(Release, models.PROTECT, related_name="conversations")
+    position = models.PositiveIntegerField()
+    source_id = models.CharField(max_length=200)
+    split = models.CharField(max_length=20)
+    sha256 = models.CharField(max_length=64)
+    data = models.BinaryField(help_text="Compressed JSON of the record.")
+    pages = models.ManyToManyField(Snapshot, related_name="+", help_text="Keeps its pages from being forgotten.")
+
+    class Meta:
+        triggers = [pgtrigger.Protect(name="released_for_good", operation=pgtrigger.Update | pgtrigger.Delete)]
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["release", "source_id"], name="released_once"),
+            models.UniqueConstraint(fields=["release", "position"], name="released_position_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.source_id
+
+
+@tracked
+class Redaction(models.Model):
+    """A recorded edit that takes private data out of a dataset: what was found, where, and what stands there now."""
+
+    dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="redactions")
+    conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="redactions")
+    step = models.ForeignKey(Step, models.SET_NULL, null=True, blank=True, related_name="+")
+    kind = models.CharField(max_length=20, help_text="email, phone, card, name, token.")
+    place = models.CharField(max_length=40, help_text="instruction, value, or page.")
+    found_sha256 = models.CharField(max_length=64, help_text="Of the text taken out, which is not kept.")
+    replacement = models.CharField(max_length=100)
+    count = models.PositiveIntegerField(default=1)
+    user = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} in {self.place}"

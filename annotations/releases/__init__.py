@@ -1,0 +1,1 @@
+"""Releases: what is checked before a dataset is frozen, the frozen version, and differences between versions."""

@@ -1,0 +1,3 @@
+"""Pages of releases."""
+
+urlpatterns: list = []

@@ -1,0 +1,3 @@
+"""Pages of annotation work: document."""
+
+urlpatterns: list = []

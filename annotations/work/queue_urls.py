@@ -1,0 +1,3 @@
+"""Pages of annotation work: queue."""
+
+urlpatterns: list = []

@@ -1,0 +1,3 @@
+"""Pages of annotation work: talk."""
+
+urlpatterns: list = []

@@ -1,0 +1,3 @@
+"""Pages of annotation work: verify."""
+
+urlpatterns: list = []
