@@ -1,0 +1,163 @@
+"""How far people agree: on cuts, on words, on defects. Core: numbers in, numbers out.
+
+Cuts: boundary similarity B (Fournier 2013, "Evaluating Text Segmentation using Boundary Edit Distance", equations 4
+and 5). Words: chrF (Popović 2015) by sacreBLEU. Defects: kappa (Cohen 1960 for two people; Fleiss 1971 for more).
+Intervals are percentile bootstraps over sessions, because what is said about one session is not independent.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+NEAR = 2  # n_t: positions that a near miss spans; 2 means that cuts one step apart are half right
+MIN_SESSIONS = 10  # below that an interval would only look exact
+RESAMPLES, LEVEL, SEED = 1000, 0.95, 0
+Counts = np.ndarray  # what one session adds to a statistic: any vector whose sums over sessions mean something
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value over all sessions with its interval. `value` is None without data, or where chance leaves nothing to
+    agree about; `low` and `high` are None when the sessions are too few."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    sessions: int
+    n: int  # comparisons, in all sessions
+
+    @property
+    def too_few(self) -> str:
+        """A sentence that says why there is no interval; "" when there is one."""
+        if self.sessions >= MIN_SESSIONS:
+            return ""
+        many = "1 session is" if self.sessions == 1 else f"{self.sessions} sessions are"
+        return f"{many} too few for an interval: {MIN_SESSIONS} are needed."
+
+
+def boundary_similarity(cuts_a: Collection[int], cuts_b: Collection[int], steps: int, near: int = NEAR) -> float:
+    """B in [0, 1] of two segmentations of `steps` steps; 1.0 when neither has a cut.
+
+    A cut at i lies before step i, 0 < i < steps; ValueError for others. `near` is n_t of the paper: two cuts that lie
+    d < n_t steps apart and have no counterpart count as one near miss of weight d / n_t. Nearest ones pair first.
+    """
+    a, b = set(cuts_a), set(cuts_b)
+    if outside := sorted(cut for cut in a | b if not 0 < cut < steps):
+        raise ValueError(f"no cut lies before step {outside[0]} of {steps}")
+    near_misses = _near_misses(a, b, near)
+    paired = {cut for pair in near_misses for cut in pair}
+    missed = (a ^ b) - paired
+    edits = len(missed) + sum(abs(i - j) for i, j in near_misses) / near
+    pairs = len(missed) + len(near_misses) + len(a & b)
+    return 1.0 - edits / pairs if pairs else 1.0
+
+
+def _near_misses(a: set[int], b: set[int], near: int) -> list[tuple[int, int]]:
+    """Cuts of one side only that lie close to one of the other side only; each is used once."""
+    misses: list[tuple[int, int]] = []
+    free = a ^ b
+    for distance in range(1, near):
+        for i in sorted(free):
+            j = i + distance
+            if i in free and j in free and (i in a) != (j in a):
+                misses.append((i, j))
+                free -= {i, j}
+    return misses
+
+
+def chrf(text_a: str, text_b: str) -> float:
+    """Character n-gram F-score in [0, 1] (order 6, no words); the mean of both directions, because chrF's recall
+    weighs double and neither text is the reference. 1.0 for two empty texts."""
+    if not text_a.strip() and not text_b.strip():
+        return 1.0
+    metric = _chrf()
+    scores = metric.sentence_score(text_a, [text_b]).score, metric.sentence_score(text_b, [text_a]).score
+    return sum(scores) / 200
+
+
+@cache
+def _chrf() -> Any:
+    from sacrebleu.metrics import CHRF  # loads in a tenth of a second, for pages that need it
+
+    return CHRF()
+
+
+def cohen_counts(ratings: Iterable[tuple[bool, bool]]) -> Counts:
+    """[both true, only first, only second, both false]."""
+    counts = np.zeros(4)
+    for first, second in ratings:
+        counts[2 * (not first) + (not second)] += 1
+    return counts
+
+
+def cohen(counts: Counts) -> np.ndarray:
+    """Cohen's kappa of each row of counts, shape (..., 4); nan where chance alone agrees always."""
+    both, first, second, neither = np.moveaxis(np.asarray(counts, float), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        total = both + first + second + neither
+        p_first, p_second = (both + first) / total, (both + second) / total
+        expected = p_first * p_second + (1 - p_first) * (1 - p_second)
+        return _beyond_chance((both + neither) / total, expected)
+
+
+def fleiss_counts(ratings: Iterable[Sequence[bool]]) -> Counts:
+    """[sum of the subjects' agreement, subjects, true ratings, ratings]; subjects rated once are left out."""
+    counts = np.zeros(4)
+    for row in ratings:
+        n, yes = len(row), sum(row)
+        if n > 1:
+            counts += ((yes * (yes - 1) + (n - yes) * (n - yes - 1)) / (n * (n - 1)), 1, yes, n)
+    return counts
+
+
+def fleiss(counts: Counts) -> np.ndarray:
+    """Fleiss' kappa of each row of counts, shape (..., 4), also where subjects have different numbers of ratings; nan
+    where chance alone agrees always."""
+    agreement, subjects, yes, ratings = np.moveaxis(np.asarray(counts, float), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = yes / ratings
+        return _beyond_chance(agreement / subjects, share**2 + (1 - share) ** 2)
+
+
+def _beyond_chance(observed: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    room = 1 - expected
+    return np.where(room > 1e-12, (observed - expected) / np.where(room > 1e-12, room, 1), np.nan)
+
+
+def mean_counts(values: Sequence[float]) -> Counts:
+    """[sum, how many]."""
+    return np.array([sum(values), len(values)], float)
+
+
+def mean(counts: Counts) -> np.ndarray:
+    """The mean of each row of counts, shape (..., 2); nan of nothing."""
+    total, n = np.moveaxis(np.asarray(counts, float), -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return total / n
+
+
+def estimate(by_session: Mapping[Any, Counts], statistic: Callable[[Counts], np.ndarray], n: int) -> Estimate:
+    """A statistic over the summed counts of all sessions, with the bounds of its 95% interval.
+
+    Sessions are drawn with replacement 1,000 times, the same way each time. Draws in which the statistic does not
+    exist are left out; without an interval when they are most.
+    """
+    if not by_session:
+        return Estimate(None, None, None, 0, 0)
+    counts = np.vstack(list(by_session.values()))
+    value = float(statistic(counts.sum(axis=0)))
+    known = None if np.isnan(value) else value
+    if known is None or len(counts) < MIN_SESSIONS:
+        return Estimate(known, None, None, len(counts), n)
+    drawn = np.random.default_rng(SEED).integers(0, len(counts), size=(RESAMPLES, len(counts)))
+    weights = np.stack([np.bincount(row, minlength=len(counts)) for row in drawn])
+    values = statistic(weights @ counts)
+    values = values[~np.isnan(values)]
+    if len(values) < RESAMPLES / 2:
+        return Estimate(known, None, None, len(counts), n)
+    tail = 50 * (1 - LEVEL)
+    low, high = np.percentile(values, [tail, 100 - tail])
+    return Estimate(known, float(low), float(high), len(counts), n)
