@@ -56,6 +56,7 @@ class MeanPoolingEncoder:
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
         self._model = model.eval().to(self.device, getattr(torch, dtype))
         self.dimensions = int(model.config.hidden_size)
+        self._budget = token_budget(self.device, dtype)
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Batches are sorted by length, so that short texts are not padded to the longest of all."""
@@ -67,7 +68,7 @@ class MeanPoolingEncoder:
             else []
         )
         with torch.inference_mode():
-            for chosen in token_batches([len(row) for row in tokens], token_budget(self.device)):
+            for chosen in token_batches([len(row) for row in tokens], self._budget):
                 batch = self.tokenizer.pad({"input_ids": [tokens[i] for i in chosen]}, return_tensors="pt")
                 batch = batch.to(self.device)
                 hidden = self._model(**batch).last_hidden_state.float()
