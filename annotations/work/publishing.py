@@ -1,0 +1,116 @@
+"""Write a verified annotation as a conversation of the campaign's target dataset."""
+
+from typing import Any
+
+from django.utils.text import slugify
+
+from annotations.conversation_store import content_sha256
+from annotations.exports import conversation_records
+from annotations.models import Assignment, Campaign, Conversation, Dataset, Part, Session, Step, Target, Turn, Website
+
+FORMAT = "mt-mind2web"
+
+
+def publish(session: Session, assignment: Assignment) -> Conversation:
+    """The session as a conversation with one turn per part of `assignment`; call it inside a transaction.
+
+    A turn's instruction is the part's rewrite. Its `extra` holds {"original": the instruction standing alone,
+    "mentions": [{id, phenomenon, start, end, antecedent: {turn, start, end} or null}]}; `turn` counts from 0.
+    """
+    dataset = target_dataset(session.campaign)
+    conversation = Conversation.objects.create(
+        dataset=dataset, source_id=session.name, website=_website(dataset, session.website), split=session.split,
+        position=session.position, content_sha256="", extra={"campaign": session.campaign.name},
+    )  # fmt: skip
+    turns = parts_with_steps(assignment)
+    numbers = {part.first_step_id: index for index, (part, _) in enumerate(turns)}
+    for index, (part, steps) in enumerate(turns):
+        turn = Turn.objects.create(
+            conversation=conversation, index=index, source_id=f"{session.name}_{index}", instruction=part.rewrite,
+            extra={"original": part.instruction, "mentions": _mentions(part, numbers)},
+        )  # fmt: skip
+        _copy_steps(turn, steps)
+    record = next(conversation_records(Conversation.objects.filter(pk=conversation.pk)))
+    Conversation.objects.filter(pk=conversation.pk).update(content_sha256=content_sha256(record, session.split))
+    conversation.refresh_from_db()
+    return conversation
+
+
+def parts_with_steps(assignment: Assignment) -> list[tuple[Part, list[Step]]]:
+    """The parts of an annotation in order, each with its steps; every step of the session is in exactly one."""
+    cuts = {part.first_step_id: part for part in assignment.parts.all()}
+    found: list[tuple[Part, list[Step]]] = []
+    for step in assignment.item.session.steps().select_related("turn__conversation").prefetch_related("targets"):
+        if step.pk in cuts:
+            found.append((cuts[step.pk], []))
+        found[-1][1].append(step)
+    return found
+
+
+def target_dataset(campaign: Campaign) -> Dataset:
+    """Where the verified conversations of a campaign go; made when the first one passes."""
+    # The row is locked, so that two verdicts at once make one dataset.
+    campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
+    if campaign.target is None:
+        campaign.target = Dataset.objects.create(
+            project=campaign.project, name=_free_name(campaign), source_format=FORMAT, licence=campaign.source.licence,
+            description=f"Verified conversations of the campaign “{campaign.name}” on {campaign.source}.",
+        )  # fmt: skip
+        campaign.save(update_fields=["target"])
+    return campaign.target
+
+
+def _free_name(campaign: Campaign) -> str:
+    stem = slugify(campaign.name)[:90] or f"campaign-{campaign.pk}"
+    taken = set(Dataset.objects.filter(name__startswith=stem).values_list("name", flat=True))
+    names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
+    return next(name for name in names if name not in taken)
+
+
+def _website(dataset: Dataset, source: Website) -> Website:
+    return Website.objects.get_or_create(
+        dataset=dataset, name=source.name, domain=source.domain, subdomain=source.subdomain
+    )[0]  # fmt: skip
+
+
+def _mentions(part: Part, numbers: dict[int, int]) -> list[dict[str, Any]]:
+    """The part's mentions with antecedents named by turn; the first steps that name them here mean nothing there."""
+    named = []
+    for mention in part.mentions:
+        antecedent = mention.get("antecedent")
+        if antecedent and antecedent.get("step") in numbers:
+            place = {"turn": numbers[antecedent["step"]], "start": antecedent["start"], "end": antecedent["end"]}
+        else:
+            place = None
+        named.append(mention | {"antecedent": place})
+    return named
+
+
+def _copy_steps(turn: Turn, steps: list[Step]) -> None:
+    """Copies of the steps: the same pages, candidates and targets."""
+    seen: set[str] = set()
+    copies = []
+    for index, step in enumerate(steps):
+        following = steps[index + 1].snapshot_id if index + 1 < len(steps) else None
+        # Steps of different tasks may share an id, which a turn may hold only once.
+        source_id = f"{step.turn.conversation.source_id}:{step.source_id}" if step.source_id in seen else step.source_id
+        seen.add(source_id)
+        copies.append(
+            Step(
+                turn=turn, index=index, source_id=source_id, source_index=step.source_index, operation=step.operation,
+                original_operation=step.original_operation, value=step.value, action_repr=step.action_repr,
+                snapshot_id=step.snapshot_id, raw_snapshot_id=step.raw_snapshot_id,
+                snapshot_after_id=step.snapshot_after_id if step.keeps_page_after else following,
+                keeps_page_after=step.keeps_page_after, screenshot_id=step.screenshot_id, candidates=step.candidates,
+                candidate_count=step.candidate_count, extra=step.extra,
+            )
+        )  # fmt: skip
+    Step.objects.bulk_create(copies)
+    Target.objects.bulk_create(
+        Target(
+            step=copy, node_id=target.node_id, position=target.position, node_order=target.node_order,
+            pruned=target.pruned, is_original=target.is_original, is_top_level=target.is_top_level,
+        )
+        for copy, step in zip(copies, steps, strict=True)
+        for target in step.targets.all()
+    )  # fmt: skip
