@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.models import Assignment, Item, Part, Session, Stage, Turn
-from annotations.work.boundaries import boundary_similarity
+from annotations.work.agreement import boundary_similarity
 from annotations.work.events import emit
 from annotations.work.publishing import publish
 
@@ -70,7 +70,7 @@ def chosen_decomposition(session: Session) -> Assignment:
     cuts = [{places[part.first_step_id] for part in one.parts.all()} - {0} for one in submitted]
 
     def agreement(index: int) -> float:
-        others = [boundary_similarity(cuts[index], other) for n, other in enumerate(cuts) if n != index]
+        others = [boundary_similarity(cuts[index], other, len(steps)) for n, other in enumerate(cuts) if n != index]
         return sum(others) / len(others)
 
     return submitted[max(range(len(submitted)), key=lambda index: (agreement(index), -index))]

@@ -5,7 +5,6 @@ import pytest
 from annotations.exports import conversation_records
 from annotations.models import Assignment, Campaign, Conversation, Delivery, Item, Part, Session, Step, Webhook
 from annotations.work import flow, handing
-from annotations.work.boundaries import boundary_similarity
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -96,15 +95,6 @@ def test_the_decomposition_that_agrees_best_is_chosen() -> None:
     cuts = ({0: "a", 5: "b"}, {0: "a", 2: "b"}, {0: "a", 2: "b", 4: "c"})
     made = [decompose(session, person, cut, slot) for slot, (person, cut) in enumerate(zip(people, cuts, strict=True))]
     assert flow.chosen_decomposition(session) == made[2]  # one place from the first's, and holds the second's
-
-
-def test_boundary_similarity_counts_near_misses_half() -> None:
-    assert boundary_similarity({2, 5}, {2, 5}) == 1
-    assert boundary_similarity(set(), set()) == 1
-    assert boundary_similarity({2}, {7}) == 0
-    assert boundary_similarity({2}, {3}) == 0.5
-    assert boundary_similarity({2, 6}, {3, 6}) == 0.75
-    assert boundary_similarity({2, 6}, {2}) == 0.5
 
 
 def test_a_rewrite_starts_as_a_copy_of_the_decomposition(campaign, annotator) -> None:
