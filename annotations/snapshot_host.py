@@ -93,6 +93,11 @@ def snapshot_url(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]
     """
     if not can_see(request.user, snapshot):
         raise Http404("no such page")
+    return page_address(request, snapshot, marks)
+
+
+def page_address(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark] | None = None) -> SnapshotView:
+    """`snapshot_url` for callers that have found the page through a row that the user may see: it asks nothing."""
     marks = list(marks or ())
     messages = tuple(mark.message() for mark in marks)
     if second_origin() and request.get_host() == urlsplit(settings.APP_ORIGIN).netloc:

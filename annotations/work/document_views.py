@@ -1,0 +1,220 @@
+"""The document of an annotation for the browser: reading it, saving edits, the lease, handing in. JSON.
+
+A browser whose session has ended gets 401 instead of the sign-in page, keeps its journal and sends it again later.
+"""
+
+import json
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from annotations import policy
+from annotations.models import Assignment, Step
+from annotations.work import edits, flow, handing
+from annotations.work.document import answer, document, edit_row, frame, lease, readable
+from annotations.work.edits import NotYours
+from annotations.work.operations import BadEdit
+from annotations.work.step_trees import page_tree_response
+
+MAX_HISTORY = 500  # edits shown at once, newest first
+RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
+
+
+def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Errors as JSON: {"error", "code"}. 401 without a session, 409 without the lease, 400 for what makes no sense."""
+
+    @login_not_required
+    @wraps(view)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return JsonResponse({"code": "signed_out", "error": "You are signed out; sign in to go on."}, status=401)
+        try:
+            response = view(request, *args, **kwargs)
+        except NotYours as error:
+            response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
+        except handing.Refused as error:
+            response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
+        except BadEdit as error:
+            response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
+        if not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response
+
+    return answered
+
+
+@for_the_workbench
+@require_GET
+def show(request: HttpRequest, pk: int) -> JsonResponse:
+    return JsonResponse(document(request, _readable(request, pk)))
+
+
+@for_the_workbench
+@require_POST
+def save(request: HttpRequest, pk: int) -> JsonResponse:
+    body = _body(request)
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        saved = edits.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
+    return JsonResponse(answer(saved))
+
+
+@for_the_workbench
+@require_POST
+def undo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, edits.undo)
+
+
+@for_the_workbench
+@require_POST
+def redo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, edits.redo)
+
+
+@for_the_workbench
+@require_POST
+def beat(request: HttpRequest, pk: int) -> JsonResponse:
+    """A heartbeat: whether the lease is still held with this token."""
+    assignment = _readable(request, pk)
+    token = _uuid(_body(request), "token")
+    held = assignment.user_id == request.user.pk and token is not None and handing.beat(assignment, token)
+    assignment = _readable(request, pk)
+    return JsonResponse({"held": held} | {k: v for k, v in lease(assignment, request.user).items() if k != "token"})
+
+
+@for_the_workbench
+@require_POST
+def take(request: HttpRequest, pk: int) -> JsonResponse:
+    """The lease for whoever asks; somebody else's work only when their time is up."""
+    assignment = get_object_or_404(policy.visible(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
+    _check_gold(request, assignment)
+    return JsonResponse(lease(handing.take(assignment, request.user), request.user))
+
+
+@for_the_workbench
+@require_POST
+def submit(request: HttpRequest, pk: int) -> JsonResponse:
+    """Hand in what the browser has seen, and say what comes next."""
+    body = _body(request)
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        edits.check_lease(assignment, request.user, body.get("token"))
+        if _base(body) != assignment.version:
+            return JsonResponse({"code": "stale", "error": "It has changed meanwhile; look at it again."}, status=409)
+        try:
+            flow.submit(assignment)
+        except flow.NotReady as error:
+            return JsonResponse({"problems": error.problems}, status=422)
+    following = handing.next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
+    return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
+
+
+@for_the_workbench
+@require_POST
+def give_back(request: HttpRequest, pk: int) -> JsonResponse:
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        edits.check_lease(assignment, request.user, _body(request).get("token"))
+        handing.give_back(assignment)
+    return JsonResponse({"next": None})
+
+
+@for_the_workbench
+@require_GET
+def history(request: HttpRequest, pk: int) -> JsonResponse:
+    """The edits, newest first: who changed what, and when."""
+    rows = _readable(request, pk).edits.select_related("user").order_by("-version")[:MAX_HISTORY]
+    return JsonResponse({"edits": [edit_row(edit) for edit in rows]})
+
+
+@for_the_workbench
+@require_GET
+def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
+    """How the page of a step is shown: addresses of rendered pages run out, this gives new ones."""
+    rows = _readable(request, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
+    step: Step = get_object_or_404(rows.defer("candidates", "snapshot__data", "raw_snapshot__data"), pk=step_pk)
+    return JsonResponse({"frame": frame(request, step)})
+
+
+@for_the_workbench
+@require_GET
+def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
+    """The whole tree of a step's page, `{"nodes": [[depth, node id, tag, label, gold, candidate], …]}`."""
+    rows = _readable(request, pk).item.session.steps().select_related("snapshot__dictionary")
+    step: Step = get_object_or_404(rows.prefetch_related("targets"), pk=step_pk)
+    return page_tree_response(request, step)
+
+
+def _readable(request: HttpRequest, pk: int) -> Assignment:
+    found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
+    _check_gold(request, found)
+    return found
+
+
+def _locked(request: HttpRequest, pk: int) -> Assignment:
+    """The assignment for writing. 404 for what the user may not know of, 403 for others' work.
+
+    Who had it before it was taken over goes on to `check_lease`, which says so.
+    """
+    rows = policy.visible(request.user, Assignment.objects.filter(item__session__deleted_at=None))
+    annotators = policy.projects(request.user, "annotate").filter(pk=OuterRef("item__session__campaign__project"))
+    try:
+        found = edits.locked(rows.annotate(may_annotate=Exists(annotators)), pk=pk)
+    except Assignment.DoesNotExist:
+        return get_object_or_404(Assignment.objects.none())
+    if found.user_id != request.user.pk and not found.events.filter(user=request.user).exists():
+        get_object_or_404(readable(request.user), pk=pk)
+        raise PermissionDenied("Only the person who does an item writes in it.")
+    if not found.may_annotate:
+        policy.require(request.user, "annotate", found.item.session.campaign.project)
+    _check_gold(request, found)
+    return found
+
+
+def _check_gold(request: HttpRequest, assignment: Assignment) -> None:
+    session = assignment.item.session
+    if not policy.sees_gold(request.user, session.campaign.project, session.split):
+        raise PermissionDenied("Its steps show the gold actions of a test split.")
+
+
+def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
+    body = _body(request)
+    op_id = _uuid(body, "op_id")
+    with transaction.atomic():
+        saved = step(_locked(request, pk), request.user, body.get("token"), _base(body), op_id)
+    return JsonResponse(answer(saved))
+
+
+def _body(request: HttpRequest) -> dict[str, Any]:
+    try:
+        body = json.loads(request.body or b"{}")
+    except ValueError as error:
+        raise BadEdit("The request is no JSON.") from error
+    if not isinstance(body, dict):
+        raise BadEdit("The request is no JSON object.")
+    return body
+
+
+def _base(body: dict[str, Any]) -> int:
+    base = body.get("base")
+    if isinstance(base, bool) or not isinstance(base, int) or not 0 <= base < 2**31:
+        raise BadEdit("A request has a base: the version that the browser has seen.")
+    return base
+
+
+def _uuid(body: dict[str, Any], name: str) -> UUID | None:
+    try:
+        return UUID(str(body[name])) if body.get(name) is not None else None
+    except ValueError as error:
+        raise BadEdit(f"The {name} is a UUID.") from error
