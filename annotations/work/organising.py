@@ -1,0 +1,188 @@
+"""Which source tasks could be one conversation: proposals that say why. Numbers and texts in, proposals out.
+
+Only tasks of one split and one website are joined. Tasks that follow each other in the dataset come first, because
+they were often recorded as one; then those a few places apart.
+"""
+
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Vectors = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
+
+LONGEST = 4  # tasks of one proposal
+WINDOW = 8  # places of the site's list across which tasks are still compared
+ALIKE = 0.5  # similarity that joins tasks by itself
+RELATED = 0.15  # similarity that is enough when they share an entity
+SHOWN = 3
+STOPWORDS = frozenset(
+    "a an and any are as at be by can find for from get has have i in into is it its me more my of on only or our out"
+    " over please show some than that the their them then there these this to under up want was what when where which"
+    " who will with would you your".split()
+)
+WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
+QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
+NUMBER = re.compile(r"(?<![\w.])\$?\d[\d,./:-]*\d\b")
+NAME = re.compile(r"\b[A-Z][\w&'-]*(?:\s+(?:of|the|and|de|la)?\s*[A-Z][\w&'-]*)*")
+
+
+@dataclass(frozen=True)
+class Task:
+    """A source task: its key, place in the dataset, where it belongs, its instruction and what its steps type."""
+
+    key: int
+    place: int
+    split: str
+    website: str
+    text: str
+    values: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Link:
+    """What two tasks have in common: shared entities as written, and how similar their wishes are (-1 … 1)."""
+
+    first: int
+    second: int
+    shared: tuple[str, ...]
+    similarity: float
+    distance: int  # places between them in the list of their site
+
+    @property
+    def joins(self) -> bool:
+        return self.similarity >= ALIKE or (bool(self.shared) and self.similarity >= RELATED)
+
+    @property
+    def order(self) -> tuple:
+        """Neighbours first, then what has most in common."""
+        return (self.distance > 1, -self.similarity - 0.2 * min(len(self.shared), SHOWN), self.first, self.second)
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Tasks for one session, in dataset order, with the reason as people read it and the mean similarity."""
+
+    tasks: tuple[int, ...]
+    why: str
+    score: float
+
+
+def suggest(tasks: Iterable[Task], vectors: Vectors | None = None, longest: int = LONGEST) -> list[Suggestion]:
+    """Proposals of two to `longest` tasks, in dataset order; a task is in at most one.
+
+    `vectors` embeds the instructions; without it they are compared by the words that they share (TF-IDF).
+    """
+    sites: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    for task in sorted(tasks, key=lambda task: (task.place, task.key)):
+        sites[task.split, task.website].append(task)
+    found = [suggestion for site in sites.values() for suggestion in _of_site(site, vectors or tfidf, longest)]
+    places = {task.key: place for place, task in enumerate(task for site in sites.values() for task in site)}
+    return sorted(found, key=lambda suggestion: places[suggestion.tasks[0]])
+
+
+def tfidf(texts: list[str]) -> np.ndarray:
+    """Unit vectors of the texts over their own words; a text without words is all zeros."""
+    counts = [Counter(_words(text)) for text in texts]
+    seen = Counter(word for count in counts for word in count)
+    columns = {word: place for place, word in enumerate(seen)}
+    rows = np.zeros((len(texts), max(1, len(columns))), dtype=np.float32)
+    for row, count in zip(rows, counts, strict=True):
+        for word, n in count.items():
+            row[columns[word]] = (1 + math.log(n)) * (1 + math.log(len(texts) / seen[word]))
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths == 0, 1, lengths)
+
+
+def entities(task: Task) -> dict[str, str]:
+    """What a task is about: names, numbers, quoted words and what its steps type; folded -> as written."""
+    found = [name for name in NAME.findall(task.text) if not _opens_sentence(task.text, name)]
+    found += NUMBER.findall(task.text)
+    found += [first or second for first, second in QUOTED.findall(task.text)]
+    found += [value.strip() for value in task.values if len(value.strip()) > 2]
+    site = task.website.casefold()
+    kept = {}
+    for entity in found:
+        folded = " ".join(entity.casefold().split())
+        if len(folded) > 1 and folded not in STOPWORDS and folded not in site:
+            kept.setdefault(folded, " ".join(entity.split()))
+    return kept
+
+
+def _of_site(tasks: list[Task], vectors: Vectors, longest: int) -> list[Suggestion]:
+    if len(tasks) < 2:
+        return []
+    links = [link for link in _links(tasks, vectors([task.text for task in tasks])) if link.joins]
+    group_of = {place: [place] for place in range(len(tasks))}
+    used: dict[int, list[Link]] = defaultdict(list)
+    for link in sorted(links, key=lambda link: link.order):
+        first, second = group_of[link.first], group_of[link.second]
+        if first is second or len(first) + len(second) > longest:
+            continue
+        merged = sorted(first + second)
+        why = used.pop(first[0], []) + used.pop(second[0], []) + [link]
+        used[merged[0]] = why
+        group_of.update(dict.fromkeys(merged, merged))
+    return [_suggestion(tasks, group_of[start], why) for start, why in sorted(used.items())]
+
+
+def _links(tasks: list[Task], rows: np.ndarray) -> list[Link]:
+    about = _telling([entities(task) for task in tasks])
+    found = []
+    for first in range(len(tasks)):
+        for second in range(first + 1, min(len(tasks), first + WINDOW + 1)):
+            shared = [word for word in about[first] if word in about[second]]
+            shared += [word for word in about[first] if word not in shared and _says(tasks[second], word)]
+            shared += [word for word in about[second] if word not in shared and _says(tasks[first], word)]
+            words = tuple(dict.fromkeys(about[first].get(word) or about[second][word] for word in shared))
+            similarity = float(rows[first] @ rows[second])
+            found.append(Link(first, second, words, similarity, second - first))
+    return found
+
+
+def _telling(about: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Without what most tasks of the site mention: it tells nothing about two of them."""
+    seen = Counter(word for one in about for word in one)
+    limit = max(3, len(about) // 2)
+    return [{word: shown for word, shown in one.items() if seen[word] <= limit} for one in about]
+
+
+def _says(task: Task, folded: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", task.text.casefold()) is not None
+
+
+def _suggestion(tasks: list[Task], group: Sequence[int], links: list[Link]) -> Suggestion:
+    numbers = {place: number for number, place in enumerate(group, 1)}
+    score = sum(link.similarity for link in links) / len(links)
+    return Suggestion(tuple(tasks[place].key for place in group), _why(links, numbers, score), score)
+
+
+def _why(links: list[Link], numbers: dict[int, int], score: float) -> str:
+    """ "same site, both mention Boston; similar wish (0.62)"."""
+    reasons = []
+    for link in sorted(links, key=lambda link: (numbers[link.first], numbers[link.second])):
+        if not link.shared:
+            continue
+        who = "both" if len(numbers) == 2 else f"tasks {numbers[link.first]} and {numbers[link.second]}"
+        reasons.append(f"{who} mention {_listed(link.shared[:SHOWN])}")
+    wish = f"similar wish ({score:.2f})" if score >= ALIKE else f"related wish ({score:.2f})"
+    return f"{', '.join(['same site', *reasons])}; {wish}"
+
+
+def _listed(words: Sequence[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.casefold()) if word not in STOPWORDS]
+
+
+def _opens_sentence(text: str, name: str) -> bool:
+    """A single capitalised word that is so only because a sentence begins with it."""
+    if " " in name or any(letter.isupper() or letter.isdigit() for letter in name[1:]):
+        return False
+    places = [match.start() for match in re.finditer(rf"\b{re.escape(name)}\b", text)]
+    return all(place == 0 or text[:place].rstrip()[-1:] in {".", "!", "?", ":", "\n"} for place in places)
