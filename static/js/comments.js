@@ -1,0 +1,210 @@
+// Comments beside the work: threads, answers, names after @, and jumping to what they are about.
+//
+// The page around says where it stands: document.dispatchEvent(new CustomEvent("annotate:place", {detail: {part: {step,
+// name}, step: {step, name}, element: {step, node, name}}})), each left out where there is none. A click on a place
+// asks it to go there by "annotate:goto" with {part, step, node}; a page that does calls preventDefault().
+import { call } from "./annotate/api.js";
+import { bind } from "./keys.js";
+import { make } from "./replay_elements.js";
+
+const section = document.querySelector("[data-comments]");
+const form = section.querySelector("form");
+const text = form.elements.text;
+const draftName = `webnav-comment-${section.dataset.comments}`;
+const listUrl = section.dataset.assignment ? `${section.dataset.comments}?assignment=${section.dataset.assignment}` : section.dataset.comments;
+let people = [];
+let comments = [];
+/** @type {{id: number, author: string} | null} */
+let answered = null;
+/** What can be commented on from here, in the order of the select. @type {{name: string, step?: number, turn?: boolean, node?: string}[]} */
+let places = [{ name: "the session" }];
+
+function complain(error) {
+  form.querySelector("[role=alert]").textContent = error ? error.message || "The server cannot be reached; what you wrote is kept." : "";
+}
+
+/** Ask the server and draw its answer; false when that failed. */
+async function ask(url, body) {
+  try {
+    draw(await call(url, body));
+    complain(null);
+    return true;
+  } catch (error) {
+    complain(error);
+    return false;
+  }
+}
+
+function draw({ comments: all, people: members, may_speak: maySpeak }) {
+  comments = all;
+  people = members;
+  form.hidden = !maySpeak;
+  const open = comments.filter((one) => !one.parent && !one.resolved && !one.deleted).length;
+  section.querySelector("#comment-count").textContent = comments.length ? `${open} open` : "";
+  const roots = comments.filter((one) => !one.parent || !comments.some(({ id }) => id === one.parent));
+  const threads = roots.map((root) => thread(root, comments.filter(({ parent }) => parent === root.id)));
+  section.querySelector(".threads").replaceChildren(...threads);
+  document.dispatchEvent(new CustomEvent("annotate:comments", { detail: comments }));
+}
+
+function thread(root, answers) {
+  const isOver = root.resolved !== false;
+  const item = make("li.thread", { "data-comment": root.id });
+  item.classList.toggle("over", isOver || root.deleted);
+  item.append(remark(root), ...answers.map(remark));
+  if (!root.may_change || root.deleted) return item;
+  const answer = action("Answer", () => answerTo(root));
+  const close = isOver ? action("Reopen", () => change(root, "reopen")) : action("Resolve", () => change(root, "resolve"));
+  const by = typeof root.resolved === "string" ? make("span.faint", {}, `resolved by ${root.resolved}`) : null;
+  item.append(make("div.thread-actions", {}, answer, close, by));
+  return item;
+}
+
+function remark(one) {
+  const when = make("time.faint", { datetime: one.at, title: new Date(one.at).toLocaleString() }, ago(one.at));
+  const head = make("header", {}, make("b", {}, one.author), " ", when);
+  if (one.place && !one.parent) head.append(" ", placeLink(one));
+  if (one.may_delete) head.append(" ", action(one.deleted ? "restore" : "delete", () => change(one, one.deleted ? "restore" : "delete")));
+  const body = one.deleted ? make("p.faint", {}, make("s", {}, one.text), " deleted") : make("p", {}, ...named(one.text));
+  return make("article.remark", { "data-remark": one.id }, head, body);
+}
+
+/** The text with the names of members made visible. */
+function named(said) {
+  return said.split(/(@[\w@.+-]+)/).map((piece) => (piece.startsWith("@") && people.includes(piece.slice(1).replace(/[.+-]+$/, "")) ? make("b.name", {}, piece) : piece));
+}
+
+function placeLink(one) {
+  const link = make("a.link", { href: one.url || "#" }, one.place);
+  link.addEventListener("click", (event) => {
+    const detail = { part: one.turn ? one.step : null, step: one.step, node: one.node || null };
+    const isHere = !document.dispatchEvent(new CustomEvent("annotate:goto", { detail, cancelable: true }));
+    if (isHere || !one.url) event.preventDefault();
+  });
+  return link;
+}
+
+function action(label, run) {
+  const button = make("button.plain link", { type: "button" }, label);
+  button.addEventListener("click", run);
+  return button;
+}
+
+function change(one, what) {
+  return ask(`${one.change}${what}/${listUrl.slice(section.dataset.comments.length)}`, {});
+}
+
+function answerTo(root) {
+  answered = root;
+  form.querySelector(".say-place").hidden = true;
+  form.querySelector("[data-cancel]").hidden = false;
+  text.placeholder = `Answer to ${root.author}`;
+  text.focus();
+}
+
+function stopAnswering() {
+  answered = null;
+  form.querySelector(".say-place").hidden = false;
+  form.querySelector("[data-cancel]").hidden = true;
+  text.placeholder = "Comment; @name tells a member";
+}
+
+async function send() {
+  const said = text.value.trim();
+  if (!said) return;
+  const { step = null, turn = false, node = "" } = places[form.elements.place.selectedIndex] ?? {};
+  const assignment = section.dataset.assignment ? Number(section.dataset.assignment) : null;
+  const body = answered ? { text: said, parent: answered.id } : { text: said, assignment, step, turn, node };
+  if (!(await ask(listUrl, body))) return;
+  text.value = "";
+  localStorage.removeItem(draftName);
+  stopAnswering();
+}
+
+function showPlaces({ part, step, element }) {
+  const before = form.elements.place.selectedIndex;
+  places = [{ name: "the session" }];
+  if (part) places.push({ name: part.name, step: part.step, turn: true });
+  if (step) places.push({ name: step.name, step: step.step });
+  if (element) places.push({ name: element.name, step: element.step, node: element.node });
+  form.elements.place.replaceChildren(...places.map(({ name }) => make("option", {}, `about ${name}`)));
+  const isWriting = text.value.trim() !== "" && before >= 0;
+  form.elements.place.selectedIndex = Math.min(isWriting ? before : places.length > 1 ? 1 : 0, places.length - 1);
+}
+
+// Names after @ -----------------------------------------------------------------------------------------------------
+
+function begun() {
+  return /(?:^|\s)@([\w.+-]*)$/.exec(text.value.slice(0, text.selectionStart));
+}
+
+function suggest() {
+  const list = form.querySelector(".names");
+  const found = begun();
+  const fitting = found ? people.filter((name) => name.toLowerCase().startsWith(found[1].toLowerCase())).slice(0, 6) : [];
+  list.hidden = fitting.length === 0;
+  list.replaceChildren(...fitting.map((name) => {
+    const option = make("li", { role: "option" }, `@${name}`);
+    option.addEventListener("pointerdown", (event) => {
+      event.preventDefault();
+      complete(name);
+    });
+    return option;
+  }));
+}
+
+function complete(name) {
+  const found = begun();
+  if (!found) return;
+  const start = text.selectionStart - found[1].length;
+  text.setRangeText(`${name} `, start, text.selectionStart, "end");
+  form.querySelector(".names").hidden = true;
+  localStorage.setItem(draftName, text.value);
+}
+
+function ago(at) {
+  const minutes = Math.round((Date.now() - new Date(at)) / 60_000);
+  if (minutes < 1) return "now";
+  if (minutes < 60) return `${minutes} min ago`;
+  return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h ago` : new Date(at).toLocaleDateString();
+}
+
+text.addEventListener("input", () => {
+  localStorage.setItem(draftName, text.value);
+  suggest();
+});
+text.addEventListener("blur", () => (form.querySelector(".names").hidden = true));
+text.addEventListener("keydown", (event) => {
+  const first = form.querySelector(".names:not([hidden]) li");
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    event.stopPropagation();
+    send();
+  } else if (first && (event.key === "Enter" || event.key === "Tab")) {
+    event.preventDefault();
+    complete(first.textContent.slice(1));
+  }
+});
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  send();
+});
+form.querySelector("[data-cancel]").addEventListener("click", stopAnswering);
+document.addEventListener("annotate:place", (event) => showPlaces(event.detail));
+bind("c", "Comment", () => {
+  text.scrollIntoView({ block: "nearest" });
+  text.focus();
+});
+
+text.value = localStorage.getItem(draftName) ?? "";
+showPlaces({});
+document.dispatchEvent(new CustomEvent("annotate:where")); // a page that loaded first says again where it stands
+if (await ask(listUrl)) {
+  const wanted = new URLSearchParams(location.search).get("comment");
+  const shown = wanted && section.querySelector(`[data-remark="${CSS.escape(wanted)}"]`);
+  if (shown) {
+    shown.classList.add("wanted");
+    shown.scrollIntoView({ block: "nearest" });
+    change(comments.find(({ id }) => String(id) === wanted), "seen");
+  }
+}

@@ -1,0 +1,182 @@
+"""The verify page: who may see it, what it shows, and a verdict given by keys alone."""
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotations.models import Assignment, Part
+from annotations.work import handing, verdicts
+from tests import factories
+from tests.annotations.work_world import add_parts, make_edit, make_rewrite, make_verification
+
+expect.set_options(timeout=15_000)
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def open_page(verification: Assignment, user=None):
+    return client_of(user or verification.user).get(reverse("annotate-verify", args=[verification.pk]))
+
+
+def judge(verification: Assignment, user=None, **body):
+    url = reverse("annotate-verify-judge", args=[verification.pk])
+    return client_of(user or verification.user).post(url, json.dumps(body), content_type="application/json")
+
+
+def taken(verification: Assignment) -> str:
+    """A lease of the verifier; its token."""
+    return str(handing.take(verification, verification.user).lease_token)
+
+
+@pytest.mark.django_db
+def test_the_page_shows_texts_checklist_and_steps():
+    verification = make_verification()
+    part = Part.objects.filter(assignment=verification.item.subject).order_by("id").last()
+    part.rewrite = "And sort them."
+    part.mentions = [{"id": "m", "phenomenon": "pronoun", "start": 9, "end": 13, "text": "them", "antecedent": None}]
+    part.save()
+    page = open_page(verification).content.decode()
+    assert 'class="del">Sort</span>' in page
+    assert 'class="ins' in page
+    assert 'mention from-1">them</span>' in page
+    assert "pronoun “them” → no antecedent" in page
+    assert "Every cut lies where the user&#x27;s intent changes." in page
+    assert page.count('class="plain part-step"') == 6
+
+
+@pytest.mark.django_db
+def test_only_reviewers_of_the_project_see_it():
+    verification = make_verification()
+    project = verification.item.session.campaign.project
+    assert open_page(verification, factories.make_user("reviewer")).status_code == 404
+    assert open_page(verification, factories.make_user("annotator", project)).status_code == 403
+    assert open_page(verification, factories.make_user("admin", project)).status_code == 200
+    assert open_page(make_verification(make_rewrite(factories.make_session(split="test_task")))).status_code == 403
+
+
+@pytest.mark.django_db
+def test_a_verdict_needs_the_lease_and_the_version_that_was_read():
+    verification = make_verification()
+    good = {"outcome": "accept", "checklist": {}, "defects": [], "version": 0}
+    assert judge(verification, **good).json()["code"] == "lease_lost"
+    good["token"] = taken(verification)
+    other = factories.make_user("reviewer", verification.item.session.campaign.project)
+    assert judge(verification, other, **good).json()["code"] == "taken_over"
+    assert judge(verification, **good | {"version": 7}).json()["code"] == "stale"
+    assert judge(verification, **good | {"outcome": "maybe"}).status_code == 400
+    assert judge(verification, **good | {"outcome": "return"}).status_code == 422
+    assert not verification.given.exists()
+    assert judge(verification, **good).json() == {"next": None}
+    assert verification.given.get().outcome == "accept"
+
+
+@pytest.mark.django_db
+def test_after_a_verdict_comes_the_next_item():
+    campaign = factories.make_campaign()
+    first = make_verification(make_rewrite(factories.make_session(campaign)))
+    second = make_verification(make_rewrite(factories.make_session(campaign)), user=first.user, state="assigned")
+    answer = judge(first, token=taken(first), outcome="accept", version=0)
+    assert answer.json() == {"next": reverse("annotate-verify", args=[second.pk])}
+
+
+@pytest.mark.django_db
+def test_a_verification_can_be_given_back():
+    verification = make_verification()
+    url = reverse("annotate-verify-give-back", args=[verification.pk])
+    body = json.dumps({"token": taken(verification)})
+    assert client_of(verification.user).post(url, body, content_type="application/json").status_code == 200
+    verification.refresh_from_db()
+    assert verification.state == "released"
+
+
+@pytest.mark.django_db
+def test_the_next_round_shows_what_changed_since_the_own_verdict():
+    verification = make_verification()
+    subject = verification.item.subject
+    verdicts.give(verification, "return", {}, "The second one is odd.", [{"code": "unnatural"}])
+    part = subject.parts.order_by("id").last()
+    subject.refresh_from_db()
+    make_edit(subject, "text", part.first_step_id, part.rewrite, "Now by price.", field="rewrite")
+    Part.objects.filter(pk=part.pk).update(rewrite="Now by price.")
+    Assignment.objects.filter(pk=subject.pk).update(state="submitted")
+    Assignment.objects.filter(pk=verification.pk).update(state="assigned")
+    page = open_page(verification).content.decode()
+    assert page.count("part is-changed") == 1
+    assert "Since your last verdict" in page
+    assert '<span class="ins">Now</span>' in page
+    assert "The second one is odd." in page
+
+
+@pytest.mark.django_db
+def test_a_second_verifier_does_not_read_the_first_ones_verdict_before_judging():
+    subject = make_rewrite()
+    first, second = make_verification(subject, overlap=2), make_verification(subject)
+    verdicts.give(first, "return", {}, "My secret reason.", [])
+    assert "My secret reason." not in open_page(second).content.decode()
+    assert "My secret reason." in open_page(first).content.decode()
+    verdicts.give(second, "accept", {}, "", [])
+    assert "My secret reason." in open_page(second).content.decode()
+
+
+@pytest.mark.django_db
+def test_other_annotators_versions_stand_beside_with_their_agreement():
+    session = factories.make_session(tasks=2, steps=3)
+    verification = make_verification(make_rewrite(session))
+    other = make_rewrite(session, texts=("Find red shoes.",))
+    assert other.item_id == verification.item.subject.item_id
+    page = open_page(verification).content.decode()
+    assert "cuts 0.0 · words 100.0" in page
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: Page, sign_in):
+    verification = make_verification()
+    subject = verification.item.subject
+    second = subject.parts.order_by("id").last()
+    sign_in(verification.user)
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    expect(page.frame_locator("#snapshot iframe:not([aria-hidden])").locator("h1")).to_be_visible()
+    for key in ("j", "j", "5"):
+        page.keyboard.press(key)
+    expect(page.locator("#checklist .wrong")).to_have_count(1)
+    expect(page.locator(".part[data-current]")).to_have_attribute("data-number", "2")
+    page.keyboard.press("a")
+    expect(page.locator("#problems")).to_contain_text("take them back")
+    page.keyboard.press("r")
+    page.keyboard.type("The price is lost.")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#status")).to_contain_text("You have judged this round")
+    verdict = verification.given.get()
+    assert (verdict.outcome, verdict.reason) == ("return", "The price is lost.")
+    assert list(verdict.defects.values_list("code", "step")) == [("value-lost", second.first_step_id)]
+    Assignment.objects.filter(pk=subject.pk).update(state="submitted")
+    Assignment.objects.filter(pk=verification.pk).update(state="assigned")
+    page.reload()
+    expect(page.get_by_text("Nothing has changed since your last verdict.")).to_be_visible()
+    page.keyboard.press("a")
+    expect(page.locator("#accept")).to_be_disabled()
+    expect(page.locator("#status")).to_contain_text("You have judged this round")
+    subject.refresh_from_db()
+    assert subject.review == "passed"
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_what_was_marked_outlives_the_tab(app_server, page: Page, sign_in):
+    verification = make_verification()
+    sign_in(verification.user)
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    page.keyboard.press("1")
+    page.keyboard.press("r")
+    page.keyboard.type("Half a reason")
+    page.reload()
+    expect(page.locator("#reason")).to_have_value("Half a reason")
+    expect(page.locator("#checklist .wrong .defects")).to_contain_text("whole conversation")
