@@ -10,7 +10,12 @@ from agents.training.rows import Rows
 from agents.training.settings import changed
 
 if TYPE_CHECKING:
+    from agents.planner.learned.train import Readings
     from agents.training.work import Work
+
+
+# What this process has read for the training that it works on, by the model's id: its next slice reads no page again.
+_readings: dict[int, "Readings"] = {}
 
 
 class _SliceEnds(Exception):
@@ -32,7 +37,7 @@ def examples(rows: Rows) -> Iterator[Example]:
 def train_grounded(work: "Work") -> Literal["paused", "done"]:
     """The learned planner keeps its own checkpoints; a slice ends at the first of them after its time."""
     from agents.planner.learned import fit
-    from agents.planner.learned.train import NothingToLearn, train
+    from agents.planner.learned.train import NothingToLearn, read, train
 
     settings = changed(fit.Settings(), work.params["changes"])
 
@@ -43,14 +48,17 @@ def train_grounded(work: "Work") -> Literal["paused", "done"]:
             raise _SliceEnds
 
     try:
+        if work.model.pk not in _readings:
+            _readings.clear()
+            _readings[work.model.pk] = read(examples(work.rows), settings, on_progress, examples(work.dev))
         metrics = train(
-            examples(work.rows), load_encoder(work.model.base), settings, work.folder, on_progress,
-            dev=examples(work.dev),
+            _readings[work.model.pk], load_encoder(work.model.base), settings, work.folder, on_progress
         )  # fmt: skip
     except _SliceEnds:
         return "paused"
     except NothingToLearn as error:
         raise TrainingError(str(error)) from error
+    _readings.clear()
     losses: list[list[float]] = metrics.pop("losses")
     work.model.curve = [
         {"step": place + 1, "epoch": place + 1, "loss": loss} for place, loss in enumerate(losses[0])

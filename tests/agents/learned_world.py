@@ -3,6 +3,7 @@
 import random
 
 from agents.planner.learned.examples import Example
+from agents.planner.learned.train import read, train
 from agents.types import Observation, PastAction
 
 NAMES = ("Oban", "Mull", "Skye", "Iona", "Jura", "Islay", "Coll", "Tiree", "Rum", "Eigg", "Muck", "Canna")
@@ -49,3 +50,8 @@ def _example(number: int, kind: str, rng: random.Random) -> Example:
         instruction=instruction, html=page(buttons, options), turn_actions=past,
     )  # fmt: skip
     return Example(observation, operation, value, (node_id,), kind)
+
+
+def learn(examples, encoder, settings, folder, on_progress=lambda phase, done, total: None, dev=()) -> dict:
+    """Read the examples and train on them."""
+    return train(read(examples, settings, on_progress, dev), encoder, settings, folder, on_progress)

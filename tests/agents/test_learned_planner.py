@@ -16,9 +16,9 @@ from agents.planner.learned import train as training
 from agents.planner.learned.fit import Settings
 from agents.planner.learned.model import CONFIG, NotAModel, load
 from agents.planner.learned.policy import LearnedPolicy
-from agents.planner.learned.train import NothingToLearn, train
+from agents.planner.learned.train import NothingToLearn
 from agents.types import STAGES, Action
-from tests.agents.learned_world import make_examples
+from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_policy import ListMemory
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -38,7 +38,7 @@ SETTINGS = Settings(
 @pytest.fixture(scope="module")
 def trained(tmp_path_factory):
     folder = tmp_path_factory.mktemp("learned")
-    metrics = train(make_examples(50), HashEncoder(), SETTINGS, folder, dev=make_examples(24, seed=1))
+    metrics = learn(make_examples(50), HashEncoder(), SETTINGS, folder, dev=make_examples(24, seed=1))
     return folder, metrics
 
 
@@ -100,10 +100,10 @@ def test_an_interrupted_training_continues_and_ends_with_the_same_weights(traine
                 raise Killed
 
     with pytest.raises(Killed):
-        train(make_examples(50), HashEncoder(), SETTINGS, tmp_path, kill_later, dev=make_examples(24, seed=1))
+        learn(make_examples(50), HashEncoder(), SETTINGS, tmp_path, kill_later, dev=make_examples(24, seed=1))
     assert not (tmp_path / CONFIG).exists()
     done.clear()
-    train(
+    learn(
         make_examples(50), HashEncoder(), SETTINGS, tmp_path,
         lambda phase, number, total: done.append(number) if phase == "fit" else None, dev=make_examples(24, seed=1),
     )  # fmt: skip
@@ -120,16 +120,16 @@ def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) ->
             raise Killed
 
     with pytest.raises(Killed):
-        train(make_examples(8), encoder, SETTINGS, tmp_path, kill_at_fit)
+        learn(make_examples(8), encoder, SETTINGS, tmp_path, kill_at_fit)
     again = CachedEncoder(HashEncoder())
     with pytest.raises(Killed):
-        train(make_examples(8), again, SETTINGS, tmp_path, kill_at_fit)
+        learn(make_examples(8), again, SETTINGS, tmp_path, kill_at_fit)
     assert (encoder.encoded > 0, again.encoded) == (True, 0)
 
 
 def test_several_networks_vote(tmp_path) -> None:
     settings = Settings(epochs=2, epoch_steps=20, networks=2, hidden=16)
-    train(make_examples(12), HashEncoder(), settings, tmp_path)
+    learn(make_examples(12), HashEncoder(), settings, tmp_path)
     model = load(tmp_path)
     assert len(model.networks) == 2
     assert not model.networks[0].score.weight.equal(model.networks[1].score.weight)
@@ -163,8 +163,8 @@ def test_the_trace_has_the_stage_words_and_survives_json(trained) -> None:
 def test_examples_without_their_element_are_counted_and_nothing_else_is_refused(tmp_path) -> None:
     absent = [replace(example, node_ids=("999",)) for example in make_examples(3)]
     with pytest.raises(NothingToLearn):
-        train(absent, HashEncoder(), SETTINGS, tmp_path)
-    metrics = train(
+        learn(absent, HashEncoder(), SETTINGS, tmp_path)
+    metrics = learn(
         [*absent, *make_examples(4)], HashEncoder(), Settings(epochs=1, epoch_steps=4, networks=1, hidden=8), tmp_path
     )
     assert metrics["skipped"] == 3
@@ -194,15 +194,14 @@ TRAIN_ALONE = """
 import sys
 from pathlib import Path
 from agents.embedding import HashEncoder
-from agents.planner.learned.train import train
-from tests.agents.learned_world import make_examples
+from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_learned_planner import SETTINGS
 
 def tell(phase, done, total):
     if phase == "fit":
         print(done, flush=True)
 
-train(make_examples(50), HashEncoder(), SETTINGS, Path(sys.argv[1]), tell, dev=make_examples(24, seed=1))
+learn(make_examples(50), HashEncoder(), SETTINGS, Path(sys.argv[1]), tell, dev=make_examples(24, seed=1))
 """
 
 

@@ -10,6 +10,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 import torch
 
 from agents.embedding import Encoder
-from agents.planner.learned.arrays import collect
+from agents.planner.learned.arrays import Arrays, collect
 from agents.planner.learned.examples import Example
 from agents.planner.learned.fit import Settings, State, begin, run_epoch
 from agents.planner.learned.flat import Flat, flatten
@@ -36,34 +37,57 @@ class NothingToLearn(ValueError):
     """No example has a readable page with its element on it."""
 
 
-def train(
-    examples: Iterable[Example], encoder: Encoder, settings: Settings, folder: Path,
-    on_progress: Progress = lambda phase, done, total: None, dev: Iterable[Example] = (),
-) -> dict[str, Any]:  # fmt: skip
-    """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
+@dataclass(frozen=True)
+class Readings:
+    """What was read of all pages; `dev` is only measured."""
 
-    `dev` examples are only measured. Raises NothingToLearn. Deterministic for given examples, settings and threads.
-    """
+    arrays: Arrays
+    dev: Arrays
+    table: TextTable
+    common: frozenset[str]  # words of instructions' templates
+    examples: int
+    seconds: float
+
+
+def read(
+    examples: Iterable[Example], settings: Settings, on_progress: Progress = lambda phase, done, total: None,
+    dev: Iterable[Example] = (),
+) -> Readings:  # fmt: skip
+    """Read every page once. Raises NothingToLearn."""
     begun = time.perf_counter()
     examples, dev = list(examples), list(dev)
-    common, table = template_words(examples), TextTable()
+    common, table = frozenset(template_words(examples)), TextTable()
     arrays = collect(examples, common, table, on_progress, len(examples), vary=settings.without_quotes)
     held = collect(dev, common, table)
     if not len(arrays):
         raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
+    return Readings(arrays, held, table, common, len(examples), time.perf_counter() - begun)
+
+
+def train(
+    readings: Readings, encoder: Encoder, settings: Settings, folder: Path,
+    on_progress: Progress = lambda phase, done, total: None,
+) -> dict[str, Any]:  # fmt: skip
+    """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
+
+    Deterministic for given examples, settings and threads.
+    """
+    begun = time.perf_counter() - readings.seconds
+    arrays, table = readings.arrays, readings.table
     checkpoint = folder / CHECKPOINT
     vectors = encode_all(table.texts, encoder, checkpoint, on_progress)
     flat = flatten(arrays, vectors)
     read_seconds = time.perf_counter() - begun
     networks, losses = _fit_all(flat, vectors, settings, checkpoint, on_progress)
     metrics: dict[str, Any] = {
-        "examples": len(examples), "skipped": arrays.skipped, "texts": len(table.texts) - 1,
+        "examples": readings.examples, "skipped": arrays.skipped, "texts": len(table.texts) - 1,
         "seconds_reading_and_encoding": round(read_seconds, 1), "seconds": round(time.perf_counter() - begun, 1),
         "losses": losses,
     }  # fmt: skip
-    if len(held):
-        metrics["dev"] = measure(networks, flatten(held, vectors), vectors)
-    model = LearnedModel(tuple(networks), common, encoder.name, {"settings": dataclasses.asdict(settings)})
+    if len(readings.dev):
+        metrics["dev"] = measure(networks, flatten(readings.dev, vectors), vectors)
+    config = {"settings": dataclasses.asdict(settings)}
+    model = LearnedModel(tuple(networks), readings.common, encoder.name, config)
     save(model, folder)
     write_json(folder / METRICS, metrics)
     shutil.rmtree(checkpoint, ignore_errors=True)
