@@ -1,0 +1,1 @@
+"""Load on a running app: started by hand, figures are reported."""
