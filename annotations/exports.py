@@ -1,15 +1,20 @@
 """Conversations out of the database: records in source order, then bytes in a published format."""
 
+import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from django.db.models import Prefetch, QuerySet
 
 from annotations.datasets import folder_writer, writer
-from annotations.models import Conversation, Dataset, Split, Step, Turn
+from annotations.models import Conversation, Dataset, Release, ReleasedConversation, Split, Step, Turn
 from annotations.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.releases.frozen import released_records
+
+Rows = QuerySet[Conversation] | QuerySet[ReleasedConversation]
 
 CHUNK = 20  # conversations in memory at a time
+CHECKSUMS, DATASHEET = "SHA256SUMS", "DATASHEET.md"
 ONE_FILE_PER_SPLIT = {"mt-mind2web", "mind2web"}  # formats in which the folder names the split
 
 
@@ -58,10 +63,11 @@ def export_dataset(
     dataset: Dataset,
     format_name: str,
     out: Path,
-    conversations: QuerySet[Conversation] | None = None,
+    conversations: Rows | None = None,
     progress: Callable[[int], None] = lambda _: None,
 ) -> dict[str, int]:
-    """Write a dataset to `out`; conversations per file written.
+    """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
+    file written.
 
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
@@ -103,10 +109,40 @@ def export_dataset(
     return counts
 
 
-def _counted(
-    conversations: QuerySet[Conversation], before: int, progress: Callable[[int], None]
-) -> Iterator[ConversationRecord]:
-    for number, record in enumerate(conversation_records(conversations), before + 1):
+def export_release(
+    release: Release,
+    format_name: str,
+    out: Path,
+    split: str = "",
+    conversations: QuerySet[ReleasedConversation] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write a release, or those of its conversations that are given, as `export_dataset` does, the same bytes every
+    time. Beside the files lie their checksums (`sha256sum -c` reads them) and the datasheet: SHA256SUMS and
+    DATASHEET.md in a folder, else NAME.sha256 beside the file."""
+    rows = release.conversations.all() if conversations is None else conversations
+    rows = rows.filter(split=split) if split else rows
+    counts = export_dataset(release.dataset, format_name, out, rows, progress)
+    if out.suffix in {".json", ".jsonl"}:
+        _write_checksums([out], out.parent, out.with_name(f"{out.name}.sha256"))
+    else:
+        (out / DATASHEET).write_text(release.datasheet, "utf-8")
+        files = sorted(path for path in out.rglob("*") if path.is_file() and path.name != CHECKSUMS)
+        _write_checksums(files, out, out / CHECKSUMS)
+    return counts
+
+
+def _write_checksums(files: list[Path], base: Path, target: Path) -> None:
+    lines = []
+    for path in files:
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.relative_to(base).as_posix()}\n")
+    target.write_text("".join(lines), "utf-8")
+
+
+def _counted(conversations: Rows, before: int, progress: Callable[[int], None]) -> Iterator[ConversationRecord]:
+    records = released_records if conversations.model is ReleasedConversation else conversation_records
+    for number, record in enumerate(records(conversations), before + 1):
         yield record
         if number % CHUNK == 0:
             progress(number)

@@ -117,6 +117,7 @@ WHERE created_at <= clock_timestamp() - %s
   AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE snapshot_id = snapshot.id)
   AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE raw_snapshot_id = snapshot.id)
   AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE snapshot_after_id = snapshot.id)
+  AND NOT EXISTS (SELECT 1 FROM annotations_releasedconversation_pages WHERE snapshot_id = snapshot.id)
 """
 FORGET_DICTIONARIES_SQL = """
 DELETE FROM annotations_pagedictionary dictionary
@@ -127,8 +128,8 @@ WHERE created_at <= clock_timestamp() - %s
 
 
 def forget_unused_pages(older_than: timedelta = timedelta(days=1)) -> int:
-    """Delete the pages, and then the dictionaries, that no step needs since their dataset was deleted; how many
-    pages."""
+    """Delete the pages, and then the dictionaries, that no step and no release needs since their dataset was
+    deleted or changed; how many pages."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(FORGET_PAGES_SQL, [older_than])
         pages = cursor.rowcount

@@ -22,7 +22,7 @@ MAY_IMPORT = {
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
-    "annotations.sample", "annotations.sample.*",
+    "annotations.sample", "annotations.sample.*", "annotations.releases.leakage", "annotations.releases.privacy",
     "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations", "annotations.work.page_tree",
     "annotations.work.wording",
     "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",

@@ -6,8 +6,8 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.datasets import WRITERS
-from annotations.exports import export_dataset
-from annotations.models import Dataset, Split
+from annotations.exports import export_dataset, export_release
+from annotations.models import Dataset, Release, Split
 
 
 class Command(BaseCommand):
@@ -20,16 +20,28 @@ class Command(BaseCommand):
         parser.add_argument("format", choices=sorted(WRITERS))
         parser.add_argument("out", type=Path, help="a .json or .jsonl file, or a folder (then one folder per split)")
         parser.add_argument("--split", choices=Split.values, default="")
+        parser.add_argument("--release", default="", help="a version: its frozen content, with checksums and datasheet")
 
-    def handle(self, *, name: str, format: str, out: Path, split: str, **options) -> None:
+    def handle(self, *, name: str, format: str, out: Path, split: str, release: str, **options) -> None:
         dataset = Dataset.objects.filter(name=name).first()
         if dataset is None:
             known = ", ".join(Dataset.objects.values_list("name", flat=True)) or "none yet"
             raise CommandError(f"there is no dataset {name!r}; there are: {known}")
-        rows = dataset.conversations.filter(split=split) if split else dataset.conversations.all()
         try:
-            counts = export_dataset(dataset, format, out, rows)
+            counts = (
+                export_release(_release(dataset, release), format, out, split)
+                if release
+                else export_dataset(dataset, format, out, dataset.conversations.filter(split=split) if split else None)
+            )
         except (ValueError, OSError) as error:
             raise CommandError(str(error)) from error
         for path, count in counts.items():
             self.stdout.write(f"{path}: {count:,} conversations")
+
+
+def _release(dataset: Dataset, version: str) -> Release:
+    release = dataset.releases.filter(version=version).first()
+    if release is None:
+        known = ", ".join(dataset.releases.values_list("version", flat=True)) or "none yet"
+        raise CommandError(f"there is no release {version!r} of {dataset}; there are: {known}")
+    return release

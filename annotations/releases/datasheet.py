@@ -1,0 +1,182 @@
+"""The datasheet of a release in Markdown, after "Datasheets for Datasets" (Gebru et al., 2021), of known facts."""
+
+from typing import Any
+
+from django.db.models import Count, Max
+
+from annotations.models import Assignment, Campaign, Dataset, Redaction, Release, Verdict
+from annotations.releases.privacy import KINDS
+
+PLACES = {"action": "action text", "extra": "further fields", "candidate": "candidate elements", "file": "source files"}
+COLUMNS = (  # of the statistics: key, heading
+    ("conversations", "Conversations"),
+    ("turns", "Turns"),
+    ("steps", "Steps"),
+    ("turns_per_conversation", "Turns / conversation"),
+    ("actions_per_turn", "Actions / turn"),
+    ("elements_per_turn", "Elements / page"),
+    ("instruction_tokens", "Instruction tokens"),
+    ("html_tokens", "HTML tokens"),
+    ("websites", "Websites"),
+    ("domains", "Domains"),
+    ("subdomains", "Subdomains"),
+)
+
+
+def datasheet(release: Release) -> str:
+    """For a release whose statistics and checks are filled in; nothing in it is typed by hand but notes, licence and
+    consent."""
+    dataset = release.dataset
+    sections = (
+        ("", [f"# {dataset.name} {release.version}", dataset.description, release.notes]),
+        ("Composition", _composition(release)),
+        ("Collection and annotation", _collection(dataset)),
+        ("Checks before the release", _checks(release)),
+        ("Redactions", _redactions(dataset)),
+        ("Uses and known limits", _limits(release)),
+        ("Distribution", _distribution(release)),
+    )
+    parts = []
+    for heading, paragraphs in sections:
+        parts += [f"## {heading}"] * bool(heading) + [paragraph for paragraph in paragraphs if paragraph]
+    return "\n\n".join(parts) + "\n"
+
+
+def statistics_table(statistics: dict[str, Any]) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """(splits, rows of heading and one value per split): the statistics as the papers' first tables show them."""
+    splits = statistics["splits"]
+    rows = [
+        (heading, [_shown(figures.get(key)) for figures in splits.values()])
+        for key, heading in COLUMNS
+        if any(key in figures for figures in splits.values())
+    ]
+    return list(splits), rows
+
+
+def _shown(value: float | None) -> str:
+    return "–" if value is None else f"{value:,}"
+
+
+def _table(head: list[str], rows: list[list[str]]) -> str:
+    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _composition(release: Release) -> list[str]:
+    splits, rows = statistics_table(release.statistics)
+    totals = {
+        name: sum(figures[name] for figures in release.statistics["splits"].values())
+        for name in ("conversations", "turns", "steps")
+    }
+    sites = release.dataset.websites.filter(conversations__isnull=False).distinct().order_by("name")
+    names = sorted(set(sites.values_list("name", flat=True)))
+    size = release.statistics["bytes"]
+    return [
+        f"{totals['conversations']:,} conversations with {totals['turns']:,} turns (user instructions) and "
+        f"{totals['steps']:,} steps: a page and the action that a person took on it.",
+        _table(["", *splits], [[heading, *values] for heading, values in rows]),
+        f"Tokens are those of {release.statistics['tokenizer']}; HTML is measured on a sample of the pages. "
+        f"Pages: {size['pages']:,}, {size['distinct_pages']:,} of them different, {size['raw']:,} bytes.",
+        f"Websites ({len(names)}): {', '.join(names)}.",
+    ]
+
+
+def _collection(dataset: Dataset) -> list[str]:
+    campaigns = Campaign.objects.filter(target=dataset).order_by("id")
+    if not campaigns:
+        return [f"Imported from files in the format {dataset.source_format or 'of another program'}; nothing in this "
+                "dataset was annotated here."]  # fmt: skip
+    return [paragraph for campaign in campaigns for paragraph in _campaign(campaign)]
+
+
+def _campaign(campaign: Campaign) -> list[str]:
+    sessions = campaign.sessions.filter(released__dataset=campaign.target)
+    work = Assignment.objects.active().filter(item__session__in=sessions).exclude(submitted_at=None)
+    facts = work.aggregate(people=Count("user", distinct=True), rounds=Max("round"))
+    stages = work.values("item__stage").annotate(people=Count("user", distinct=True), n=Count("id"))
+    by_stage = {row["item__stage"]: row for row in stages}
+    verdicts = Verdict.objects.filter(assignment__item__session__in=sessions)
+    accepted = verdicts.filter(outcome=Verdict.Outcome.ACCEPT).count()
+    versions = sorted(set(work.exclude(guideline=None).values_list("guideline__version", flat=True)))
+    done = "; ".join(
+        f"{stage}: {by_stage[stage]['n']:,} by {_people(by_stage[stage]['people'])}"
+        for stage in ("decompose", "rewrite", "verify")
+        if stage in by_stage
+    )
+    lines = [
+        f"**{campaign.name}** annotated tasks of the dataset {campaign.source.name} in three stages after organising "
+        f"them into sessions: {sessions.count():,} sessions have passed, by {_people(facts['people'])} "
+        f"({done or 'nothing submitted'}).",
+        f"Each item was decomposed and rewritten by {_people(campaign.overlap)} and verified by "
+        f"{_people(campaign.verify_overlap)}{', who did not see each other’s work' if campaign.blind else ''}. "
+        f"Verifiers gave {verdicts.count():,} verdicts, {accepted:,} of them accepted; the longest way took "
+        f"{facts['rounds'] or 0} round(s).",
+    ]
+    if versions:
+        lines.append(f"Guidelines in use: version {', '.join(map(str, versions))}.")
+    if campaign.proposer:
+        lines.append(f"Proposals came from {campaign.get_proposer_display()}; people decided about each.")
+    return lines
+
+
+def _people(count: int) -> str:
+    return "1 person" if count == 1 else f"{count:,} people"
+
+
+def _checks(release: Release) -> list[str]:
+    checks = release.checks
+    leakage, found = checks["leakage"], checks["privacy"]["found"]
+    private = [
+        f"- {kind}: {found[kind]['texts']:,} different, in "
+        + ", ".join(f"{PLACES.get(place, place)} ({n:,})" for place, n in found[kind]["places"].items())
+        for kind in KINDS
+        if kind in found
+    ]
+    return [
+        "Split rules: all kept.",
+        f"Leakage: {leakage['near_duplicates']:,} pairs of instructions in different splits are alike (Jaccard "
+        f"similarity of word {leakage['shingle_words']}-shingles of {leakage['threshold']:g} or more); "
+        f"{leakage['shared_tasks']:,} source tasks lie in more than one split; {leakage['shared_pages']:,} pages have "
+        "the same content in more than one split, as a site shows the same page to everybody.",
+        f"Private data, searched by patterns in instructions, values, {checks['privacy']['scanned']:,} pages and other "
+        f"large texts: {'nothing was found.' if not private else 'found, looked at and accepted:'}",
+        "\n".join(private),
+    ]
+
+
+def _redactions(dataset: Dataset) -> list[str]:
+    rows = Redaction.objects.filter(dataset=dataset).values("kind", "place").annotate(n=Count("id"))
+    listed = [f"- {row['kind']} in {PLACES.get(row['place'], row['place'])}: {row['n']:,}" for row in
+              rows.order_by("kind", "place")]  # fmt: skip
+    if not listed:
+        return ["None."]
+    return ["Private texts were replaced by their kind in brackets, such as [email]:", "\n".join(listed)]
+
+
+def _limits(release: Release) -> list[str]:
+    limits = [
+        "- Patterns find e-mail addresses, phone and card numbers, common forms of access tokens and common English "
+        "given names before a capitalised word. Other names, addresses and numbers, and what screenshots show, are "
+        "not found.",
+        "- Pages are recordings: they do not answer other actions than the recorded one.",
+    ]
+    splits = release.statistics["splits"].values()
+    without = sum(figures["steps_without_gold"] for figures in splits)
+    pruned = sum(figures["steps_with_pruned_gold"] for figures in splits)
+    if without:
+        limits.append(f"- {without:,} steps have no gold element.")
+    if pruned:
+        limits.append(f"- At {pruned:,} steps a gold element is not in the cleaned page.")
+    return ["Made to train and evaluate agents that follow instructions on web pages over several turns.",
+            "\n".join(limits)]  # fmt: skip
+
+
+def _distribution(release: Release) -> list[str]:
+    return [
+        f"Licence: {release.licence}",
+        f"Consent: {release.consent}",
+        f"SHA-256 of the release (of the checksums of its conversations, in order): `{release.sha256}`",
+        f"Canary: `{release.checks['canary']}`. Text that holds this line should not be used to train models that are "
+        "evaluated on this dataset. It is in this datasheet, which goes with every export, and not in the data files, "
+        "whose formats have no place for it.",
+    ]

@@ -1,0 +1,165 @@
+"""Take a private text out of a dataset: an edit that is recorded without the text itself."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from annotations.dom.tree import PageError, node_ids, parse
+from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
+from annotations.models.conversations import pack_candidates
+from annotations.models.pages import compress
+from annotations.page_store import PageStore
+from annotations.releases.privacy import map_strings, replacement, take_out
+from annotations.releases.scanning import PAGE_FIELDS, PrivateText
+
+Place = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
+
+
+@transaction.atomic
+def redact(dataset: Dataset, finding: PrivateText, user) -> int:
+    """Replace a found text wherever it stands in the conversations that hold it; how many places were changed.
+
+    Instructions, values, everything kept beside them and pages: a changed page is stored as a new one, the steps that
+    showed it show that, and its elements keep their ids. One Redaction is written per conversation, step and place.
+    Earlier releases and the annotations of campaigns stay as they are. Raises ValidationError where taking the text
+    out would change the elements of a page.
+    """
+    total = 0
+    for conversation in dataset.conversations.filter(pk__in=finding.conversations).select_related("website"):
+        counts = _Redactor(conversation, finding).run()
+        Redaction.objects.bulk_create(
+            Redaction(
+                dataset=dataset, conversation=conversation, step_id=step, kind=finding.kind, place=place,
+                found_sha256=finding.fingerprint, replacement=replacement(finding.kind), count=count, user=user,
+            )
+            for (step, place), count in counts.items()
+        )  # fmt: skip
+        total += counts.total()
+    return total
+
+
+class _Redactor:
+    """Takes one text out of one conversation and counts where."""
+
+    def __init__(self, conversation: Conversation, finding: PrivateText) -> None:
+        self.conversation, self.finding = conversation, finding
+        self.counts: Counter[Place] = Counter()
+        self._pages = PageStore()
+        self._changed: dict[int, Snapshot] = {}  # page -> the page without the text
+
+    def run(self) -> Counter[Place]:
+        self._columns(self.conversation, None, extra="extra")
+        for turn in self.conversation.turns.select_related("source_task"):
+            self._turn(turn)
+            for step in turn.steps.select_related(*(f"{field}__dictionary" for field in PAGE_FIELDS)):
+                self._step(step)
+        for file in SourceFile.objects.filter(conversation=self.conversation):
+            self._file(file)
+        return self.counts
+
+    def _out(self, place: Place) -> Callable[[str], str]:
+        """A function that takes the text out of others and counts it at a place."""
+
+        def out(text: str) -> str:
+            changed, found = take_out(text, self.finding.text, self.finding.kind)
+            self.counts[place] += len(found)
+            return changed
+
+        return out
+
+    def _columns(self, row: Conversation | Turn | Step, step: int | None, **places: str) -> None:
+        """Change these columns of a row: column -> what its place is called."""
+        before = {name: getattr(row, name) for name in places}
+        after = {name: map_strings(value, self._out((step, places[name]))) for name, value in before.items()}
+        self.counts = +self.counts
+        if after != before:
+            type(row).objects.filter(pk=row.pk).update(**after)
+
+    def _turn(self, turn: Turn) -> None:
+        text, found = take_out(turn.instruction, self.finding.text, self.finding.kind)
+        if found:
+            self._move_mentions(turn.index, found)
+        turn.refresh_from_db(fields=["extra"])  # an earlier turn may have moved its antecedents
+        self._columns(turn, None, instruction="instruction", extra="extra")
+        if found and turn.source_task:
+            SourceTask.objects.filter(pk=turn.source_task.pk, instruction=turn.instruction).update(instruction=text)
+
+    def _move_mentions(self, index: int, found: list[int]) -> None:
+        """Marked places count characters of instructions, of which the replacement has more or fewer."""
+        private, put = self.finding.text, replacement(self.finding.kind)
+
+        def moved(offset: int) -> int:
+            shift = 0
+            for start in found:
+                if offset >= start + len(private):
+                    shift += len(put) - len(private)
+                elif offset > start:  # inside the text: now at the end of what replaces it
+                    return start + shift + len(put)
+            return offset + shift
+
+        def of_turn(mention: dict, turn: int) -> dict:
+            if turn == index:
+                mention = mention | {"start": moved(mention["start"]), "end": moved(mention["end"])}
+            if (source := mention.get("antecedent")) and source.get("turn") == index:
+                source = source | {"start": moved(source["start"]), "end": moved(source["end"])}
+                mention = mention | {"antecedent": source}
+            return mention
+
+        for turn in self.conversation.turns.filter(index__gte=index):
+            mentions = turn.extra.get("mentions")
+            if isinstance(mentions, list):
+                extra = turn.extra | {"mentions": [of_turn(mention, turn.index) for mention in mentions]}
+                Turn.objects.filter(pk=turn.pk).update(extra=extra)
+
+    def _step(self, step: Step) -> None:
+        self._columns(step, step.pk, value="value", action_repr="action", extra="extra")
+        out = self._out((step.pk, "candidate"))
+        before = step.candidate_records()
+        after = [[replace(one, attributes=out(one.attributes)) for one in records] for records in before]
+        pages = {field: self._page(step, field) for field in PAGE_FIELDS}
+        changed = {field: page for field, page in pages.items() if page is not None}
+        if after != [list(records) for records in before]:
+            changed["candidates"] = pack_candidates(*after)
+        self.counts = +self.counts
+        if changed:
+            Step.objects.filter(pk=step.pk).update(**changed)
+
+    def _page(self, step: Step, field: str) -> Snapshot | None:
+        """The page without the text; None where it does not hold it."""
+        page = getattr(step, field)
+        if page is None:
+            return None
+        if page.pk not in self._changed:
+            self._changed[page.pk] = self._without(page)
+        if self._changed[page.pk] == page:
+            return None
+        if field != "snapshot_after" or step.keeps_page_after:  # else it is the next step's page, counted there
+            self.counts[step.pk, "page"] += 1
+        return self._changed[page.pk]
+
+    def _without(self, page: Snapshot) -> Snapshot:
+        html = page.html
+        changed, found = take_out(html, self.finding.text, self.finding.kind)
+        if not found:
+            return page
+        if _elements(html) != _elements(changed):
+            raise ValidationError("Taking this text out would change the elements of a page: it was left as it is.")
+        return self._pages.store(self.conversation.website, [(changed, page.node_count)])[changed]
+
+    def _file(self, file: SourceFile) -> None:
+        before = file.content.decode("utf-8", "surrogateescape")  # whatever its encoding, other bytes stay
+        data = self._out((None, "file"))(before).encode("utf-8", "surrogateescape")
+        self.counts = +self.counts
+        if data != file.content:
+            SourceFile.objects.filter(pk=file.pk).update(data=compress(data), raw_size=len(data))
+
+
+def _elements(html: str) -> list[str] | None:
+    """Ids of the elements in order; None for a page as recorded that is no XML."""
+    try:
+        return node_ids(parse(html))
+    except PageError:
+        return None

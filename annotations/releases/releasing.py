@@ -1,0 +1,127 @@
+"""Make a release: check a dataset, freeze what is in it, and say in a datasheet what it is."""
+
+import re
+import uuid
+from collections.abc import Collection
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+
+from annotations import policy
+from annotations.models import Dataset, Job, Release, ReleasedConversation, Snapshot
+from annotations.models.pages import compress, digest
+from annotations.releases.checking import Checks, check_dataset
+from annotations.releases.datasheet import datasheet
+from annotations.releases.frozen import CHUNK, content, freeze, light_conversations, page_shas, release_sha256
+from annotations.releases.leakage import THRESHOLD
+from annotations.statistics import dataset_stats
+from annotations.work.events import emit
+
+VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
+CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
+
+
+@transaction.atomic
+def make_release(
+    dataset: Dataset,
+    version: str,
+    user,
+    licence: str,
+    consent: str,
+    notes: str = "",
+    *,
+    accepted_findings: Collection[str] = (),
+    threshold: float = THRESHOLD,
+) -> Release:
+    """Freeze the dataset as it is now under this version.
+
+    `accepted_findings` holds the keys of the concerns (`Checks.concerns`) that the maker has looked at. Raises
+    ValidationError, naming the field, where the version is taken or not well formed, licence or consent are empty,
+    splits break their rules, an import is under way, or a concern was not accepted as it is now; PermissionDenied
+    for who may not manage the project.
+    """
+    policy.require(user, "manage", dataset.project)
+    Dataset.objects.select_for_update().get(pk=dataset.pk)  # two releases at once come one after the other
+    _refuse_bad_fields(dataset, version, licence, consent)
+    checks = check_dataset(dataset, threshold)
+    accepted = _accepted(checks, accepted_findings)
+    rows, pages = _frozen_rows(dataset)
+    sha256 = release_sha256(row.sha256 for row in rows)
+    canary = str(uuid.uuid5(CANARY_SPACE, f"{dataset.name} {version} {sha256}"))
+    release = Release(
+        dataset=dataset, version=version, sha256=sha256, notes=notes.strip(), licence=licence.strip(),
+        consent=consent.strip(), statistics=dataset_stats(dataset), created_by=user,
+        checks=checks.to_dict() | {"accepted": accepted, "canary": canary},
+    )  # fmt: skip
+    release.datasheet = datasheet(release)
+    release.save()
+    for row in rows:
+        row.release = release
+    ReleasedConversation.objects.bulk_create(rows, batch_size=CHUNK)
+    _keep_pages(rows, pages)
+    told = {"dataset": dataset.name, "version": version, "sha256": sha256, "conversations": len(rows)}
+    emit(dataset.project, "release.created", told)
+    return release
+
+
+def version_problem(dataset: Dataset, version: str) -> str:
+    """What is wrong with the name of a new version; "" for nothing."""
+    if not VERSION.fullmatch(version):
+        return "Begin with a digit, then letters, digits, points, hyphens: 1.0, 2026.1, 2.0-rc1; 40 at most."
+    if dataset.releases.filter(version=version).exists():
+        return f"There is a release {version} of {dataset} already; releases never change: choose another version."
+    return ""
+
+
+def _refuse_bad_fields(dataset: Dataset, version: str, licence: str, consent: str) -> None:
+    errors = {}
+    if problem := version_problem(dataset, version):
+        errors["version"] = problem
+    if not licence.strip():
+        errors["licence"] = "Say under which licence the release may be used."
+    if not consent.strip():
+        errors["consent"] = "Say what the people whose data it holds have agreed to."
+    if not dataset.conversations.exists():
+        errors["__all__"] = f"{dataset} has no conversations to release."
+    unfinished = [Job.State.QUEUED, Job.State.RUNNING]
+    if Job.objects.filter(dataset=dataset, kind=Job.Kind.IMPORT, state__in=unfinished).exists():
+        errors["__all__"] = "An import into this dataset is under way: wait for its end, or cancel it."
+    if errors:
+        raise ValidationError(errors)
+
+
+def _accepted(checks: Checks, keys: Collection[str]) -> list[str]:
+    """The sentences of the accepted concerns; ValidationError for broken rules and what was not accepted."""
+    problems = [f"{sentence}. Move these conversations to another split." for sentence in checks.split_rules]
+    concerns = checks.concerns()
+    problems += [f"Not accepted: {concern.sentence}" for concern in concerns if concern.key not in keys]
+    if problems:
+        raise ValidationError(problems)
+    return [concern.sentence for concern in concerns]
+
+
+def _frozen_rows(dataset: Dataset) -> tuple[list[ReleasedConversation], list[set[str]]]:
+    """Rows without their release, compressed, and the pages of each."""
+    rows, pages = [], []
+    conversations = light_conversations(dataset.conversations.all())
+    for position, conversation in enumerate(conversations.iterator(chunk_size=CHUNK)):
+        text = freeze(conversation)
+        row = ReleasedConversation(
+            position=position, source_id=conversation.source_id, split=conversation.split, sha256=digest(text),
+            data=compress(text),
+        )  # fmt: skip
+        rows.append(row)
+        pages.append(page_shas(content(row)))
+    return rows, pages
+
+
+def _keep_pages(rows: list[ReleasedConversation], pages: list[set[str]]) -> None:
+    wanted = set().union(*pages)
+    ids = dict(Snapshot.objects.filter(sha256__in=wanted).values_list("sha256", "pk"))
+    through = ReleasedConversation.pages.through
+    links = (
+        through(releasedconversation_id=row.pk, snapshot_id=ids[sha256])
+        for row, shas in zip(rows, pages, strict=True)
+        for sha256 in sorted(shas)
+    )
+    through.objects.bulk_create(links, batch_size=1000)

@@ -1,0 +1,206 @@
+"""Releases: frozen for good, refused with reasons, and exported in the same bytes for ever."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.management import call_command
+from django.db import DatabaseError, transaction
+
+from annotations.datasets import WRITERS
+from annotations.exports import conversation_records, export_dataset
+from annotations.importing import import_files
+from annotations.models import Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
+from annotations.page_store import forget_unused_pages
+from annotations.releases.checking import check_dataset
+from annotations.releases.frozen import DamagedRelease, content, released_records, verify
+from annotations.releases.releasing import make_release
+from tests import factories
+from tests.annotations.weblinx_folder import tree, write_demo
+
+pytestmark = pytest.mark.django_db
+
+
+def small_dataset(**fields) -> Dataset:
+    """Three train conversations of two turns and one of a test split on the same site."""
+    dataset = factories.make_dataset(**fields)
+    site = factories.make_website(dataset)
+    for name in ("first", "second", "third"):
+        factories.make_conversation(dataset=dataset, website=site, source_id=name)
+    factories.make_conversation(dataset=dataset, website=site, source_id="held-out", split="test_task")
+    for place, turn in enumerate(Turn.objects.filter(conversation__dataset=dataset)):
+        Turn.objects.filter(pk=turn.pk).update(instruction=f"Instruction {place} has words{place} of{place} its own.")
+    return dataset
+
+
+def released(dataset: Dataset, version: str = "1.0", user=None, **fields) -> Release:
+    """A release with all concerns accepted."""
+    keys = [concern.key for concern in check_dataset(dataset).concerns()]
+    fields = {"licence": "CC BY 4.0", "consent": "Recorded by the makers themselves."} | fields
+    user = user or factories.make_user("admin", dataset.project)
+    return make_release(dataset, version, user, accepted_findings=keys, **fields)
+
+
+def sentences(error: pytest.ExceptionInfo) -> str:
+    return " ".join(error.value.messages)
+
+
+def test_a_release_gives_back_the_records_that_were_frozen() -> None:
+    dataset = small_dataset()
+    Step.objects.filter(turn__conversation__source_id="first", index=0).update(screenshot=factories.make_screenshot())
+    before = list(conversation_records(dataset.conversations.all()))
+    release = released(dataset)
+    assert list(released_records(release.conversations.all())) == before
+    assert verify(release)
+
+
+def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
+    folder = write_demo(tmp_path / "in")
+    dataset = factories.make_dataset(source_format="weblinx")
+    assert import_files("weblinx", tmp_path / "in", dataset).errors == []
+    release = released(dataset)
+    dataset.conversations.all().delete()
+    export_dataset(dataset, "weblinx", tmp_path / "out", release.conversations.all())
+    assert tree(tmp_path / "out" / folder.name) == tree(folder)
+
+
+@pytest.mark.parametrize("format_name", sorted(WRITERS))
+def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_dataset(
+    tmp_path: Path, format_name: str
+) -> None:
+    dataset = factories.make_dataset()
+    for name in ("first", "second"):
+        factories.make_conversation(turns=1, dataset=dataset, source_id=name)
+    export_dataset(dataset, format_name, tmp_path / "plain")
+    released(dataset)
+    command = ("export_dataset", dataset.name, format_name)
+    with (tmp_path / "log").open("w") as log:
+        call_command(*command, str(tmp_path / "1"), release="1.0", stdout=log)
+        Turn.objects.filter(conversation__source_id="first").update(instruction="Something else.")
+        Conversation.objects.get(dataset=dataset, source_id="second").delete()
+        forget_unused_pages(timedelta(0))
+        call_command(*command, str(tmp_path / "2"), release="1.0", stdout=log)
+    first = tree(tmp_path / "1")
+    assert first == tree(tmp_path / "2")
+    assert {"SHA256SUMS", "DATASHEET.md"} <= first.keys()
+    plain = tree(tmp_path / "plain")
+    assert {path: data for path, data in first.items() if path in plain} == plain
+
+
+def test_pages_of_a_release_are_not_forgotten() -> None:
+    dataset = small_dataset()
+    released(dataset)
+    pages = Snapshot.objects.count()
+    dataset.conversations.all().delete()
+    assert forget_unused_pages(timedelta(0)) == 0
+    assert Snapshot.objects.count() == pages
+
+
+def test_the_checksum_depends_on_the_content_only() -> None:
+    dataset = small_dataset()
+    first, second = released(dataset, "1.0"), released(dataset, "1.1", notes="The same again.")
+    assert first.sha256 == second.sha256
+    Turn.objects.filter(conversation__source_id="first", index=0).update(instruction="Another one entirely.")
+    assert released(dataset, "1.2").sha256 != first.sha256
+
+
+@pytest.mark.parametrize("change", ["update", "delete"])
+def test_the_database_refuses_to_change_a_release(change: str) -> None:
+    release = released(small_dataset())
+    for rows in (Release.objects.filter(pk=release.pk), release.conversations.all()):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            rows.update(sha256="0" * 64) if change == "update" else rows.delete()
+    assert verify(release)
+
+
+def test_damage_is_noticed() -> None:
+    release = released(small_dataset())
+    row = release.conversations.first()
+    row.data = row.release.conversations.last().data
+    with pytest.raises(DamagedRelease, match=row.source_id):
+        content(row)
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"licence": " "}, "under which licence"),
+        ({"consent": ""}, "have agreed to"),
+        ({"version": "final"}, "Begin with a digit"),
+        ({"version": "1/0"}, "Begin with a digit"),
+    ],
+)
+def test_a_release_needs_a_version_a_licence_and_a_consent(fields: dict, said: str) -> None:
+    with pytest.raises(ValidationError) as error:
+        released(small_dataset(), **fields)
+    assert said in sentences(error)
+
+
+def test_a_version_is_given_once() -> None:
+    dataset = small_dataset()
+    released(dataset)
+    with pytest.raises(ValidationError, match="releases never change"):
+        released(dataset)
+
+
+def test_broken_split_rules_forbid_a_release() -> None:
+    dataset = small_dataset()
+    factories.make_conversation(dataset=dataset, split="test_task", website=factories.make_website(dataset, name="new"))
+    with pytest.raises(ValidationError, match="test_task holds websites that train does not have: new"):
+        released(dataset)
+
+
+def test_concerns_are_accepted_as_they_are_now() -> None:
+    dataset = small_dataset()
+    turns = Turn.objects.filter(conversation__dataset=dataset, index=0)
+    turns.filter(conversation__source_id="held-out").update(instruction="Write to ann@mail.example please now.")
+    seen = [concern.key for concern in check_dataset(dataset).concerns()]
+    assert [key.partition("-")[0] for key in seen] == ["email"]
+    admin = factories.make_user("admin", dataset.project)
+    arguments = (dataset, "1.0", admin, "CC0", "None needed.")
+    with pytest.raises(ValidationError, match="Not accepted: 1 e-mail address in 1 place"):
+        make_release(*arguments)
+    turns.filter(conversation__source_id="first").update(instruction="Write to ann@mail.example please now.")
+    with pytest.raises(ValidationError) as error:
+        make_release(*arguments, accepted_findings=seen)
+    assert "1 e-mail address in 2 places" in sentences(error)
+    assert "1 pair of instructions" in sentences(error)
+    release = released(dataset)
+    assert release.checks["accepted"] == [
+        "1 pair of instructions in different splits, alike by 0.8 or more.",
+        "1 e-mail address in 2 places.",
+    ]
+    assert release.checks["privacy"]["found"] == {"email": {"texts": 1, "places": {"instruction": 2}}}
+    assert "ann@mail" not in str(release.checks["privacy"])
+
+
+def test_only_admins_make_releases() -> None:
+    dataset = small_dataset()
+    with pytest.raises(PermissionDenied):
+        released(dataset, user=factories.make_user("reviewer", dataset.project))
+
+
+def test_an_import_under_way_is_waited_for() -> None:
+    dataset = small_dataset()
+    factories.make_job(dataset.project, kind="import", dataset=dataset, state="running")
+    with pytest.raises(ValidationError, match="import into this dataset is under way"):
+        released(dataset)
+
+
+def test_a_webhook_is_told() -> None:
+    dataset = small_dataset()
+    hook = dataset.project.webhooks.create(url="https://hook.example/", secret="s", events=["release.created"])
+    release = released(dataset)
+    delivery = Delivery.objects.get(webhook=hook)
+    assert delivery.payload["data"] == {
+        "dataset": dataset.name, "version": "1.0", "sha256": release.sha256, "conversations": 4
+    }  # fmt: skip
+
+
+def test_the_datasheet_tells_what_is_known() -> None:
+    dataset = small_dataset(description="Four conversations.")
+    sheet = released(dataset, notes="The first one.").datasheet
+    for said in ("Four conversations.", "The first one.", "4 conversations with 8 turns", "CC BY 4.0", "Canary: `",
+                 "| Conversations | 3 | 1 |", "Recorded by the makers"):  # fmt: skip
+        assert said in sheet
