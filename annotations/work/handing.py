@@ -160,6 +160,13 @@ def held_items(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
     return assignments.filter(item__session__deleted_at=None).exclude(is_waiting)
 
 
+def free_places(campaign: Campaign) -> int:
+    """Places of open items that nobody has."""
+    items = Item.objects.filter(session__campaign=campaign, session__deleted_at=None, state=Item.State.OPEN)
+    free = items.annotate(taken=_taken()).filter(taken__lt=F("overlap"))
+    return sum(overlap - taken for overlap, taken in free.values_list("overlap", "taken"))
+
+
 def _is_open(campaign: Campaign) -> bool:
     return campaign.deleted_at is None and campaign.closed_at is None
 

@@ -1,3 +1,12 @@
 """Pages of annotation work: organise."""
 
-urlpatterns: list = []
+from django.urls import path
+
+from annotations.work import organise_views as views
+
+urlpatterns = [
+    path("campaigns/<int:pk>/organise/", views.organise, name="annotate-organise"),
+    path("campaigns/<int:pk>/organise/act/", views.act, name="annotate-organise-act"),
+    path("campaigns/<int:pk>/organise/propose/", views.propose, name="annotate-organise-propose"),
+    path("campaigns/<int:pk>/open/", views.open_work, name="annotate-open-work"),
+]
