@@ -16,6 +16,7 @@ from annotations import account_api
 from annotations import api as annotations
 from annotations import job_api as jobs
 from annotations.permissions import AnyAccept
+from annotations.work import api as work
 from evaluation import api as evaluation
 
 app_name = "api"
@@ -36,6 +37,13 @@ router.register("rationales", annotations.RationaleViewSet)
 router.register("jobs", jobs.JobViewSet)
 router.register("imports", jobs.ImportViewSet, basename="import")
 router.register("exports", jobs.ExportViewSet, basename="export")
+router.register("campaigns", work.CampaignViewSet)
+router.register("sessions", work.SessionViewSet)
+router.register("items", work.ItemViewSet)
+router.register("assignments", work.AssignmentViewSet)
+router.register("verdicts", work.VerdictViewSet)
+router.register("comments", work.CommentViewSet)
+router.register("releases", work.ReleaseViewSet)
 router.register("recipes", agents.RecipeViewSet, basename="recipe")
 router.register("memory-snippets", agents.MemorySnippetViewSet)
 router.register("exemplars", agents.ExemplarViewSet)

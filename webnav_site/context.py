@@ -21,7 +21,8 @@ class Section(NamedTuple):
 
 # Label, route, key, and the routes that belong to the section (by their first word).
 SECTIONS = (
-    ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import"}),
+    ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import", "release", "releases"}),
+    ("Annotate", "annotate-queue", "q", {"annotate"}),
     ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
     ("Studies", "studies", "s", {"studies", "study"}),
     ("Agents", "recipes", "a", {"recipes", "recipe"}),

@@ -160,7 +160,7 @@ def test_a_filter_that_no_column_can_hold_matches_nothing(world: World) -> None:
 def test_unknown_query_parameters_do_not_reach_the_database(world: World) -> None:
     client = client_of(factories.make_user("reader", world.project))
     response = client.get("/api/memberships/", {"user__password__startswith": "pbkdf2", "ordering": "user__password"})
-    assert len(response.json()["results"]) == 2
+    assert len(response.json()["results"]) == world.project.memberships.count()
 
 
 # Strange input ------------------------------------------------------------------------------------------------------

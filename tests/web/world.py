@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
-from annotations.models import Membership, Project, Snapshot, Step
+from annotations.models import Conversation, Dataset, Membership, Project, Snapshot, Step
 from tests import factories
 
 LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     *("models", "trajectories", "studies", "shards", "scores"),
+    *("campaigns", "sessions", "items", "assignments", "verdicts", "comments", "releases"),
 )
 # Routes below a row: GET them, or POST to them.
 READS = (
@@ -72,4 +73,26 @@ def make_world(split: str = "train") -> World:
         "shards": factories.make_shard(trajectory.run).pk,
         "scores": factories.make_score(trajectory.run).pk,
     }
-    return World(project, keys)
+    return World(project, keys | _work(dataset, conversation))
+
+
+def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
+    """A row of every noun of annotation work; the session consists of the conversation."""
+    campaign = factories.make_campaign(source=dataset, blind=False)
+    session = factories.make_session(campaign, tasks=0, split=conversation.split, website=conversation.website)
+    session.tasks.create(campaign=campaign, conversation=conversation, position=0)
+    written = factories.make_assignment(factories.make_item(session, stage="rewrite"), state="submitted")
+    item = factories.make_item(session, stage="verify", subject=written)
+    verification = factories.make_assignment(item, factories.make_user("reviewer", dataset.project))
+    verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
+    comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
+    release = dataset.releases.create(version="1.0", sha256="0" * 64, licence="CC0-1.0", consent="given", datasheet="#")
+    return {
+        "campaigns": campaign.pk,
+        "sessions": session.pk,
+        "items": item.pk,
+        "assignments": written.pk,
+        "verdicts": verdict.pk,
+        "comments": comment.pk,
+        "releases": release.pk,
+    }

@@ -1,0 +1,196 @@
+"""Read endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments; releases.
+
+What annotators must not know is not there: which sessions are hidden gold items, and, in a blind campaign, what others
+make of the same item. Steps of test splits exist only for those who may see their gold.
+"""
+
+from django.db.models import Prefetch, QuerySet
+from django_filters import rest_framework as filters
+from rest_framework import serializers
+
+from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Release, Session, Verdict
+from annotations.permissions import ReadOnlyViewSet
+from annotations.work.document import readable
+
+
+class CampaignSerializer(serializers.ModelSerializer):
+    guideline_version = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Campaign
+        fields = [
+            "id", "project", "name", "source", "target", "mode", "overlap", "verify_overlap", "cap", "steps_per_part",
+            "blind", "proposer", "rubric", "guideline_version", "created_at", "closed_at",
+        ]  # fmt: skip
+
+    def get_guideline_version(self, campaign: Campaign) -> int | None:
+        newest = next(iter(campaign.guidelines.all()), None)
+        return newest.version if newest else None
+
+
+class SessionSerializer(serializers.ModelSerializer):
+    """`conversations`: the recorded tasks, in order; `released`: the conversation that came of it."""
+
+    conversations = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Session
+        fields = ["id", "campaign", "name", "position", "website", "split", "batch", "conversations", "released"]
+
+    def get_conversations(self, session: Session) -> list[int]:
+        return [task.conversation_id for task in session.tasks.all()]
+
+
+class ItemSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Item
+        fields = ["id", "session", "stage", "subject", "state", "overlap", "opened_at", "finished_at"]
+
+
+class PartSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Part
+        fields = ["first_step", "instruction", "rewrite", "mentions"]
+
+
+class AssignmentSerializer(serializers.ModelSerializer):
+    """`guideline`: the version that it was made under; `parts` are in no particular order, their steps have one."""
+
+    parts = PartSerializer(many=True, read_only=True)
+    guideline = serializers.IntegerField(source="guideline.version", allow_null=True, read_only=True)
+
+    class Meta:
+        model = Assignment
+        fields = [
+            "id", "item", "slot", "user", "state", "review", "round", "version", "guideline", "active_seconds",
+            "created_at", "submitted_at", "parts",
+        ]  # fmt: skip
+
+
+class VerdictSerializer(serializers.ModelSerializer):
+    defects = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Verdict
+        fields = [
+            "id", "assignment", "verification", "round", "version", "outcome", "reason", "checklist", "defects",
+            "created_at",
+        ]  # fmt: skip
+
+    def get_defects(self, verdict: Verdict) -> list[dict]:
+        return [{"code": row.code, "step": row.step_id, "note": row.note} for row in verdict.defects.all()]
+
+
+class CommentSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Comment
+        fields = [
+            "id", "session", "assignment", "parent", "step", "is_about_turn", "node_id", "author", "text", "created_at",
+            "resolved_at", "resolved_by",
+        ]  # fmt: skip
+
+
+class ReleaseSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Release
+        fields = [
+            "id", "dataset", "version", "sha256", "notes", "licence", "consent", "statistics", "datasheet",
+            "created_by", "created_at",
+        ]  # fmt: skip
+
+
+class OfCampaign(filters.FilterSet):
+    campaign = filters.NumberFilter()
+
+
+class OfSession(filters.FilterSet):
+    session = filters.NumberFilter()
+    campaign = filters.NumberFilter(field_name="session__campaign")
+
+
+class OfItem(filters.FilterSet):
+    item = filters.NumberFilter()
+    session = filters.NumberFilter(field_name="item__session")
+    campaign = filters.NumberFilter(field_name="item__session__campaign")
+
+
+class OfAssignment(filters.FilterSet):
+    assignment = filters.NumberFilter()
+    campaign = filters.NumberFilter(field_name="assignment__item__session__campaign")
+
+
+class OfDataset(filters.FilterSet):
+    dataset = filters.NumberFilter()
+
+
+class CampaignViewSet(ReadOnlyViewSet):
+    """Rounds of annotation, with their rules."""
+
+    guidelines = Prefetch("guidelines", Guideline.objects.order_by("-version"))
+    queryset = Campaign.objects.live().prefetch_related(guidelines)
+    serializer_class = CampaignSerializer
+    filterset_fields = ["project", "source", "target"]
+
+
+class SessionViewSet(ReadOnlyViewSet):
+    """Conversations in the making."""
+
+    queryset = Session.objects.live().filter(campaign__deleted_at=None).prefetch_related("tasks")
+    serializer_class = SessionSerializer
+    filterset_class = OfCampaign
+
+
+class ItemViewSet(ReadOnlyViewSet):
+    """Stages of sessions, and how far they are."""
+
+    queryset = Item.objects.filter(session__deleted_at=None, session__campaign__deleted_at=None).order_by("id")
+    serializer_class = ItemSerializer
+    filterset_class = OfSession
+
+
+class AssignmentViewSet(ReadOnlyViewSet):
+    """Who does what, and the parts that they have made."""
+
+    queryset = Assignment.objects.select_related("guideline").prefetch_related("parts")
+    serializer_class = AssignmentSerializer
+    filterset_class = OfItem
+    gold_split = "item__session__split"
+    gold_project = "item__session__campaign__project"
+
+    def get_queryset(self) -> QuerySet[Assignment]:
+        return readable(self.request.user, super().get_queryset())
+
+
+class VerdictViewSet(ReadOnlyViewSet):
+    """What verifiers decided, for those who may read what they judged."""
+
+    queryset = Verdict.objects.prefetch_related("defects")
+    serializer_class = VerdictSerializer
+    filterset_class = OfAssignment
+    gold_split = "assignment__item__session__split"
+    gold_project = "assignment__item__session__campaign__project"
+
+    def get_queryset(self) -> QuerySet[Verdict]:
+        return super().get_queryset().filter(assignment__in=readable(self.request.user))
+
+
+class CommentViewSet(ReadOnlyViewSet):
+    """Remarks; those about one person's annotation only for those who may read it."""
+
+    queryset = Comment.objects.live().filter(session__deleted_at=None, session__campaign__deleted_at=None)
+    serializer_class = CommentSerializer
+    filterset_class = OfSession
+    gold_split = "session__split"
+    gold_project = "session__campaign__project"
+
+    def get_queryset(self) -> QuerySet[Comment]:
+        rows = super().get_queryset()
+        return rows.filter(assignment=None) | rows.filter(assignment__in=readable(self.request.user))
+
+
+class ReleaseViewSet(ReadOnlyViewSet):
+    """Versions of datasets that never change again; the files come by an export with `release`."""
+
+    queryset = Release.objects.all()
+    serializer_class = ReleaseSerializer
+    filterset_class = OfDataset
