@@ -7,7 +7,7 @@ SAMPLE ?= yes
 PARALLEL ?= -n logical --maxprocesses 6 --dist loadfile
 RUN = .venv/bin/python manage.py
 
-.PHONY: run test test-core test-all bench lint chromium backup restore stop
+.PHONY: run test test-core test-all bench load lint chromium backup restore stop
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
@@ -23,6 +23,9 @@ test-all: .venv/installed chromium ## what CI runs: slow tests too
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)
+
+load: .venv/installed ## fifty annotators for ten minutes, on a database of their own: a table, and var/load/load.json
+	@exec .venv/bin/python -m tests.load.annotators $(ARGS)
 
 lint: .venv/installed
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .

@@ -20,11 +20,12 @@ import sys
 import time
 import uuid
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 ROOT = Path(__file__).resolve().parents[2]
 VAR = ROOT / "var" / "load"
@@ -59,11 +60,14 @@ class Person:
             await self._do(assignment, until)
 
     async def _next(self) -> int | None:
-        """Claim an item of either stage; the answer leads to its page."""
-        for stage in ("rewrite", "decompose"):
-            answer = await self._ask("claim", "POST", f"/annotate/campaigns/{self.campaign}/next/", {"stage": stage})
-            if answer.status_code == 200 and (url := answer.json().get("next")):
-                return int(url.rstrip("/").rpartition("/")[2])
+        """Claim the next item; the answer leads to its page."""
+        begun = time.perf_counter()
+        answer = await self.client.post("/annotate/next/", data={"campaign": str(self.campaign)})
+        self.tally.seconds["claim"].append(time.perf_counter() - begun)
+        if answer.status_code == 302:
+            return int(answer.headers["location"].rstrip("/").rpartition("/")[2])
+        if answer.status_code != 200:
+            self.tally.problems.append(f"{self.name}: a claim answered {answer.status_code}")
         self.tally.counts["nothing to do"] += 1
         return None
 
@@ -132,37 +136,35 @@ def main() -> None:
         sys.exit(_report(tally, options))
 
 
-class _running:
+@contextmanager
+def _running(port: int) -> Iterator[None]:
     """The app as `make run` starts it, until the block ends."""
+    VAR.mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no"]
+    with (VAR / "up.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
+    try:
+        _wait_for(f"http://localhost:{port}/login/")
+        yield
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
 
-    def __init__(self, port: int) -> None:
-        self.port = port
 
-    def __enter__(self) -> None:
-        VAR.mkdir(parents=True, exist_ok=True)
-        command = [sys.executable, "manage.py", "up", "--port", str(self.port), "--sample", "no"]
-        with (VAR / "up.log").open("w") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log)
-        import urllib.error
-        import urllib.request
-
-        for _ in range(240):
-            try:
-                urllib.request.urlopen(f"http://localhost:{self.port}/login/", timeout=1).close()
-                return
-            except (urllib.error.URLError, OSError):
-                time.sleep(0.5)
-        sys.exit(f"The app did not start; see {VAR / 'up.log'}")
-
-    def __exit__(self, *_: object) -> None:
-        self.process.send_signal(signal.SIGINT)
-        self.process.wait(timeout=60)
+def _wait_for(address: str, seconds: float = 120) -> None:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            urlopen(address, timeout=1).close()
+            return
+        except OSError:
+            time.sleep(0.5)
+    sys.exit(f"The app did not start; see {VAR / 'up.log'}")
 
 
 def _fill(people: int) -> tuple[int, list[str]]:
     """A campaign with enough sessions for everyone, and a signed-in browser session for each person."""
     from django.conf import settings
-    from django.contrib.auth import SESSION_KEY
     from django.test import Client
 
     from annotations.work import flow
@@ -173,25 +175,17 @@ def _fill(people: int) -> tuple[int, list[str]]:
     project = factories.make_project(name=f"Load {run}", slug=f"load-{run}")
     dataset = factories.make_dataset(project, name=f"load-{run}")
     campaign = factories.make_campaign(source=dataset, name=f"load {run}")
+    website = factories.make_website(dataset)
     for number in range(people * 12):
-        session = factories.make_session(
-            campaign, tasks=2, steps=4, name=f"session {number}", website=factories_website(dataset, run)
-        )
+        session = factories.make_session(campaign, tasks=2, steps=4, name=f"session {number}", website=website)
         flow.open_work(session)
     cookies = []
     for number in range(people):
         user = factories.make_user("annotator", project, username=f"load-{run}-{number}")
         client = Client()
         client.force_login(user)
-        assert SESSION_KEY in client.session
         cookies.append(client.cookies[settings.SESSION_COOKIE_NAME].value)
     return campaign.pk, cookies
-
-
-def factories_website(dataset: Any, run: str) -> Any:
-    from annotations.models import Website
-
-    return Website.objects.get_or_create(dataset=dataset, name=f"shop-{run}", domain="Shopping", subdomain="Fashion")[0]
 
 
 @asynccontextmanager
@@ -261,12 +255,12 @@ def _lost_updates(tally: Tally) -> list[str]:
 
 
 def _doubled() -> list[str]:
-    """Items that more people have had at one time than have places; one event per holder is in the history."""
-    from django.db.models import Count, F
+    """Items that more people have than there are places."""
+    from django.db.models import Count, F, Q
 
     from annotations.models import Item
 
-    places = Count("assignments")
+    places = Count("assignments", filter=~Q(assignments__state="released"))
     rows = Item.objects.filter(session__campaign__name__startswith="load").annotate(n=places).filter(n__gt=F("overlap"))
     return [f"{item} was given to {item.n} people" for item in rows]
 
