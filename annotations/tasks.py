@@ -31,3 +31,11 @@ def forget_unused_pages() -> None:
     from annotations.page_store import forget_unused_pages
 
     forget_unused_pages()
+
+
+@shared_task(queue="io")
+def deliver_webhooks() -> None:
+    """Every 10 s: tell addresses outside what has happened, and again what they have not taken yet."""
+    from annotations.work import webhooks
+
+    webhooks.deliver_due()

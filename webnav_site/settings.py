@@ -179,6 +179,10 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Webhooks go to public https addresses; hosts named here may have plain http, and private ones only if that is allowed.
+WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")
+WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")
+
 # API ----------------------------------------------------------------------------------------------------------------
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -234,6 +238,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "reap-shards": {"task": "evaluation.tasks.reap", "schedule": 30.0},
     "reap-jobs": {"task": "annotations.tasks.reap", "schedule": 30.0},
+    "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
     "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
 }
 

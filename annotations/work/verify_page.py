@@ -74,7 +74,7 @@ def shown_turns(shown: dict[str, Any], changes: dict[int, verdicts.Change]) -> l
         removed, added = reading.changed(part["instruction"], part["rewrite"])
         marks = [Span(m["start"], m["end"], _mark(m)) for m in mentions if m["part"] == number]
         pointed = [
-            Span(m["antecedent"]["start"], m["antecedent"]["end"], f"antecedent to-{m['number']}")
+            Span(m["antecedent"]["start"], m["antecedent"]["end"], f"pointed to-{m['number']}")
             for m in mentions
             if m["antecedent"] and m["antecedent"]["step"] == part["step"]
         ]

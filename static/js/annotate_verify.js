@@ -183,7 +183,7 @@ const evidence = new Evidence(byId("evidence"), shown);
 function showStep(index) {
   place = index;
   node = "";
-  for (const row of document.querySelectorAll(".part-step")) {
+  for (const row of document.querySelectorAll(".turn-step")) {
     if (Number(row.dataset.place) === place) row.setAttribute("aria-current", "step");
     else row.removeAttribute("aria-current");
   }
@@ -223,7 +223,7 @@ for (const [index, entry] of document.querySelectorAll("#checklist [data-code]")
 for (const [index, part] of parts.entries()) {
   part.addEventListener("click", (event) => {
     if (event.target.closest("summary")) return;
-    const step = event.target.closest(".part-step");
+    const step = event.target.closest(".turn-step");
     if (current !== index) select(index);
     if (step) showStep(Number(step.dataset.place));
   });
@@ -270,7 +270,7 @@ bind("ArrowRight", "Next step", () => move(1));
 bind("v", "Page, tree or candidates", () => evidence.choose(TABS[(TABS.indexOf(evidence.tab) + 1) % TABS.length]), { group: "Page" });
 bind("h", "Show or hide the marks", () => evidence.toggleMarks(), { group: "Page" });
 bind("n", "Next place found", () => evidence.next(1), { group: "Page" });
-bind("o", "Other annotators’ versions", () => document.querySelectorAll(".version").forEach((version) => (version.open = !version.open)));
+bind("o", "Other annotators’ versions", () => document.querySelectorAll(".other-version").forEach((version) => (version.open = !version.open)));
 bindElements(document.querySelector(".top"));
 restore();
 drawDefects();

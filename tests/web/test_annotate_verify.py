@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 from annotations.models import Assignment, Part
 from annotations.work import handing, verdicts
 from tests import factories
-from tests.annotations.work_world import add_parts, make_edit, make_rewrite, make_verification
+from tests.annotations.work_world import make_edit, make_rewrite, make_verification
 
 expect.set_options(timeout=15_000)
 
@@ -48,7 +48,7 @@ def test_the_page_shows_texts_checklist_and_steps():
     assert 'mention from-1">them</span>' in page
     assert "pronoun “them” → no antecedent" in page
     assert "Every cut lies where the user&#x27;s intent changes." in page
-    assert page.count('class="plain part-step"') == 6
+    assert page.count('class="plain turn-step"') == 6
 
 
 @pytest.mark.django_db
