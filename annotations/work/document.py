@@ -10,11 +10,13 @@ from django.utils import timezone
 
 from annotations import policy
 from annotations.dom.marks import Mark
-from annotations.models import Assignment, Edit, Proposal, Step, Target
+from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
 from annotations.snapshot_host import page_address
 from annotations.work import edits
-from annotations.work.edits import Saved, open_desk, own_stacks
+from annotations.work.edits import Desk, Saved, open_desk, own_stacks
+from annotations.work.wording import PartText, check_instructions, check_rewrites
 
+ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
 HEAVY = ("candidates", "extra", "snapshot__data", "raw_snapshot__data")
 
 
@@ -58,6 +60,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "steps": [_step(request, assignment, step, place, tasks) for place, step in enumerate(steps)],
         "tasks": tasks,
         "parts": desk.ordered(),
+        "warnings": warnings(desk),
         "undo": bool(done),
         "redo": bool(undone),
         "proposals": [_proposal(row) for row in assignment.proposals.filter(outcome=Proposal.Outcome.OPEN)],
@@ -71,10 +74,27 @@ def answer(saved: Saved) -> dict[str, Any]:
         "results": saved.results,
         "parts": saved.desk.ordered(),
         "others": [edit_row(edit) for edit in saved.others],
+        "warnings": warnings(saved.desk),
         "undo": saved.undo,
         "redo": saved.redo,
         "saved_at": timezone.now().isoformat(timespec="seconds"),
     }
+
+
+def warnings(desk: Desk) -> list[dict[str, Any]]:
+    """What the wording checks say of the parts as they are; texts only, no page is read."""
+    places = {step: place for place, step in enumerate(desk.steps)}
+    steps, parts = list(desk.steps.values()), desk.ordered()
+    ends = [places[part["step"]] for part in parts[1:]] + [len(steps)]
+    texts = [
+        PartText(**part, values=tuple(s.value for s in steps[places[part["step"]] : end] if s.operation in ENTERING))
+        for part, end in zip(parts, ends, strict=True)
+    ]
+    if desk.assignment.item.stage == Stage.REWRITE:
+        found = check_rewrites(texts)
+    else:
+        found = check_instructions(texts, list(dict.fromkeys(step.turn.instruction for step in steps)))
+    return [warned.as_dict() for warned in found]
 
 
 def edit_row(edit: Edit) -> dict[str, Any]:

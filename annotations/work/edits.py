@@ -24,7 +24,7 @@ from annotations.work.operations import (
 )
 
 OPEN_STATES = (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS)
-STEP_COLUMNS = ("pk", "operation", "value", "action_repr", "turn_id")
+STEP_COLUMNS = ("pk", "operation", "value", "turn_id", "turn__instruction")
 
 
 class NotYours(Exception):
@@ -107,7 +107,8 @@ def open_desk(assignment: Assignment, user) -> Desk:
     """Two queries: the steps of the session and the parts."""
     if assignment.item.stage == Stage.VERIFY:
         raise BadEdit("A verification has no parts to edit.")
-    steps = {step.pk: step for step in assignment.item.session.steps().only(*STEP_COLUMNS)}
+    rows = assignment.item.session.steps().select_related("turn").only(*STEP_COLUMNS)
+    steps = {step.pk: step for step in rows}
     parts = {part.first_step_id: part for part in assignment.parts.all()}
     draft = {
         step: Content(parts[step].instruction, parts[step].rewrite, parts[step].mentions)

@@ -241,6 +241,29 @@ def test_the_first_part_cannot_be_joined(assignment: Assignment, browser: Browse
     assert Part.objects.get(assignment=assignment).first_step_id == first
 
 
+def test_every_answer_holds_the_warnings_of_the_texts_as_they_are():
+    session = factories.make_session(tasks=1, steps=2)
+    assignment = factories.make_assignment(factories.make_item(session, stage="rewrite"))
+    assignment.parts.update(instruction="Search for red shoes", rewrite="Search for red shoes")
+    browser = Browser(assignment).take()
+    step = steps_of(assignment)[0]
+    assert browser.get()["warnings"] == []
+    said = browser.edit(text(step, "Search for red shoes", "Search for it", "rewrite"))
+    lost, unmarked = said["warnings"]
+    assert (lost["step"], lost["field"], lost["code"], lost["span"]) == (step, "instruction", "value-lost", [11, 20])
+    assert "“red shoes” is entered in these steps" in lost["text"]
+    assert (unmarked["code"], unmarked["span"]) == ("no-antecedent", [11, 13])
+    assert browser.get()["warnings"] == said["warnings"]
+    assert browser.undo()["warnings"] == []
+
+
+def test_a_decomposition_is_warned_of_values_that_nobody_asked_for(assignment: Assignment, browser: Browser):
+    first = steps_of(assignment)[0]
+    assignment.item.session.tasks.first().conversation.turns.update(instruction="Search for red shoes")
+    assert browser.edit(text(first, "", "Search"))["warnings"][0]["code"] == "value-lost"
+    assert browser.edit(text(first, "Search", "Search for red shoes"))["warnings"] == []
+
+
 # Who may write ------------------------------------------------------------------------------------------------------
 
 
