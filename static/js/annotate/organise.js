@@ -1,0 +1,274 @@
+// The organise page: leftovers on the left, proposals and sessions on the right. Every change is one request that the
+// server checks and answers with what is there now; nothing is moved before it agrees. Whatever a pointer can do, keys can.
+import { bind } from "../keys.js";
+import { Refused, SignedOut, call } from "./api.js";
+import { drawLeft, drawRight } from "./organise_rows.js";
+import { bindDragging } from "./organise_drag.js";
+
+const TOAST_MS = 12_000;
+const state = JSON.parse(document.getElementById("state").textContent);
+const tasks = new Map(state.tasks.map((task) => [task.id, task]));
+const sessions = new Map(state.sessions.map((session) => [session.id, session]));
+const proposals = new Map(state.proposals.map((proposal) => [proposal.id, proposal]));
+const marked = new Set();
+const left = document.getElementById("left");
+const right = document.getElementById("right");
+const site = document.getElementById("site");
+const find = document.getElementById("find");
+const toast = document.getElementById("toast");
+let undo = null;
+let toastTimer = 0;
+let busy = false;
+
+/** What the filters let through. */
+function view() {
+  const words = find.value.toLowerCase().trim();
+  const fits = (task) => (!site.value || task.site === site.value) && (!words || task.text.toLowerCase().includes(words));
+  const ordered = [...sessions.values()].sort((a, b) => a.position - b.position || a.id - b.id);
+  const placed = new Set(ordered.flatMap((session) => session.tasks));
+  const leftovers = [...tasks.values()].filter((task) => !placed.has(task.id));
+  const anyFits = (one) => one.tasks.some((id) => tasks.has(id) && fits(tasks.get(id)));
+  const isFree = (proposal) => proposal.tasks.every((id) => tasks.has(id) && !placed.has(id));
+  return {
+    tasks, marked, leftovers: leftovers.filter(fits), allLeft: leftovers.length, sessions: ordered.filter(anyFits),
+    allSessions: ordered.length, proposals: [...proposals.values()].filter((one) => isFree(one) && anyFits(one)),
+  };
+}
+
+/** Marks on what is not shown are forgotten: nothing is moved that nobody sees. */
+function forgetHiddenMarks({ leftovers, sessions: shown }) {
+  const seen = new Set([...leftovers.map((task) => task.id), ...shown.flatMap((session) => session.tasks)]);
+  for (const id of marked) if (!seen.has(id)) marked.delete(id);
+}
+
+function draw() {
+  const shown = view();
+  forgetHiddenMarks(shown);
+  const at = cursorKey();
+  const places = [left, right].map((list) => [list, rowsOf(list).indexOf(document.activeElement), list.parentElement.scrollTop]);
+  drawLeft(left, shown);
+  drawRight(right, shown);
+  for (const [list, , top] of places) list.parentElement.scrollTop = top;
+  restoreCursor(at, places);
+  document.getElementById("left-count").textContent = counted(shown.leftovers.length, shown.allLeft);
+  document.getElementById("session-count").textContent = counted(shown.sessions.length, shown.allSessions);
+  document.getElementById("accept-all").hidden = shown.proposals.length === 0;
+  document.getElementById("each").hidden = !shown.leftovers.some((task) => task.turns > 1);
+  document.getElementById("marks").textContent = marked.size ? `${marked.size} marked` : "";
+}
+
+function counted(shown, all) {
+  return shown === all ? String(all) : `${shown} of ${all}`;
+}
+
+// The cursor is the focused row: a leftover, a proposal, a session or one of its tasks.
+
+function rowsOf(list) {
+  return [...list.querySelectorAll("[data-row]")];
+}
+
+function cursor() {
+  return document.activeElement?.closest?.("[data-row]") ?? null;
+}
+
+function cursorKey() {
+  return cursor()?.dataset.row ?? "";
+}
+
+/** The same row, or what has come into its place. */
+function restoreCursor(key, places) {
+  if (!key) return;
+  const same = document.querySelector(`[data-row="${CSS.escape(key)}"]`);
+  const [list, index] = places.find(([, place]) => place >= 0) ?? [left, 0];
+  const rows = rowsOf(list);
+  (same ?? rows[Math.min(index, rows.length - 1)] ?? rowsOf(left)[0] ?? rowsOf(right)[0])?.focus({ preventScroll: Boolean(same) });
+}
+
+function step(by) {
+  const at = cursor();
+  const list = at && right.contains(at) ? right : left;
+  const rows = rowsOf(list);
+  const next = at ? rows.indexOf(at) + by : 0;
+  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
+}
+
+function side(list) {
+  if (cursor() && list.contains(cursor())) return;
+  const top = list.parentElement.getBoundingClientRect().top;
+  const rows = rowsOf(list);
+  (rows.find((row) => row.getBoundingClientRect().top >= top + 36) ?? rows[0])?.focus();
+}
+
+/** The marked tasks in the order of the page, or the task under the cursor. */
+function chosen() {
+  if (marked.size) {
+    return [...document.querySelectorAll("[data-task]")].map((row) => Number(row.dataset.task)).filter((id) => marked.has(id));
+  }
+  const task = cursor()?.dataset.task;
+  return task ? [Number(task)] : [];
+}
+
+/** The session of the cursor, and the place in it where something would be put. */
+function place() {
+  const at = cursor();
+  if (!at?.dataset.session) return null;
+  const session = sessions.get(Number(at.dataset.session));
+  return { session, index: at.dataset.index === undefined ? null : Number(at.dataset.index) };
+}
+
+function mark() {
+  const row = cursor();
+  if (!row?.dataset.task) return;
+  const id = Number(row.dataset.task);
+  if (!marked.delete(id)) marked.add(id);
+  draw();
+  step(1);
+}
+
+// Actions -------------------------------------------------------------------------------------------------------
+
+async function act(action, { isUndo = false } = {}) {
+  if (busy) return;
+  busy = true;
+  try {
+    take(await call(state.act, action), isUndo);
+  } catch (error) {
+    say(reason(error), null, true);
+  } finally {
+    busy = false;
+  }
+}
+
+function take(answer, isUndo) {
+  for (const session of answer.sessions) sessions.set(session.id, session);
+  for (const id of answer.gone) sessions.delete(id);
+  for (const id of answer.decided) proposals.delete(id);
+  for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
+  document.getElementById("unopened").textContent = answer.unopened;
+  marked.clear();
+  draw();
+  say(answer.said, isUndo ? null : answer.undo);
+}
+
+function reason(error) {
+  if (error instanceof SignedOut) return "You are signed out: sign in in another tab, then do it again.";
+  return error instanceof Refused ? error.message : "The server cannot be reached; nothing was changed.";
+}
+
+function say(text, undoing, isBad = false) {
+  undo = undoing;
+  toast.querySelector("span").textContent = text;
+  toast.querySelector("button").hidden = !undo;
+  toast.classList.toggle("bad", isBad);
+  toast.hidden = false;
+  window.clearTimeout(toastTimer);
+  toastTimer = window.setTimeout(() => (toast.hidden = true), TOAST_MS);
+}
+
+function makeSession() {
+  const ids = chosen();
+  if (ids.length) act({ do: "new", tasks: ids });
+  else say("Mark tasks first, or go to one.", null, true);
+}
+
+function moveHere() {
+  const to = place();
+  if (!marked.size || !to) say("Mark tasks, then go to the session or the task before which they belong.", null, true);
+  else act({ do: "move", tasks: chosen(), session: to.session.id, at: to.index });
+}
+
+function split(row = cursor()) {
+  if (row?.dataset.index > 0) act({ do: "split", session: Number(row.dataset.session), at: Number(row.dataset.index) });
+  else say("Go to the task of a session that begins the new one.", null, true);
+}
+
+function remove() {
+  const row = cursor();
+  if (row?.dataset.task && row.dataset.session) act({ do: "remove", tasks: chosen() });
+  else if (row?.dataset.session) act({ do: "delete", session: Number(row.dataset.session) });
+  else say("Go to a session or to a task in one.", null, true);
+}
+
+function reorder(by) {
+  const at = place();
+  if (!at || at.index === null) return;
+  const to = at.index + by;
+  if (to < 0 || to >= at.session.tasks.length) return;
+  // The place is counted with the task still where it is.
+  act({ do: "move", tasks: [at.session.tasks[at.index]], session: at.session.id, at: by > 0 ? to + 1 : to });
+}
+
+function decide(what, row = cursor()) {
+  const id = row?.dataset.proposal;
+  if (id) act({ do: what, proposals: [Number(id)] });
+  else say("Go to a proposal.", null, true);
+}
+
+async function propose() {
+  if (busy) return;
+  busy = true;
+  say("Looking for tasks that go together …", null);
+  try {
+    const answer = await call(state.propose, {});
+    proposals.clear();
+    for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
+    draw();
+    say(answer.said, null);
+  } catch (error) {
+    say(reason(error), null, true);
+  } finally {
+    busy = false;
+  }
+}
+
+// Keys and pointer ----------------------------------------------------------------------------------------------
+
+const group = "Organise";
+bind("j", "Next row", () => step(1), { group });
+bind("k", "Row before", () => step(-1), { group });
+bind("ArrowDown", "Next row", () => step(1), { group, hidden: true });
+bind("ArrowUp", "Row before", () => step(-1), { group, hidden: true });
+bind("ArrowRight", "To the sessions", () => side(right), { group });
+bind("ArrowLeft", "To the leftovers", () => side(left), { group });
+bind("m", "Mark the task", mark, { group });
+bind("n", "New session of the marked tasks", makeSession, { group });
+bind("i", "Move the marked tasks here", moveHere, { group });
+bind("s", "Split: this task begins a new session", () => split(), { group });
+bind("Shift+ArrowDown", "Task down", () => reorder(1), { group });
+bind("Shift+ArrowUp", "Task up", () => reorder(-1), { group });
+bind("x", "Take the task out, or put the session into the bin", remove, { group });
+bind("a", "Accept the proposal", () => decide("accept"), { group });
+bind("r", "Reject the proposal", () => decide("reject"), { group });
+
+document.getElementById("organise").addEventListener("click", (event) => {
+  const row = event.target.closest("[data-row]");
+  const button = event.target.closest("button[data-do]");
+  if (button?.dataset.do === "split") split(row);
+  else if (button?.dataset.do === "remove") act({ do: "remove", tasks: [Number(row.dataset.task)] });
+  else if (button?.dataset.do === "delete") act({ do: "delete", session: Number(row.dataset.session) });
+  else if (button) decide(button.dataset.do, row);
+  else if (row && (event.ctrlKey || event.metaKey || event.target.closest(".mark"))) {
+    row.focus();
+    mark();
+  } else row?.focus();
+});
+bindDragging({ marked, act, sessions });
+document.getElementById("propose").addEventListener("click", propose);
+document.getElementById("accept-all").addEventListener("click", () => {
+  act({ do: "accept", proposals: view().proposals.map((proposal) => proposal.id) });
+});
+document.getElementById("each").addEventListener("click", () => {
+  act({ do: "each", tasks: view().leftovers.filter((task) => task.turns > 1).map((task) => task.id) });
+});
+document.getElementById("open-menu").addEventListener("toggle", (event) => {
+  if (event.target.open) document.getElementById("batch").focus();
+});
+toast.querySelector("button").addEventListener("click", () => {
+  if (undo) act(undo, { isUndo: true });
+});
+for (const name of ["", ...new Set(state.tasks.map((task) => task.site).sort())]) {
+  site.append(new Option(name || "all websites", name));
+}
+site.addEventListener("change", draw);
+find.addEventListener("input", draw);
+draw();

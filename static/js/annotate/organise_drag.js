@@ -1,0 +1,65 @@
+// Dragging tasks: onto a task (before it), onto a session (at its end), onto the field for a new one, or back to the left.
+
+/**
+ * @param {{marked: Set<number>, act: (action: object) => void, sessions: Map<number, object>}} page
+ */
+export function bindDragging({ marked, act, sessions }) {
+  const area = document.getElementById("organise");
+  let dragged = [];
+  let target = null;
+
+  area.addEventListener("dragstart", (event) => {
+    const row = event.target.closest("[data-task]");
+    if (!row) return;
+    const id = Number(row.dataset.task);
+    dragged = marked.has(id) ? [...marked] : [id];
+    event.dataTransfer.effectAllowed = "move";
+    event.dataTransfer.setData("text/plain", row.textContent);
+    area.classList.add("dragging");
+  });
+  area.addEventListener("dragover", (event) => {
+    const over = dragged.length ? found(event) : null;
+    show(over);
+    if (over) event.preventDefault();
+  });
+  area.addEventListener("drop", (event) => {
+    const over = found(event);
+    if (!dragged.length || !over) return;
+    event.preventDefault();
+    drop(over, event);
+    end();
+  });
+  area.addEventListener("dragend", end);
+
+  /** The element that a drop would be on. */
+  function found(event) {
+    const at = event.target instanceof Element ? event.target : null;
+    return at?.closest("[data-session], [data-drop]") ?? at?.closest("#left")?.parentElement ?? null;
+  }
+
+  function show(over) {
+    if (over === target) return;
+    target?.classList.remove("over");
+    over?.classList.add("over");
+    target = over;
+  }
+
+  function drop(over, event) {
+    if (over.dataset.drop === "new") return act({ do: "new", tasks: dragged });
+    if (!over.dataset.session) return placed(dragged) && act({ do: "remove", tasks: dragged });
+    const rest = over.getBoundingClientRect();
+    const after = event.clientY > rest.top + rest.height / 2 ? 1 : 0;
+    const at = over.dataset.index === undefined ? null : Number(over.dataset.index) + after;
+    return act({ do: "move", tasks: dragged, session: Number(over.dataset.session), at });
+  }
+
+  function placed(ids) {
+    return [...sessions.values()].some((session) => session.tasks.some((id) => ids.includes(id)));
+  }
+
+  function end() {
+    show(null);
+    dragged = [];
+    area.classList.remove("dragging");
+  }
+}

@@ -1,0 +1,110 @@
+// Rows of the organise page, made of text only. A row is focusable and carries what it stands for in data attributes.
+
+const LONGEST = 300; // rows of a list; the filters lead to the others
+
+function element(tag, className = "", text = "") {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  if (text) made.textContent = text;
+  return made;
+}
+
+function count(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}
+
+function button(what, text, title) {
+  const made = element("button", "btn small", text);
+  made.type = "button";
+  made.dataset.do = what;
+  made.title = title;
+  made.tabIndex = -1;
+  return made;
+}
+
+/** A task; `key` names the row, `facts` say where it lies. */
+function taskRow(task, key, isMarked, facts = {}) {
+  const row = element("div", "task");
+  Object.assign(row.dataset, { row: key, task: task.id }, facts);
+  row.tabIndex = -1;
+  row.draggable = true;
+  row.setAttribute("aria-selected", String(isMarked));
+  const mark = element("span", "mark");
+  mark.setAttribute("aria-hidden", "true");
+  const said = element("span", "said", task.text);
+  said.title = task.text;
+  const turns = task.turns > 1 ? `${task.turns} turns · ` : "";
+  row.append(mark, said, element("span", "faint", turns + count(task.steps, "step")));
+  return row;
+}
+
+/** @param {HTMLElement} list */
+export function drawLeft(list, { leftovers, marked, allLeft }) {
+  list.replaceChildren();
+  let heading = "";
+  for (const task of leftovers.slice(0, LONGEST)) {
+    const where = `${task.site} · ${task.split}`;
+    if (where !== heading) list.append(element("h3", "site", where));
+    heading = where;
+    const row = taskRow(task, `left-${task.id}`, marked.has(task.id));
+    row.setAttribute("role", "option");
+    list.append(row);
+  }
+  if (leftovers.length > LONGEST) list.append(element("p", "more", `${leftovers.length - LONGEST} more: filter by website or text.`));
+  if (!leftovers.length) list.append(element("p", "more", allLeft ? "No leftover fits the filter." : "Every task lies in a session."));
+}
+
+function proposalBox(proposal, tasks) {
+  const box = element("section", "session proposal");
+  const head = element("header", "head-row");
+  Object.assign(head.dataset, { row: `proposal-${proposal.id}`, proposal: proposal.id });
+  head.tabIndex = -1;
+  head.append(element("span", "tag pred", "proposal"), element("span", "why", proposal.why));
+  head.append(button("accept", "Accept", "Make this session (a)"), button("reject", "Reject", "Do not propose it again (r)"));
+  box.append(head);
+  for (const id of proposal.tasks) {
+    const line = element("div", "task flat");
+    line.append(element("span"), element("span", "said", tasks.get(id).text), element("span", "faint", count(tasks.get(id).steps, "step")));
+    box.append(line);
+  }
+  return box;
+}
+
+function sessionBox(session, tasks, marked) {
+  const box = element("section", "session");
+  const known = session.tasks.filter((id) => tasks.has(id)).map((id) => tasks.get(id));
+  const head = element("header", "head-row");
+  Object.assign(head.dataset, { row: `session-${session.id}`, session: session.id });
+  head.tabIndex = -1;
+  const steps = known.reduce((sum, task) => sum + task.steps, 0);
+  head.append(element("b", "", session.name), element("span", "faint", [known[0]?.split, count(known.length, "task"), count(steps, "step")].join(" · ")));
+  head.append(element("span", "why", session.why));
+  if (session.begun) head.append(element("span", "tag running", "begun"));
+  else if (session.open) head.append(element("span", "tag", session.batch ? `open · ${session.batch}` : "open"));
+  if (!session.begun) head.append(button("delete", "×", "Put the session into the bin (x)"));
+  box.append(head);
+  known.forEach((task, index) => {
+    const row = taskRow(task, `task-${task.id}`, marked.has(task.id), { session: session.id, index });
+    const tools = element("span", "tools");
+    if (!session.begun && index) tools.append(button("split", "split", "This task begins a new session (s)"));
+    if (!session.begun) tools.append(button("remove", "×", "Take the task out (x)"));
+    row.append(tools);
+    box.append(row);
+  });
+  return box;
+}
+
+/** @param {HTMLElement} list */
+export function drawRight(list, { sessions, proposals, tasks, marked }) {
+  list.replaceChildren();
+  for (const proposal of proposals.slice(0, LONGEST)) list.append(proposalBox(proposal, tasks));
+  for (const session of sessions.slice(0, LONGEST)) list.append(sessionBox(session, tasks, marked));
+  const hidden = Math.max(0, sessions.length - LONGEST) + Math.max(0, proposals.length - LONGEST);
+  if (hidden) list.append(element("p", "more", `${hidden} more: filter by website or text.`));
+  if (!sessions.length && !proposals.length) {
+    list.append(element("p", "more", "No sessions yet: mark leftovers (m) and make one of them (n), or have some proposed (p)."));
+  }
+  const drop = element("div", "drop", "Drop tasks here for a new session");
+  drop.dataset.drop = "new";
+  list.append(drop);
+}
