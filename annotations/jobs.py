@@ -16,7 +16,7 @@ from django.utils.text import slugify
 from annotations import policy
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
-from annotations.exports import export_dataset
+from annotations.exports import export_dataset, export_release
 from annotations.importing import Position, Progress, Report, StopImport, import_files
 from annotations.models import Dataset, Job, Project, Split
 from annotations.records import BadRecord
@@ -80,8 +80,9 @@ def start_import(
     return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
 
 
-def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job:
-    """A queued export; test splits are left out for users who may not see their gold. Raises ValidationError."""
+def start_export(*, user, dataset: Dataset, format: str, split: str = "", release: str = "") -> Job:
+    """A queued export of the dataset as it is, or of the release with this version; test splits are left out for users
+    who may not see their gold. Raises ValidationError."""
     policy.require(user, "export", dataset.project)
     errors: dict[str, str] = {}
     if format not in WRITERS:
@@ -90,10 +91,13 @@ def start_export(*, user, dataset: Dataset, format: str, split: str = "") -> Job
         errors["split"] = f"Choose one of {', '.join(Split.values)}."
     elif split and not policy.sees_gold(user, dataset.project, split):
         errors["split"] = "The gold actions of this split are not open to you; ask an admin of the project."
+    if release and not dataset.releases.filter(version=release).exists():
+        errors["release"] = f"There is no release {release} of {dataset}."
     check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
-    params = {"format": format, "name": dataset.name, "split": split}
+    name = f"{dataset.name}-{release}" if release else dataset.name
+    params = {"format": format, "name": name, "split": split} | ({"release": release} if release else {})
     return queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
 
 
@@ -244,12 +248,14 @@ def _run_export(job: Job) -> bool:
     dataset, params = job.dataset, job.params
     if dataset is None:
         raise ValueError("the dataset has been deleted")
-    rows = dataset.conversations.all()
-    if params["split"]:
-        rows = rows.filter(split=params["split"])
     if job.created_by is None:  # nobody to ask what may be seen
         raise ValueError("the person who asked for this export has been removed")
-    rows = policy.gold_filter(job.created_by, rows, "split", "dataset__project")
+    release = dataset.releases.get(version=params["release"]) if params.get("release") else None
+    rows = release.conversations.all() if release else dataset.conversations.all()
+    if params["split"]:
+        rows = rows.filter(split=params["split"])
+    project = "release__dataset__project" if release else "dataset__project"
+    rows = policy.gold_filter(job.created_by, rows, "split", project)
     total = rows.count()
 
     def tell(phase: str, done: int) -> None:
@@ -261,9 +267,11 @@ def _run_export(job: Job) -> bool:
     shutil.rmtree(folder, ignore_errors=True)
     archive = Path(settings.MEDIA_ROOT) / f"{relative}.zip"
     try:
-        counts = export_dataset(
-            dataset, params["format"], folder / dataset.name, rows, progress=lambda done: tell("writing", done)
-        )
+        out, told = folder / dataset.name, lambda done: tell("writing", done)
+        if release:
+            counts = export_release(release, params["format"], out, conversations=rows, progress=told)
+        else:
+            counts = export_dataset(dataset, params["format"], out, rows, progress=told)
         tell("compressing", total)
         _zip(folder, archive)
     finally:

@@ -104,8 +104,8 @@ def _campaign(campaign: Campaign) -> list[str]:
         if stage in by_stage
     )
     lines = [
-        f"**{campaign.name}** annotated tasks of the dataset {campaign.source.name} in three stages after organising "
-        f"them into sessions: {sessions.count():,} sessions have passed, by {_people(facts['people'])} "
+        f"The campaign “{campaign.name}” organised tasks of the dataset {campaign.source.name} into sessions and "
+        f"annotated these in three stages: {sessions.count():,} sessions have passed, by {_people(facts['people'])} "
         f"({done or 'nothing submitted'}).",
         f"Each item was decomposed and rewritten by {_people(campaign.overlap)} and verified by "
         f"{_people(campaign.verify_overlap)}{', who did not see each other’s work' if campaign.blind else ''}. "
@@ -175,8 +175,8 @@ def _distribution(release: Release) -> list[str]:
     return [
         f"Licence: {release.licence}",
         f"Consent: {release.consent}",
-        f"SHA-256 of the release (of the checksums of its conversations, in order): `{release.sha256}`",
-        f"Canary: `{release.checks['canary']}`. Text that holds this line should not be used to train models that are "
+        f"SHA-256 of the release (of the checksums of its conversations, in order): {release.sha256}",
+        f"Canary: {release.checks['canary']} – text that holds this line should not be used to train models that are "
         "evaluated on this dataset. It is in this datasheet, which goes with every export, and not in the data files, "
         "whose formats have no place for it.",
     ]

@@ -201,6 +201,6 @@ def test_a_webhook_is_told() -> None:
 def test_the_datasheet_tells_what_is_known() -> None:
     dataset = small_dataset(description="Four conversations.")
     sheet = released(dataset, notes="The first one.").datasheet
-    for said in ("Four conversations.", "The first one.", "4 conversations with 8 turns", "CC BY 4.0", "Canary: `",
+    for said in ("Four conversations.", "The first one.", "4 conversations with 8 turns", "CC BY 4.0", "Canary: ",
                  "| Conversations | 3 | 1 |", "Recorded by the makers"):  # fmt: skip
         assert said in sheet

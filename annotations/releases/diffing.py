@@ -1,0 +1,183 @@
+"""What differs between two releases of a dataset: conversations, turns and steps, field by field, by whom and why."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Any
+
+from annotations.models import Release
+from annotations.releases.frozen import content
+from annotations.releases.reasons import reasons_between
+
+CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split", "extra", "files")
+TURN_FIELDS = ("instruction", "source_index", "extra")
+STEP_FIELDS = (
+    *("turn", "operation", "value", "action_repr", "original_operation", "html", "raw_html", "html_after"),
+    *("positives", "negatives", "screenshot", "source_index", "extra"),
+)
+NAMES = {"html": "page", "raw_html": "page as recorded", "html_after": "page after", "positives": "gold elements",
+         "negatives": "other candidates", "action_repr": "action", "original_operation": "original operation",
+         "source_index": "source index"}  # fmt: skip
+WORD = re.compile(r"\s+|\w+|[^\w\s]")
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Ids of the conversations that differ with what became of each: added, removed or changed, in order."""
+
+    older: Release
+    newer: Release
+    changes: dict[str, str]
+    same: int
+
+    def counts(self) -> dict[str, int]:
+        found = Counter(self.changes.values())
+        return {name: found[name] for name in ("added", "removed", "changed")} | {"same": self.same}
+
+
+def compare(older: Release, newer: Release) -> Difference:
+    """Which conversations differ, by their checksums alone."""
+    before, after = (dict(r.conversations.values_list("source_id", "sha256").order_by("position")) for r in
+                     (older, newer))  # fmt: skip
+    changes = {name: "changed" if name in before else "added" for name in after if after[name] != before.get(name)}
+    changes |= {name: "removed" for name in before if name not in after}
+    return Difference(older, newer, changes, sum(before.get(name) == sha256 for name, sha256 in after.items()))
+
+
+def details(difference: Difference, names: list[str], sees_gold: Callable[[str], bool]) -> list[Json]:
+    """The differences of these conversations as JSON:
+
+    {"source_id", "change", "split", "gold_hidden", "fields": [field], "turns": [{"source_id", "change", "number",
+    "instruction", "fields", "steps": [{"source_id", "change", "action", "fields"}]}], "counts": {"turns", "steps"},
+    "reasons": [{"what", "by", "at", "why"}]}, a field being {"field", "before", "after"} and with "words" for an
+    instruction. Where `sees_gold` says no to a split, steps are counted and not told.
+    """
+    before, after = (
+        {row.source_id: content(row) for row in release.conversations.filter(source_id__in=names)}
+        for release in (difference.older, difference.newer)
+    )
+    reasons = reasons_between(difference.older, difference.newer, names)
+    return [
+        _conversation(name, before.get(name), after.get(name), sees_gold) | {"reasons": reasons[name]} for name in names
+    ]
+
+
+def word_diff(before: str, after: str) -> list[tuple[str, str]]:
+    """Pieces of both texts in order: ("same" | "out" | "in", text). The "same" and "out" pieces are `before`, the
+    "same" and "in" ones `after`."""
+    one, two = WORD.findall(before), WORD.findall(after)
+    pieces: list[tuple[str, str]] = []
+    for tag, start, end, other_start, other_end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+        if tag == "equal":
+            pieces.append(("same", "".join(one[start:end])))
+            continue
+        if end > start:
+            pieces.append(("out", "".join(one[start:end])))
+        if other_end > other_start:
+            pieces.append(("in", "".join(two[other_start:other_end])))
+    return pieces
+
+
+def _conversation(name: str, before: Json | None, after: Json | None, sees_gold: Callable[[str], bool]) -> Json:
+    either = after or before or {}
+    shown = all(sees_gold(side["split"]) for side in (before, after) if side)
+    turns = _turns(before, after)
+    counts = {
+        "turns": Counter(turn["change"] for turn in turns if turn["change"] != "same"),
+        "steps": Counter(step["change"] for turn in turns for step in turn["steps"]),
+    }
+    if not shown:
+        turns = [turn | {"steps": []} for turn in turns]
+    return {
+        "source_id": name,
+        "change": _change(before, after),
+        "split": either["split"],
+        "gold_hidden": not shown,
+        "fields": _fields(_headed(before), _headed(after), CONVERSATION_FIELDS) if before and after else [],
+        "turns": [turn for turn in turns if turn["change"] != "same" or turn["steps"]],
+        "counts": {noun: dict(counted) for noun, counted in counts.items()},
+    }
+
+
+def _change(before: object, after: object) -> str:
+    return "added" if before is None else "removed" if after is None else "changed"
+
+
+def _headed(conversation: Json) -> Json:
+    """Its own fields; of files their names with the length of their text."""
+    files = {kept["path"]: len(kept.get("text", kept.get("base64", ""))) for kept in conversation["files"]}
+    return conversation | {"files": files}
+
+
+def _turns(before: Json | None, after: Json | None) -> list[Json]:
+    """Every turn of either side, those of the newer one first; steps are told with the turn that they are in now."""
+    old, new = _turns_by_id(before), _turns_by_id(after)
+    old_steps, new_steps = _steps_by_id(before), _steps_by_id(after)
+    steps: dict[str, list[Json]] = defaultdict(list)
+    for key in [*new_steps, *(key for key in old_steps if key not in new_steps)]:
+        one, two = old_steps.get(key), new_steps.get(key)
+        fields = _fields(one, two, STEP_FIELDS) if one and two else []
+        if fields or one is None or two is None:
+            either = two or one or {}
+            steps[either["turn"]].append(
+                {"source_id": either["source_id"], "change": _change(one, two), "action": _action(either),
+                 "fields": fields}
+            )  # fmt: skip
+    found = []
+    for name in [*new, *(name for name in old if name not in new)]:
+        one, two = old.get(name), new.get(name)
+        fields = _fields(one, two, TURN_FIELDS) if one and two else []
+        either = two or one or {}
+        found.append(
+            {
+                "source_id": name, "number": either["number"], "instruction": either["instruction"],
+                "change": _change(one, two) if fields or one is None or two is None else "same", "fields": fields,
+                "steps": steps[name],
+            }
+        )  # fmt: skip
+    return found
+
+
+def _action(step: Json) -> str:
+    return step["action_repr"] or f"{step['operation']} {step['value']}".strip()
+
+
+def _turns_by_id(conversation: Json | None) -> dict[str, Json]:
+    turns = conversation["turns"] if conversation else []
+    return {turn["source_id"]: turn | {"number": number} for number, turn in enumerate(turns, 1)}
+
+
+def _steps_by_id(conversation: Json | None) -> dict[tuple[str, int], Json]:
+    """Steps by their id and, as turns may share ids, how often it came before; they may move from turn to turn."""
+    seen: Counter[str] = Counter()
+    found = {}
+    for turn in conversation["turns"] if conversation else []:
+        for step in turn["steps"]:
+            found[step["source_id"], seen[step["source_id"]]] = step | {"turn": turn["source_id"]}
+            seen[step["source_id"]] += 1
+    return found
+
+
+def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
+    found = []
+    for name in names:
+        if before[name] == after[name]:
+            continue
+        one, two = _shown(name, before[name]), _shown(name, after[name])
+        words = {"words": word_diff(one, two)} if name == "instruction" else {}
+        found.append({"field": NAMES.get(name, name), "before": one, "after": two} | words)
+    return found
+
+
+def _shown(name: str, value: Any) -> Any:
+    """A value as a difference shows it: elements by their ids, candidates by their number, pages by their checksum."""
+    if name == "positives":
+        return [candidate["node_id"] for candidate in value]
+    if name == "negatives":
+        return f"{len(value)} elements"
+    if name == "screenshot":
+        return value["sha256"][:12] if value else ""
+    return value[:12] if name in ("html", "raw_html", "html_after") else value

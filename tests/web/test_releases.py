@@ -1,0 +1,188 @@
+"""Pages of releases: what they show, to whom, and what they refuse."""
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations import jobs
+from annotations.models import Dataset, Job, Redaction, Step, Turn
+from tests import factories
+from tests.annotations.test_release_making import released, small_dataset
+
+pytestmark = pytest.mark.django_db
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def member(dataset: Dataset, role: str = "reader", **fields) -> Client:
+    return client_of(factories.make_user(role, dataset.project, **fields))
+
+
+def text(response) -> str:
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def private_dataset() -> Dataset:
+    """With an address in an instruction of train and of a test split, which makes the two alike."""
+    dataset = small_dataset()
+    for name in ("first", "held-out"):
+        turns = Turn.objects.filter(conversation__dataset=dataset, conversation__source_id=name, index=0)
+        turns.update(instruction="Write a message to ann@mail.example please.")
+    return dataset
+
+
+def addresses(dataset: Dataset, version: str) -> dict[str, str]:
+    name = dataset.name
+    query = f"?from={version}&to={version}"
+    return {
+        "releases": reverse("releases", args=[name]),
+        "release-new": reverse("release-new", args=[name]),
+        "release": reverse("release", args=[name, version]),
+        "release-datasheet": reverse("release-datasheet", args=[name, version]),
+        "release-diff": reverse("release-diff", args=[name]) + query,
+        "release-diff-json": reverse("release-diff-json", args=[name]) + query,
+    }
+
+
+@pytest.mark.parametrize("role", ["admin", "reviewer", "annotator", "reader"])
+def test_members_read_releases_and_admins_make_them(role: str) -> None:
+    dataset = small_dataset()
+    released(dataset)
+    client = member(dataset, role)
+    codes = {name: client.get(url).status_code for name, url in addresses(dataset, "1.0").items()}
+    manage = 200 if role == "admin" else 403
+    assert codes == dict.fromkeys(codes, 200) | {"release-new": manage}
+    assert client.post(reverse("release-redact", args=[dataset.name])).status_code == (302 if role == "admin" else 403)
+    exports = client.post(reverse("release-export", args=[dataset.name, "1.0"]), {"format": "jsonl"})
+    assert exports.status_code == (302 if role in ("admin", "reviewer") else 403)
+
+
+def test_releases_of_others_do_not_exist() -> None:
+    dataset = small_dataset()
+    released(dataset)
+    client = client_of(factories.make_user("admin"))
+    urls = [*addresses(dataset, "1.0").values(), reverse("release-export", args=[dataset.name, "1.0"])]
+    assert {client.get(url).status_code for url in urls} == {404}
+    assert client.post(reverse("release-redact", args=[dataset.name])).status_code == 404
+    own = member(dataset)
+    assert own.get(reverse("release", args=[dataset.name, "9.9"])).status_code == 404
+    assert own.get(reverse("release-diff", args=[dataset.name]), {"from": "1.0", "to": "9.9"}).status_code == 404
+
+
+def test_a_release_is_made_from_its_page() -> None:
+    dataset = private_dataset()
+    client = member(dataset, "admin", username="maker")
+    url = reverse("release-new", args=[dataset.name])
+    page = text(client.get(url))
+    for said in ("ann@mail.example", "1 pair of instructions", "1 e-mail address in 2 places", "All kept."):
+        assert said in page
+    fields = {"version": "1.0", "licence": "CC0", "consent": "Made up.", "notes": "First."}
+    refused = text(client.post(url, fields))
+    assert "Not accepted: 1 e-mail address in 2 places." in refused
+    keys = [concern.key for concern in client.get(url).context["concerns"]]
+    made = client.post(url, fields | {"accepted_findings": keys}, follow=True)
+    shown = text(made)
+    release = dataset.releases.get()
+    assert made.redirect_chain == [(reverse("release", args=[dataset.name, "1.0"]), 302)]
+    for said in (release.sha256, "by maker", "Made up.", "1 e-mail address in 2 places."):
+        assert said in shown
+    assert "ann@mail.example" not in shown
+    assert "1.0" in text(client.get(reverse("releases", args=[dataset.name])))
+    assert reverse("releases", args=[dataset.name]) in text(client.get(reverse("dataset", args=[dataset.name])))
+
+
+def test_what_is_wrong_is_said_at_the_field() -> None:
+    dataset = small_dataset()
+    released(dataset)
+    client = member(dataset, "admin")
+    page = text(
+        client.post(reverse("release-new", args=[dataset.name]), {"version": "1.0", "licence": "x", "consent": "y"})
+    )
+    assert "There is a release 1.0" in page
+
+
+def test_findings_that_changed_are_looked_at_again() -> None:
+    dataset = private_dataset()
+    client = member(dataset, "admin")
+    url = reverse("release-new", args=[dataset.name])
+    keys = [concern.key for concern in client.get(url).context["concerns"]]
+    Turn.objects.filter(conversation__source_id="second", index=0).update(instruction="Mail to bob@mail.example.")
+    page = text(client.post(url, {"version": "1.0", "licence": "x", "consent": "y", "accepted_findings": keys}))
+    assert "What was found has changed since you looked" in page
+    assert not dataset.releases.exists()
+
+
+def test_redact_buttons_take_out_one_text_or_a_kind() -> None:
+    dataset = private_dataset()
+    Turn.objects.filter(conversation__source_id="second").update(instruction="Call (212) 555-0142 or (212) 555-0143.")
+    client = member(dataset, "admin", username="keeper")
+    new, url = reverse("release-new", args=[dataset.name]), reverse("release-redact", args=[dataset.name])
+    (group,) = [group for group in client.get(new).context["kinds"] if group["kind"] == "email"]
+    client.post(url, {"fingerprint": group["texts"][0]["found"].fingerprint})
+    assert [group["kind"] for group in client.get(new).context["kinds"]] == ["phone"]
+    page = text(client.post(url, {"kind": "phone"}, follow=True))
+    assert "Taken out of 4 places" in page
+    assert client.get(new).context["kinds"] == []
+    assert set(Redaction.objects.values_list("kind", "user__username")) == {("email", "keeper"), ("phone", "keeper")}
+    again = client.post(url, {"kind": "phone"}, follow=True)
+    assert "not in the dataset any more" in text(again)
+
+
+def test_a_difference_hides_gold_of_test_splits() -> None:
+    dataset = small_dataset()
+    released(dataset)
+    Step.objects.filter(turn__conversation__source_id="held-out").update(value="secret value")
+    Turn.objects.filter(conversation__source_id="first", index=0).update(instruction="Something else now.")
+    released(dataset, "1.1")
+    query = {"from": "1.0", "to": "1.1"}
+    urls = [reverse(name, args=[dataset.name]) for name in ("release-diff", "release-diff-json")]
+    for url in urls:
+        hidden = text(member(dataset, "annotator").get(url, query))
+        assert "secret value" not in hidden
+        assert "Something" in hidden
+        assert "secret value" in text(member(dataset, "annotator", sees_test_gold=True).get(url, query))
+    facts = member(dataset).get(urls[1], query).json()
+    assert facts["counts"] == {"added": 0, "removed": 0, "changed": 2, "same": 2}
+
+
+@pytest.mark.parametrize(("sees", "splits"), [(True, ["test_task", "train"]), (False, ["train"])])
+def test_exports_of_a_release_are_the_frozen_content(sees: bool, splits: list[str]) -> None:
+    dataset = small_dataset()
+    released(dataset)
+    Turn.objects.filter(conversation__dataset=dataset).update(instruction="Changed since.")
+    user = factories.make_user("reviewer", dataset.project, sees_test_gold=sees)
+    url = reverse("release-export", args=[dataset.name, "1.0"])
+    response = client_of(user).post(url, {"format": "mt-mind2web", "split": ""})
+    job = Job.objects.get()
+    assert response.url == reverse("job", args=[job.pk])
+    assert job.params == {"format": "mt-mind2web", "name": f"{dataset.name}-1.0", "split": "", "release": "1.0"}
+    Job.objects.filter(pk=job.pk).update(state="running", lease_token="6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")
+    job.refresh_from_db()
+    jobs.run(job)
+    job.refresh_from_db()
+    assert (job.state, job.last_error) == ("done", "")
+    with zipfile.ZipFile(job.path) as archive:
+        files = {Path(name).relative_to(dataset.name).as_posix(): archive.read(name) for name in archive.namelist()}
+    data = [f"{split}/{dataset.name}.json" for split in splits]
+    assert sorted(files) == sorted([*data, "SHA256SUMS", "DATASHEET.md"])
+    assert b"Changed since." not in b"".join(files.values())
+    sums = dict(line.split("  ")[::-1] for line in files["SHA256SUMS"].decode().splitlines())
+    assert sums == {name: hashlib.sha256(files[name]).hexdigest() for name in [*data, "DATASHEET.md"]}
+
+
+def test_a_job_for_a_release_that_does_not_exist_is_refused() -> None:
+    from django.core.exceptions import ValidationError
+
+    dataset = small_dataset()
+    user = factories.make_user("admin", dataset.project)
+    with pytest.raises(ValidationError, match=r"There is no release 3\.0"):
+        jobs.start_export(user=user, dataset=dataset, format="jsonl", release="3.0")
