@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -20,9 +20,9 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations import policy
-from annotations.models import Assignment, Step
-from annotations.work import edits, flow, handing
-from annotations.work.document import answer, document, edit_row, frame, lease, readable
+from annotations.models import Assignment, Campaign, Step
+from annotations.work import edits, flow, handing, proposing
+from annotations.work.document import answer, document, edit_row, frame, lease, proposal_row, readable
 from annotations.work.edits import NotYours
 from annotations.work.operations import BadEdit
 from annotations.work.step_trees import page_tree_response
@@ -116,6 +116,8 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
             flow.submit(assignment)
         except flow.NotReady as error:
             return JsonResponse({"problems": error.problems}, status=422)
+    if assignment.item.session.is_gold and assignment.item.session.gold:
+        return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
     following = handing.next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
     return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
 
@@ -128,6 +130,22 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
         edits.check_lease(assignment, request.user, _body(request).get("token"))
         handing.give_back(assignment)
     return JsonResponse({"next": None})
+
+
+@for_the_workbench
+@require_POST
+def propose(request: HttpRequest, pk: int) -> JsonResponse:
+    """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
+    kind = str(_body(request).get("kind"))
+    assignment = _own(request, pk)
+    try:
+        if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
+            return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
+        return JsonResponse({"proposal": proposal_row(proposing.propose(assignment, kind))})
+    except proposing.NoProposals as error:
+        return JsonResponse({"code": "no_proposal", "error": str(error)}, status=422)
+    except ValidationError as error:
+        return JsonResponse({"code": "no_proposal", "error": " ".join(error.messages)}, status=422)
 
 
 @for_the_workbench
@@ -159,6 +177,17 @@ def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
 def _readable(request: HttpRequest, pk: int) -> Assignment:
     found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
     _check_gold(request, found)
+    return found
+
+
+def _own(request: HttpRequest, pk: int) -> Assignment:
+    """The user's own annotation, under way."""
+    found = _readable(request, pk)
+    if found.user_id != request.user.pk:
+        raise PermissionDenied("Only the person who does an item writes in it.")
+    policy.require(request.user, "annotate", found.item.session.campaign.project)
+    if found.state not in edits.OPEN_STATES:
+        raise NotYours("submitted", "It has been submitted.")
     return found
 
 

@@ -89,11 +89,11 @@ def submit(assignment: Assignment) -> None:
         raise NotReady(problems)
     _save(assignment, state=State.SUBMITTED, submitted_at=timezone.now(), lease_token=None, lease_until=None)
     _tell("item.submitted", assignment)
-    if item.stage == Stage.REWRITE:
+    if item.stage == Stage.REWRITE and not item.session.is_gold:
         _open_verification(assignment)
     if item.state == Item.State.OPEN and item.assignments.filter(state=State.SUBMITTED).count() >= item.overlap:
-        # A rewrite is done when one of its annotations has passed.
-        done = item.stage != Stage.REWRITE
+        # A rewrite is done when one of its annotations has passed; that of a gold item is compared, not verified.
+        done = item.stage != Stage.REWRITE or item.session.is_gold
         _finish(item, Item.State.DONE if done else Item.State.SUBMITTED)
         if item.stage == Stage.DECOMPOSE:
             _open(item.session, Stage.REWRITE, item.session.campaign.overlap)
@@ -124,7 +124,7 @@ def passed(subject: Assignment) -> None:
     session = Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(
         pk=item.session_id
     )  # fmt: skip
-    if session.released_id is None:
+    if session.released_id is None and not session.is_gold:
         session.released = publish(session, subject)
         session.save(update_fields=["released"])
     _finish(item, Item.State.DONE)

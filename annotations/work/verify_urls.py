@@ -2,10 +2,14 @@
 
 from django.urls import path
 
+from annotations.work import agreement_views
 from annotations.work import verify_views as views
 
 urlpatterns = [
     path("verify/<int:pk>/", views.verify, name="annotate-verify"),
     path("verify/<int:pk>/judge/", views.judge, name="annotate-verify-judge"),
     path("verify/<int:pk>/give-back/", views.give_back, name="annotate-verify-give-back"),
+    path("campaigns/<int:pk>/agreement/", agreement_views.agreement, name="annotate-agreement"),
+    path("sessions/<int:pk>/gold/", agreement_views.make_gold, name="annotate-make-gold"),
+    path("feedback/<int:pk>/", agreement_views.feedback, name="annotate-feedback"),
 ]
