@@ -23,7 +23,8 @@ MAY_IMPORT = {
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
     "annotations.sample", "annotations.sample.*", "annotations.releases.leakage", "annotations.releases.privacy",
-    "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations", "annotations.work.page_tree",
+    "annotations.work.cuts", "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations",
+    "annotations.work.organising", "annotations.work.page_tree", "annotations.work.rephrasing",
     "annotations.work.wording",
     "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",
     "agents.settings", "agents.weights", "agents.embedding", "agents.policy",

@@ -63,7 +63,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "warnings": warnings(desk),
         "undo": bool(done),
         "redo": bool(undone),
-        "proposals": [_proposal(row) for row in assignment.proposals.filter(outcome=Proposal.Outcome.OPEN)],
+        "proposals": [proposal_row(row) for row in assignment.proposals.filter(outcome=Proposal.Outcome.OPEN)],
     }
 
 
@@ -170,7 +170,7 @@ def _tasks(steps: list[Step]) -> list[dict[str, Any]]:
     return tasks
 
 
-def _proposal(row: Proposal) -> dict[str, Any]:
+def proposal_row(row: Proposal) -> dict[str, Any]:
     return {
         "id": row.pk, "kind": row.kind, "model": row.model_name, "content": row.content, "outcome": row.outcome,
     }  # fmt: skip

@@ -1,0 +1,89 @@
+"""Proposed cuts: at changes of the page, after forms, between tasks; and the words that ask for each part."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.work.cuts import SeenStep, clauses_of, face_of, propose_cuts
+
+HOME = face_of("<html><title>Shop</title><a>Shoes</a><a>Bags</a><a>Coats</a></html>")
+LIST = face_of("<html><title>Results</title><a>Red shoe</a><a>Blue shoe</a><p>Sort by</p></html>")
+ITEM = face_of("<html><title>Red shoe</title><button>Add to cart</button><p>Size</p></html>")
+
+
+def step(key: int, operation: str, text: str, value: str = "", face=HOME, task: int = 0) -> SeenStep:
+    return SeenStep(key, task, operation, f"[x]  {text} -> {operation}", value, face)
+
+
+SHOPPING = [
+    step(1, "TYPE", "Search field", "red shoes"),
+    step(2, "CLICK", "Search"),
+    step(3, "SELECT", "Sort by", "price", LIST),
+    step(4, "CLICK", "Red shoe, cheapest", face=LIST),
+    step(5, "SELECT", "Size", "9", ITEM),
+    step(6, "CLICK", "Add to cart", face=ITEM),
+]
+
+
+def test_cuts_lie_where_the_page_changes_and_forms_are_sent():
+    parts = propose_cuts(SHOPPING, ["Search for red shoes, sort them by price and add size 9 to the cart"], 3)
+    assert [part.step for part in parts] == [1, 3, 5]
+    assert parts[1].why == ("another page", "a form was sent", "other words")
+    assert [part.instruction for part in parts] == [
+        "Search for red shoes",
+        "Sort them by price",
+        "Add size 9 to the cart",
+    ]
+
+
+def test_every_task_gets_a_part_of_its_own_however_few_are_wanted():
+    steps = [step(n, "CLICK", "Next", task=n // 2) for n in range(6)]
+    parts = propose_cuts(steps, ["One", "Two", "Three"], 1)
+    assert [(part.step, part.instruction) for part in parts] == [(0, "One"), (2, "Two"), (4, "Three")]
+    assert parts[1].why[0] == "another task"
+
+
+def test_without_any_sign_parts_are_even():
+    steps = [step(n, "HOVER", "Menu") for n in range(12)]
+    assert [part.step for part in propose_cuts(steps, ["Look around"], 3)] == [0, 4, 8]
+
+
+def test_pages_are_told_apart_by_address_where_one_is_recorded():
+    faces = [face_of("<p>same text</p>", f"https://shop.example/{page}") for page in ("a", "a#top", "b", "b")]
+    steps = [step(n, "HOVER", "Menu", face=face) for n, face in enumerate(faces)]
+    assert [part.step for part in propose_cuts(steps, ["Look"], 2)] == [0, 2]
+
+
+def test_other_vectors_can_be_given_for_the_texts():
+    import numpy as np
+
+    steps = [step(n, "HOVER", "Menu") for n in range(6)]
+    turned = np.array([[1.0, 0.0]] * 2 + [[0.0, 1.0]] * 4)
+    parts = propose_cuts(steps, ["Look"], 2, lambda texts: turned)
+    assert [(part.step, part.why) for part in parts] == [(0, ()), (2, ("other words",))]
+
+
+@given(st.integers(1, 14), st.integers(1, 20), st.lists(st.booleans(), min_size=14, max_size=14))
+def test_parts_are_as_many_as_wanted_ordered_and_begin_with_the_first_step(count, wanted, breaks):
+    tasks = [sum(breaks[1 : n + 1]) for n in range(count)]
+    steps = [step(n, "CLICK", f"Link {n}", task=tasks[n]) for n in range(count)]
+    parts = propose_cuts(steps, [f"Task {n}" for n in range(tasks[-1] + 1)], wanted)
+    keys = [part.step for part in parts]
+    assert keys[0] == 0
+    assert keys == sorted(set(keys))
+    assert len(keys) == min(count, max(wanted, tasks[-1] + 1))
+    assert {n for n in range(1, count) if tasks[n] != tasks[n - 1]} <= set(keys)
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("Find a hotel in Rome, then sort by price.", ["Find a hotel in Rome", "sort by price"]),
+        ("Search and buy", ["Search and buy"]),
+        ("Find red and black shoes", ["Find red and black shoes"]),
+        ("Open the map and zoom in", ["Open the map", "zoom in"]),
+        ("", [""]),
+    ],
+)
+def test_requests_are_taken_apart_into_clauses(text, clauses):
+    assert clauses_of(text) == clauses

@@ -1,0 +1,217 @@
+"""Proposals: how they are made of a session, what became of them at submit, and the pass rates of models."""
+
+import uuid
+
+import pytest
+
+from annotations.models import Assignment, Edit, Job, Proposal
+from annotations.work import flow, proposing
+from annotations.work.proposing import edit_distance, pass_rates
+from tests import factories
+from tests.annotations.test_work_document import Browser, cut, member, text
+
+pytestmark = pytest.mark.django_db
+
+
+def make_work(stage: str = "decompose", *, tasks: int = 1, steps: int = 6, proposer: str = "embedded") -> Assignment:
+    campaign = factories.make_campaign(proposer=proposer, steps_per_part=3)
+    session = factories.make_session(campaign, tasks=tasks, steps=steps)
+    for task in session.tasks.all():
+        task.conversation.turns.update(instruction="Search for red shoes by price, then sort the second list by price")
+    assignment = factories.make_assignment(factories.make_item(session, stage=stage))
+    assignment.parts.all().delete()
+    return assignment
+
+
+@pytest.fixture
+def assignment() -> Assignment:
+    assignment = make_work()
+    flow.start_document(assignment)
+    return assignment
+
+
+@pytest.fixture
+def browser(assignment: Assignment) -> Browser:
+    return Browser(assignment).take()
+
+
+def accept(browser: Browser, proposal: dict) -> None:
+    """All edits that make the document as proposed."""
+    parts = {part["step"]: part for part in browser.get()["parts"]}
+    rows = []
+    for part in proposal["content"]["parts"]:
+        now = parts.get(part["step"], {"instruction": "", "rewrite": "", "mentions": []})
+        if part["step"] not in parts:
+            rows.append(cut(part["step"]))
+        for field in ("instruction", "rewrite"):
+            if part.get(field):
+                rows.append(text(part["step"], now[field], part[field], field))
+        if part.get("mentions"):
+            rows.append({"kind": "mentions", "step": part["step"], "before": [], "after": part["mentions"]})
+    browser.edit(*(row | {"proposal": proposal["id"]} for row in rows))
+
+
+def outcome(proposal: dict) -> tuple[str, float | None]:
+    row = Proposal.objects.get(pk=proposal["id"])
+    assert (row.decided_at is None) == (row.outcome == "")
+    return row.outcome, row.distance
+
+
+def hand_in(browser: Browser) -> None:
+    for part in browser.get()["parts"]:
+        if not part["instruction"]:
+            browser.edit(text(part["step"], "", "Go on"))
+    browser.post("submit/", {"base": browser.version, "token": browser.token})
+
+
+def test_cuts_are_proposed_from_the_recorded_pages_and_texts(assignment: Assignment, browser: Browser):
+    steps = [step.pk for step in assignment.item.session.steps()]
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    assert (proposal["kind"], proposal["model"], proposal["outcome"]) == ("cuts", "pages and forms 1", "")
+    assert [part["step"] for part in proposal["content"]["parts"]] == [steps[0], steps[3]]
+    assert proposal["content"]["parts"][1]["why"]
+    assert [part["instruction"] for part in proposal["content"]["parts"]] == [
+        "Search for red shoes by price",
+        "Sort the second list by price",
+    ]
+    assert browser.get()["proposals"] == [proposal]
+    assert len(browser.get()["parts"]) == 1, "a proposal changes nothing by itself"
+
+
+def test_what_is_accepted_and_handed_in_as_it_is_counts_as_unchanged(browser: Browser):
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    accept(browser, proposal)
+    assert outcome(proposal) == ("", None)
+    hand_in(browser)
+    assert outcome(proposal) == ("unchanged", 0)
+
+
+def test_what_is_accepted_and_changed_counts_as_edited_with_its_distance(browser: Browser):
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    accept(browser, proposal)
+    first = browser.get()["parts"][0]
+    browser.edit(text(first["step"], first["instruction"], "Search for blue shoes by price"))
+    hand_in(browser)
+    said, distance = outcome(proposal)
+    assert said == "edited"
+    assert distance == pytest.approx(0.5 * (1 / 11) / 2)  # one of eleven tokens of one of two texts; cuts count half
+
+
+def test_what_is_not_accepted_or_taken_back_counts_as_rejected(browser: Browser):
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    accept(browser, proposal)
+    while browser.undo()["results"]:
+        pass
+    hand_in(browser)
+    said, distance = outcome(proposal)
+    assert (said, distance > 0.5) == ("rejected", True)
+
+
+def test_a_redone_acceptance_counts_again(browser: Browser):
+    proposal = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    accept(browser, proposal)
+    browser.undo()
+    browser.undo("redo/")
+    first = browser.get()["parts"][0]
+    browser.edit(text(first["step"], first["instruction"], "Something else"))
+    hand_in(browser)
+    assert outcome(proposal)[0] == "edited"
+
+
+def test_rewrites_are_proposed_with_their_marks():
+    decomposed = make_work(steps=6)
+    steps = [step.pk for step in decomposed.item.session.steps()]
+    assignment = factories.make_assignment(factories.make_item(decomposed.item.session, stage="rewrite"))
+    assignment.parts.update(instruction="Search for red shoes", rewrite="Search for red shoes")
+    said = "Sort the red shoes by price"
+    assignment.parts.create(first_step_id=steps[3], instruction=said, rewrite=said)
+    browser = Browser(assignment).take()
+    proposal = browser.post("propose/", {"kind": "rewrite"})["proposal"]
+    assert [(part["step"], part["rewrite"]) for part in proposal["content"]["parts"]] == [
+        (steps[3], "Sort them by price")
+    ]
+    accept(browser, proposal)
+    document = browser.get()
+    assert document["parts"][1]["mentions"] == proposal["content"]["parts"][0]["mentions"]
+    assert document["warnings"] == []
+    hand_in(browser)
+    assert outcome(proposal) == ("unchanged", 0)
+
+
+def test_a_new_proposal_takes_the_place_of_one_that_nobody_used(assignment: Assignment, browser: Browser):
+    first = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    second = browser.post("propose/", {"kind": "cuts"})["proposal"]
+    assert [row["id"] for row in browser.get()["proposals"]] == [second["id"]]
+    assert not Proposal.objects.filter(pk=first["id"]).exists()
+    accept(browser, second)
+    browser.post("propose/", {"kind": "cuts"})
+    assert assignment.proposals.count() == 2
+
+
+def test_why_nothing_is_proposed_is_said(assignment: Assignment, browser: Browser):
+    assert "no rewrite are proposed" in browser.post("propose/", {"kind": "rewrite"}, status=422)["error"]
+    assert "cuts or rewrite" in browser.post("propose/", {"kind": "sessions"}, status=422)["error"]
+    assignment.item.session.campaign.proposer = ""
+    assignment.item.session.campaign.save()
+    assert "without proposals" in browser.post("propose/", {"kind": "cuts"}, status=422)["error"]
+    for role, status in (("admin", 403), ("reviewer", 403), ("annotator", 404), ("reader", 404)):
+        Browser(assignment, member(assignment, role)).post("propose/", {"kind": "cuts"}, status=status)
+
+
+def test_the_endpoint_is_asked_in_the_background_once():
+    assignment = make_work(proposer="endpoint")
+    flow.start_document(assignment)
+    browser = Browser(assignment).take()
+    first = browser.post("propose/", {"kind": "cuts"}, status=202)["job"]
+    assert browser.post("propose/", {"kind": "cuts"}, status=202)["job"] == first
+    job = Job.objects.get(pk=first)
+    assert (job.kind, job.created_by, job.params["assignment"]) == ("propose", assignment.user, assignment.pk)
+
+
+def test_other_vectors_are_named_in_the_proposal(assignment: Assignment):
+    from agents.embedding import HashEncoder
+
+    encoder = HashEncoder(16)
+    proposal = proposing.propose(assignment, "cuts", encoder.encode, encoder.name)
+    assert proposal.model_name == "pages and forms 1 · hash-16"
+
+
+def test_pass_rates_are_kept_per_model_and_kind():
+    assignment = make_work()
+    campaign = assignment.item.session.campaign
+    for model, decided, distance in (
+        ("a", "unchanged", 0.0), ("a", "unchanged", 0.0), ("a", "edited", 0.3), ("a", "rejected", 0.9), ("a", "", None),
+        ("b", "", None),
+    ):  # fmt: skip
+        Proposal.objects.create(
+            campaign=campaign, kind="cuts", model_name=model, content={}, outcome=decided, distance=distance
+        )
+    a, b = pass_rates(campaign)
+    assert (a.kind, a.model, a.unchanged, a.edited, a.rejected, a.open, a.rate) == ("cuts", "a", 2, 1, 1, 1, 0.5)
+    assert a.distance == pytest.approx(0.3)
+    assert (b.model, b.open, b.rate, b.distance) == ("b", 1, None, None)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "distance"),
+    [
+        ("", "", 0),
+        ("abc", "abc", 0),
+        ("", "ab", 1),
+        ("kitten", "sitting", 3 / 7),
+        ("ab", "ba", 1),
+        ("abcd", "abd", 0.25),
+    ],
+)
+def test_edit_distance_is_that_of_levenshtein_by_the_longer_one(a, b, distance):
+    assert edit_distance(a, b) == edit_distance(b, a) == pytest.approx(distance)
+
+
+def test_an_edit_names_a_proposal_of_its_own_annotation_only(browser: Browser):
+    other = make_work()
+    proposal = Proposal.objects.create(
+        campaign=other.item.session.campaign, assignment=other, kind="cuts", model_name="m", content={"parts": []}
+    )
+    row = {"op_id": str(uuid.uuid4())} | cut(browser.get()["steps"][1]["id"]) | {"proposal": proposal.pk}
+    assert "made for something else" in browser.edit(row, status=400)["error"]
+    assert not Edit.objects.exists()
