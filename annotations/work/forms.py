@@ -113,7 +113,7 @@ class GuidelineForm(forms.Form):
 class ItemFilter(forms.Form):
     """Which items of a campaign to assign; everything is in the URL, and what makes no sense is ignored."""
 
-    STATES = [("", "with free places"), ("untouched", "that nobody has"), ("assigned", "with places not begun")]
+    STATES = [("", "in any state"), ("untouched", "that nobody has"), ("assigned", "with places not begun")]
 
     stage = forms.ChoiceField(choices=Stage.choices, required=False)
     batch = forms.ChoiceField(required=False)

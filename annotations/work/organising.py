@@ -14,11 +14,7 @@ import numpy as np
 
 Vectors = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
 
-LONGEST = 4  # tasks of one proposal
-WINDOW = 8  # places of the site's list across which tasks are still compared
-ALIKE = 0.5  # similarity that joins tasks by itself
-RELATED = 0.15  # similarity that is enough when they share an entity
-SHOWN = 3
+SHOWN = 3  # entities that a reason names
 STOPWORDS = frozenset(
     "a an and any are as at be by can find for from get has have i in into is it its me more my of on only or our out"
     " over please show some than that the their them then there these this to under up want was what when where which"
@@ -28,6 +24,16 @@ WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
 QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
 NUMBER = re.compile(r"(?<![\w.])\$?\d[\d,./:-]*\d\b")
 NAME = re.compile(r"\b[A-Z][\w&'-]*(?:\s+(?:of|the|and|de|la)?\s*[A-Z][\w&'-]*)*")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When tasks are joined."""
+
+    longest: int = 4  # tasks of one proposal
+    window: int = 8  # places of the site's list across which tasks are still compared
+    alike: float = 0.5  # similarity that joins tasks by itself
+    related: float = 0.15  # similarity that is enough when they share an entity
 
 
 @dataclass(frozen=True)
@@ -52,9 +58,8 @@ class Link:
     similarity: float
     distance: int  # places between them in the list of their site
 
-    @property
-    def joins(self) -> bool:
-        return self.similarity >= ALIKE or (bool(self.shared) and self.similarity >= RELATED)
+    def joins(self, rules: Rules) -> bool:
+        return self.similarity >= (rules.related if self.shared else rules.alike)
 
     @property
     def order(self) -> tuple:
@@ -71,16 +76,19 @@ class Suggestion:
     score: float
 
 
-def suggest(tasks: Iterable[Task], vectors: Vectors | None = None, longest: int = LONGEST) -> list[Suggestion]:
-    """Proposals of two to `longest` tasks, in dataset order; a task is in at most one.
+def suggest(tasks: Iterable[Task], vectors: Vectors | None = None, rules: Rules | None = None) -> list[Suggestion]:
+    """Proposals of two or more tasks, in dataset order; a task is in at most one.
 
-    `vectors` embeds the instructions; without it they are compared by the words that they share (TF-IDF).
+    `vectors` embeds the instructions; without it they are compared by the words that they share (TF-IDF). An
+    embedding has similarities of its own scale, and wants `rules` of its own.
     """
+    rules = rules or Rules()
     sites: dict[tuple[str, str], list[Task]] = defaultdict(list)
-    for task in sorted(tasks, key=lambda task: (task.place, task.key)):
+    ordered = sorted(tasks, key=lambda task: (task.place, task.key))
+    for task in ordered:
         sites[task.split, task.website].append(task)
-    found = [suggestion for site in sites.values() for suggestion in _of_site(site, vectors or tfidf, longest)]
-    places = {task.key: place for place, task in enumerate(task for site in sites.values() for task in site)}
+    found = [suggestion for site in sites.values() for suggestion in _of_site(site, vectors or tfidf, rules)]
+    places = {task.key: place for place, task in enumerate(ordered)}
     return sorted(found, key=lambda suggestion: places[suggestion.tasks[0]])
 
 
@@ -112,28 +120,29 @@ def entities(task: Task) -> dict[str, str]:
     return kept
 
 
-def _of_site(tasks: list[Task], vectors: Vectors, longest: int) -> list[Suggestion]:
+def _of_site(tasks: list[Task], vectors: Vectors, rules: Rules) -> list[Suggestion]:
     if len(tasks) < 2:
         return []
-    links = [link for link in _links(tasks, vectors([task.text for task in tasks])) if link.joins]
+    rows = vectors([task.text for task in tasks])
+    links = [link for link in _links(tasks, rows, rules.window) if link.joins(rules)]
     group_of = {place: [place] for place in range(len(tasks))}
     used: dict[int, list[Link]] = defaultdict(list)
     for link in sorted(links, key=lambda link: link.order):
         first, second = group_of[link.first], group_of[link.second]
-        if first is second or len(first) + len(second) > longest:
+        if first is second or len(first) + len(second) > rules.longest:
             continue
         merged = sorted(first + second)
         why = used.pop(first[0], []) + used.pop(second[0], []) + [link]
         used[merged[0]] = why
         group_of.update(dict.fromkeys(merged, merged))
-    return [_suggestion(tasks, group_of[start], why) for start, why in sorted(used.items())]
+    return [_suggestion(tasks, group_of[start], why, rules) for start, why in sorted(used.items())]
 
 
-def _links(tasks: list[Task], rows: np.ndarray) -> list[Link]:
+def _links(tasks: list[Task], rows: np.ndarray, window: int) -> list[Link]:
     about = _telling([entities(task) for task in tasks])
     found = []
     for first in range(len(tasks)):
-        for second in range(first + 1, min(len(tasks), first + WINDOW + 1)):
+        for second in range(first + 1, min(len(tasks), first + window + 1)):
             shared = [word for word in about[first] if word in about[second]]
             shared += [word for word in about[first] if word not in shared and _says(tasks[second], word)]
             shared += [word for word in about[second] if word not in shared and _says(tasks[first], word)]
@@ -154,22 +163,25 @@ def _says(task: Task, folded: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", task.text.casefold()) is not None
 
 
-def _suggestion(tasks: list[Task], group: Sequence[int], links: list[Link]) -> Suggestion:
+def _suggestion(tasks: list[Task], group: Sequence[int], links: list[Link], rules: Rules) -> Suggestion:
     numbers = {place: number for number, place in enumerate(group, 1)}
     score = sum(link.similarity for link in links) / len(links)
-    return Suggestion(tuple(tasks[place].key for place in group), _why(links, numbers, score), score)
+    return Suggestion(
+        tuple(tasks[place].key for place in group), _why(links, numbers, score, score >= rules.alike), score
+    )
 
 
-def _why(links: list[Link], numbers: dict[int, int], score: float) -> str:
+def _why(links: list[Link], numbers: dict[int, int], score: float, is_similar: bool) -> str:
     """ "same site, both mention Boston; similar wish (0.62)"."""
-    reasons = []
+    common = [word for word in links[0].shared if all(word in link.shared for link in links)]
+    everybody = "both" if len(numbers) == 2 else f"all {len(numbers)}"
+    reasons = [f"{everybody} mention {_listed(common[:SHOWN])}"] if common else []
     for link in sorted(links, key=lambda link: (numbers[link.first], numbers[link.second])):
-        if not link.shared:
-            continue
-        who = "both" if len(numbers) == 2 else f"tasks {numbers[link.first]} and {numbers[link.second]}"
-        reasons.append(f"{who} mention {_listed(link.shared[:SHOWN])}")
-    wish = f"similar wish ({score:.2f})" if score >= ALIKE else f"related wish ({score:.2f})"
-    return f"{', '.join(['same site', *reasons])}; {wish}"
+        if further := [word for word in link.shared if word not in common]:
+            who = f"tasks {numbers[link.first]} and {numbers[link.second]}"
+            reasons.append(f"{who} mention {_listed(further[:SHOWN])}")
+    wish = "similar" if is_similar else "related"
+    return f"{', '.join(['same site', *reasons])}; {wish} wish ({score:.2f})"
 
 
 def _listed(words: Sequence[str]) -> str:

@@ -57,11 +57,10 @@ def _wanted(request: HttpRequest) -> list[tuple[Campaign, str]]:
     mine = _mine(request).filter(item__session__campaign__in=by_key, item__stage__in=stages)
     first = [(by_key[one.item.session.campaign_id], one.item.stage) for one in mine[:1]]
     able = {
-        (campaign.project_id, ability): policy.can(request.user, ability, campaign.project)
-        for campaign in campaigns
+        ability: set(policy.projects(request.user, ability).values_list("pk", flat=True))
         for ability in set(handing.NEEDS.values())
     }
-    rest = [(c, stage) for c in campaigns for stage in stages if able[c.project_id, handing.NEEDS[stage]]]
+    rest = [(c, stage) for c in campaigns for stage in stages if c.project_id in able[handing.NEEDS[stage]]]
     return first + [pair for pair in rest if pair not in first]
 
 

@@ -54,9 +54,14 @@ def act(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
         return ACTIONS[action["do"]](campaign, user, action)
 
 
-def suggest(campaign: Campaign, vectors: organising.Vectors | None = None, model_name: str = "tf-idf") -> int:
+def suggest(
+    campaign: Campaign,
+    vectors: organising.Vectors | None = None,
+    model_name: str = "tf-idf",
+    rules: organising.Rules | None = None,
+) -> int:
     """Propose sessions of the leftovers in place of the proposals not decided yet; how many were made."""
-    found = organising.suggest(source_tasks(leftovers(campaign)), vectors)
+    found = organising.suggest(source_tasks(leftovers(campaign)), vectors, rules)
     with transaction.atomic():
         open_proposals(campaign).delete()
         Proposal.objects.bulk_create(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from annotations.work.organising import Task, entities, suggest, tfidf
+from annotations.work.organising import Rules, Task, entities, suggest, tfidf
 
 
 def task(key: int, text: str, *values: str, website: str = "united", split: str = "train") -> Task:
@@ -40,23 +40,30 @@ def test_tasks_of_another_split_or_site_are_never_joined(other: dict) -> None:
 
 def test_neighbours_come_before_tasks_that_are_further_apart() -> None:
     far = task(4, BOSTON.text, *BOSTON.values)
-    assert keys([BOSTON, HOTEL, MUSIC, far], longest=2) == [(1, 2)]
-    assert keys([BOSTON, MUSIC, far], longest=2) == [(1, 4)]
+    assert keys([BOSTON, HOTEL, MUSIC, far], rules=Rules(longest=2)) == [(1, 2)]
+    assert keys([BOSTON, MUSIC, far], rules=Rules(longest=2)) == [(1, 4)]
 
 
 def test_a_session_has_at_most_the_longest_number_of_tasks_and_a_task_one_session() -> None:
     same = [task(key, "Find a flight from Boston to Denver on June 4.") for key in range(7)]
-    found = keys(same, longest=3)
+    found = keys(same, rules=Rules(longest=3))
     assert max(len(group) for group in found) == 3
     assert len({key for group in found for key in group}) == sum(len(group) for group in found)
 
 
 def test_a_reason_for_three_tasks_names_which_of_them_share_what() -> None:
-    third = task(3, "Change the rental car booking in Denver to the airport of Salt Lake City.")
-    (suggestion,) = suggest([BOSTON, HOTEL, third])
+    second = task(2, "Book a rental car in Denver or in Reno for a flight passenger.")
+    third = task(3, "Change the rental car booking in Reno for a passenger.")
+    (suggestion,) = suggest([BOSTON, second, third])
     assert suggestion.tasks == (1, 2, 3)
-    assert "tasks 1 and 2 mention Denver" in suggestion.why
-    assert "tasks 2 and 3 mention" in suggestion.why
+    assert "same site, tasks 1 and 2 mention Denver, tasks 2 and 3 mention Reno; " in suggestion.why
+
+
+def test_what_all_tasks_mention_is_said_once() -> None:
+    found = suggest([task(key, f"Rent a {kind} in Denver.") for key, kind in enumerate(("car", "van", "truck"))])
+    assert [suggestion.why for suggestion in found] == [
+        f"same site, all 3 mention Denver; related wish ({found[0].score:.2f})"
+    ]
 
 
 def test_an_embedding_can_take_the_place_of_shared_words() -> None:

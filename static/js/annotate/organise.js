@@ -252,6 +252,10 @@ document.getElementById("organise").addEventListener("click", (event) => {
     mark();
   } else row?.focus();
 });
+document.getElementById("organise").addEventListener("focusin", () => {
+  const row = cursor();
+  if (row) document.getElementById("detail").textContent = row.querySelector(".said, .why").textContent;
+});
 bindDragging({ marked, act, sessions });
 document.getElementById("propose").addEventListener("click", propose);
 document.getElementById("accept-all").addEventListener("click", () => {
