@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 
 from annotations import policy
 from annotations.models import Assignment, Stage, Verdict
+from annotations.work import guidelines
 from annotations.work.document import readable
 from annotations.work.mentions import PHENOMENA
 
@@ -27,11 +28,13 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
     if found.item.stage == Stage.VERIFY:
         return redirect("annotate-verify", pk)
     verdict = _returned_with(found)
+    guideline = found.guideline or session.campaign.guidelines.first()
     context = {
         "assignment": found,
         "session": session,
         "campaign": session.campaign,
-        "guideline": found.guideline or session.campaign.guidelines.first(),
+        "guideline": guideline,
+        "blocks": guidelines.blocks(guideline.text) if guideline else [],
         "queue": _queue(request, found),
         "verdict": verdict,
         "defects": _defects(verdict) if verdict else [],
@@ -48,6 +51,7 @@ def _data(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "user": request.user.pk,
         "username": request.user.get_username(),
         "url": reverse("annotate-item", args=[assignment.pk]),
+        "queue": reverse("annotate-queue"),
         "login": f"{reverse('login')}?next={request.path}",
         "phenomena": PHENOMENA,
     }

@@ -77,6 +77,7 @@ document.addEventListener("keydown", (event) => {
     if (event.key === "Escape") event.target.blur();
     return;
   }
+  if (event.key === "Enter" && event.target.closest?.("a[href], button, summary")) return; // it is what Enter presses
   if (document.querySelector("dialog[open]")) return; // the dialog has the keyboard; Escape closes it
   press(event.key, { shift: event.shiftKey, event });
 });

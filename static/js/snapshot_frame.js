@@ -84,9 +84,9 @@ export class SnapshotFrame {
     this.#send(this.#shown, { type: "hover", id });
   }
 
-  /** Load a page behind the one shown, so that showing it takes no time. @param {string} url @param {View} view */
+  /** Load a page behind the one shown, so that showing it takes no time. Resolves when it is there. @param {string} url @param {View} view */
   prefetch(url, { sandbox, scripted }) {
-    this.#frame(url, sandbox, scripted);
+    return this.#frame(url, sandbox, scripted).ready;
   }
 
   /** Remove the frames and stop listening. */

@@ -1,0 +1,53 @@
+// The keys of the item page. Those of a text field stay its own; Escape leaves it.
+import { bind, bindElements } from "../keys.js";
+
+/**
+ * @param {Record<string, Function>} run what the keys do, by name
+ * @param {{rows: import("./rows.js").Rows, evidence: import("./evidence.js").Evidence, tabs: string[]}} panes
+ */
+export function bindCommands(run, { rows, evidence, tabs }) {
+  const keys = [
+    ["ArrowRight", "Next step", () => run.step(1)],
+    ["ArrowLeft", "Previous step", () => run.step(-1)],
+    ["Shift+ArrowRight", "Next part", () => run.part(1)],
+    ["Shift+ArrowLeft", "Previous part", () => run.part(-1)],
+    ["x", "Cut before the step, or join there", run.cut],
+    ["j", "Next row", () => run.row(1)],
+    ["k", "Previous row", () => run.row(-1)],
+    ["Enter", "Write in the row; Esc leaves it", run.write],
+    ["w", "Next warning", run.warning],
+    ["m a", "Mark what is selected as anaphora", () => run.mark("anaphora")],
+    ["m e", "Mark the place as ellipsis", () => run.mark("ellipsis")],
+    ["t", "Take over", run.takeOver],
+    ["d", "Decide about what was changed in two ways", run.decide],
+    ["h", "Marks in the page", () => evidence.toggleMarks()],
+    ["/", "Search in the page", () => evidence.search.select()],
+    ["n", "Next place found", () => evidence.next(1)],
+    ["N", "Previous place found", () => evidence.next(-1)],
+  ];
+  for (const [spec, label, command] of keys) bind(spec, label, command);
+  for (const [number, tab] of tabs.entries()) bind(String(number + 1), `Show the ${tab}`, () => evidence.choose(tab), { group: "Views" });
+  bindElements();
+  bind("Ctrl+z", "Undo", run.undo); // listed here, pressed below: the registry leaves keys with Ctrl to the browser
+  bind("Ctrl+Shift+z", "Redo", run.redo);
+  bind("Ctrl+Enter", "Submit", run.submit);
+  document.addEventListener("keydown", (event) => withControl(event, run));
+  rows.root.addEventListener("keydown", (event) => leave(event));
+}
+
+function withControl(event, run) {
+  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  const inText = event.target.closest?.("textarea, input") ?? null;
+  const key = event.key.toLowerCase();
+  const command = key === "enter" ? run.submit : inText ? null : key === "z" ? (event.shiftKey ? run.redo : run.undo) : key === "y" ? run.redo : null;
+  if (!command) return;
+  event.preventDefault();
+  command();
+}
+
+/** Escape in a text goes back to its row, so that j and k go on from there; what was selected stays so. */
+function leave(event) {
+  if (event.key !== "Escape" || event.target.tagName !== "TEXTAREA" || event.isComposing) return;
+  event.preventDefault();
+  event.target.closest(".part-row").focus({ preventScroll: true });
+}

@@ -1,0 +1,206 @@
+// One annotation as this browser knows it: what the server holds, and the edits that it has not answered for yet.
+
+/** @typedef {import("./journal.js").Edit} Edit */
+/** @typedef {import("./journal.js").Conflict} Conflict */
+/** @typedef {{id: string, phenomenon: string, start: number, end: number, text: string, antecedent: {step: number, start: number, end: number, text: string} | null}} Mention */
+/** @typedef {{step: number, instruction: string, rewrite: string, mentions: Mention[]}} Part */
+
+const EMPTY = { instruction: "", rewrite: "", mentions: [] };
+
+export class AnnotationDocument {
+  /** @type {Edit[]} made here, in order; the first ones may be on their way */
+  pending = [];
+  /** @type {Conflict[]} what the person has to decide */
+  conflicts = [];
+  #parts = null;
+
+  /** @param {object} answer of the server, the whole document */
+  constructor(answer) {
+    this.load(answer);
+  }
+
+  /** Take the whole document; edits that are not answered for stay on top of it. */
+  load(answer) {
+    const { version, steps, tasks, warnings, undo, redo, parts, proposals, ...about } = answer;
+    Object.assign(this, { about, version, steps, tasks, warnings, canUndo: undo, canRedo: redo, saved: parts, proposals });
+    this.places = new Map(steps.map((step, place) => [step.id, place]));
+    this.#parts = null;
+  }
+
+  /** Take the answer to some edits: [those that became conflicts, edits that others made]. @param {Edit[]} sent */
+  take(answer, sent) {
+    Object.assign(this, { version: answer.version, saved: answer.parts, warnings: answer.warnings, canUndo: answer.undo, canRedo: answer.redo });
+    const results = new Map(answer.results.map((result) => [result.op_id, result]));
+    const conflicts = sent
+      .filter((edit) => results.get(edit.op_id)?.status === "conflict")
+      .map((edit) => this.#conflict(edit, results.get(edit.op_id).theirs ?? null));
+    const gone = new Set(sent.map((edit) => edit.op_id));
+    this.pending = this.pending.filter((edit) => !gone.has(edit.op_id));
+    this.#parts = null;
+    return { conflicts, others: answer.others ?? [] };
+  }
+
+  /** An edit that cannot be made; later ones of the same place are part of the same question. */
+  #conflict(edit, theirs, why = "") {
+    const { step, kind, field } = edit;
+    const later = this.pending.filter((other) => other !== edit && target(other) === target(edit));
+    this.pending = this.pending.filter((other) => !later.includes(other));
+    const earlier = this.conflicts.find((one) => target(one) === target(edit));
+    const mine = (later.at(-1) ?? edit).after;
+    const conflict = { step, kind, field, base: earlier?.base ?? edit.before, theirs, mine, why };
+    this.conflicts = [...this.conflicts.filter((one) => one !== earlier), conflict];
+    return { ...conflict, replaces: [edit, ...later].map((one) => one.op_id) };
+  }
+
+  /** An edit that the server will never take: the person is asked, nothing is dropped. */
+  refuse(edit, why) {
+    const part = this.saved.find(({ step }) => step === edit.step);
+    const current = edit.kind === "cut" || edit.kind === "join" ? (part ?? null) : (part?.[edit.field || "mentions"] ?? null);
+    this.pending = this.pending.filter((other) => other !== edit);
+    this.#parts = null;
+    return this.#conflict(edit, current, why);
+  }
+
+  add(edit) {
+    this.pending.push(edit);
+    this.#parts = null;
+  }
+
+  /** Take back an edit that was never sent. */
+  drop(edit) {
+    this.pending = this.pending.filter((other) => other !== edit);
+    this.#parts = null;
+  }
+
+  /** What the person writes while a question is open. */
+  answer(conflict, mine) {
+    const answered = { ...conflict, mine };
+    this.conflicts = this.conflicts.map((other) => (other === conflict ? answered : other));
+    this.#parts = null;
+    return answered;
+  }
+
+  decided(conflict) {
+    this.conflicts = this.conflicts.filter((other) => target(other) !== target(conflict));
+    this.#parts = null;
+  }
+
+  /** The parts with everything that was done here, in the order of their steps. @returns {Part[]} */
+  get parts() {
+    if (!this.#parts) {
+      const found = new Map(this.saved.map((part) => [part.step, { ...EMPTY, ...part }]));
+      for (const edit of this.pending) apply(found, edit);
+      for (const conflict of this.conflicts) if (conflict.field) apply(found, { ...conflict, after: conflict.mine });
+      const parts = [...found.values()].sort((a, b) => this.places.get(a.step) - this.places.get(b.step));
+      this.#parts = parts.map((part) => ({ ...part, mentions: anchored(part.mentions, found, part.step) }));
+    }
+    return this.#parts;
+  }
+
+  part(step) {
+    return this.parts.find((part) => part.step === step);
+  }
+
+  /** First and last place (0-based) of a part's steps. @returns {[number, number]} */
+  range(index) {
+    const next = this.parts[index + 1];
+    return [this.places.get(this.parts[index].step), (next ? this.places.get(next.step) : this.steps.length) - 1];
+  }
+
+  /** The part that a step (by its place) belongs to. */
+  partAt(place) {
+    return this.parts.findLastIndex((part) => this.places.get(part.step) <= place);
+  }
+
+  /** The edit that gives a part another text; null when it has it already. @returns {Edit | null} */
+  textEdit(step, field, after, proposal = null) {
+    const before = this.part(step)?.[field];
+    if (before === undefined || before === after) return null;
+    return newEdit("text", step, { field, before, after, proposal });
+  }
+
+  /** The open question about a place; what is written there meanwhile is an answer to it, and no edit. */
+  conflictAt(edit) {
+    return this.conflicts.find((conflict) => target(conflict) === target(edit));
+  }
+
+  mentionsEdit(step, after, proposal = null) {
+    return newEdit("mentions", step, { before: this.part(step).mentions, after, proposal });
+  }
+
+  cutEdit(step, { instruction = "", rewrite = "" } = {}, proposal = null) {
+    return newEdit("cut", step, { after: { instruction, rewrite }, proposal });
+  }
+
+  joinEdit(step, proposal = null) {
+    const { instruction, rewrite, mentions } = this.part(step);
+    return newEdit("join", step, { before: { instruction, rewrite, mentions }, proposal });
+  }
+}
+
+/** What an edit changes: edits of one place are made one after the other. @param {{kind: string, step: number, field: string}} edit */
+export function target({ kind, step, field }) {
+  return kind === "cut" || kind === "join" ? `${step}` : `${step} ${field || "mentions"}`;
+}
+
+/** @returns {Edit} with an id of its own, by which the server makes it once however often it is sent */
+export function newEdit(kind, step, { field = "", before = null, after = null, proposal = null }) {
+  return { op_id: newId(), kind, step, field, before, after, proposal };
+}
+
+/** A random UUID; `crypto.randomUUID` is missing where the page came over plain HTTP from another machine. */
+export function newId() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** @param {Map<number, Part>} parts @param {Edit} edit */
+function apply(parts, { kind, step, field, after }) {
+  const part = parts.get(step);
+  if (kind === "cut" && !part) parts.set(step, { ...EMPTY, ...after, step });
+  if (kind === "join") parts.delete(step);
+  if (kind === "text" && part) parts.set(step, { ...part, [field]: after });
+  if (kind === "mentions" && part) parts.set(step, { ...part, mentions: after });
+}
+
+/** Mentions at the places that their words have now, as the server finds them. */
+function anchored(mentions, parts, step) {
+  const text = parts.get(step)?.rewrite ?? "";
+  return mentions.map((mention) => {
+    const antecedent = mention.antecedent && placed(mention.antecedent, parts.get(mention.antecedent.step)?.rewrite ?? "");
+    return { ...placed(mention, text), antecedent };
+  });
+}
+
+/** The nearest place of the marked words; an ellipsis marks a point, which only moves to stay in the text. */
+function placed(marked, text) {
+  const { text: said, start } = marked;
+  if (!said) return { ...marked, start: Math.min(start, length(text)), end: Math.min(start, length(text)) };
+  if (slice(text, start, marked.end) === said) return marked;
+  let nearest = -1;
+  for (let at = text.indexOf(said); at >= 0; at = text.indexOf(said, at + 1)) {
+    const place = length(text.slice(0, at));
+    if (nearest < 0 || Math.abs(place - start) < Math.abs(nearest - start)) nearest = place;
+  }
+  return nearest < 0 ? marked : { ...marked, start: nearest, end: nearest + length(said) };
+}
+
+// Places count characters, as the server does; strings here count UTF-16 units, of which an emoji has two.
+
+/** @param {string} text */
+export function length(text) {
+  return Array.from(text).length;
+}
+
+/** @param {string} text */
+export function slice(text, start, end) {
+  return Array.from(text).slice(start, end).join("");
+}
+
+/** The place in characters of a place in UTF-16 units. */
+export function placeOf(text, units) {
+  return length(text.slice(0, units));
+}

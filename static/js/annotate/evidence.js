@@ -1,0 +1,187 @@
+// The page beside the text: rendered with its gold element, as a tree, its candidates; and a search in it.
+import { make } from "../replay_elements.js";
+import { press } from "../keys.js";
+import { SnapshotFrame } from "../snapshot_frame.js";
+import { call } from "./api.js";
+import { shownStep } from "./film.js";
+import { TreeView } from "./tree.js";
+
+const FRESH_MS = 240_000; // addresses of rendered pages are good for at least five minutes
+const KEPT_TREES = 8;
+
+export const TABS = ["page", "tree", "candidates"];
+
+export class Evidence {
+  tab = "page";
+  #step = null;
+  #turn = 0;
+  #isMarked = true;
+  /** @type {Map<number, Promise<{nodes: import("./tree.js").Node[], error?: string}>>} by step */
+  #trees = new Map();
+  /** @type {Map<number, {frame: object | null, at: number}>} by step */
+  #frames = new Map();
+  #found = { text: "", places: [], at: -1 };
+
+  /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document */
+  constructor(root, document) {
+    this.root = root;
+    this.document = document;
+    const part = (name) => root.querySelector(name);
+    Object.assign(this, { action: part("#action"), facts: part("#page-facts"), search: part("#search"), count: part("#search-count") });
+    for (const step of document.steps) this.#frames.set(step.id, { frame: step.frame, at: performance.now() });
+    this.frame = new SnapshotFrame(part("#snapshot"), { title: "Page of the step" });
+    this.frame.onKey = press;
+    this.frame.onPick = (id) => this.#each((tree) => tree.point(id));
+    this.frame.onExpired = () => {
+      this.#frames.delete(this.#step.id);
+      this.#showFrame();
+    };
+    const options = { onPick: (id) => this.#point(id), onHover: (id) => this.frame.hover(id) };
+    this.tree = new TreeView(part("#panel-tree"), options);
+    this.candidates = new TreeView(part("#panel-candidates"), options);
+    for (const tab of root.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => this.choose(tab.dataset.tab));
+    this.search.addEventListener("input", () => this.#find());
+    this.search.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      this.next(event.shiftKey ? -1 : 1);
+      this.search.blur();
+    });
+  }
+
+  /** Show the page of a step; the one before stays until this one is there. @param {number} place */
+  async show(place) {
+    const begun = performance.now();
+    const turn = ++this.#turn;
+    this.#step = this.document.steps[place];
+    this.#say();
+    const shown = this.tab === "page" ? this.#showFrame() : this.#showTree();
+    await shown;
+    if (turn !== this.#turn) return;
+    performance.measure("step shown", { start: begun });
+    if (this.tab === "page") await this.#showTree(); // the search and the counts want it too
+    if (turn === this.#turn) this.#prefetch(place);
+  }
+
+  choose(tab) {
+    this.tab = tab;
+    for (const button of this.root.querySelectorAll("[role=tab]")) {
+      button.setAttribute("aria-selected", String(button.dataset.tab === tab));
+      button.tabIndex = button.dataset.tab === tab ? 0 : -1;
+      this.root.querySelector(`#panel-${button.dataset.tab}`).hidden = button.dataset.tab !== tab;
+    }
+    if (!this.#step) return;
+    if (tab === "page") this.#showFrame();
+    else this.#showTree();
+  }
+
+  toggleMarks() {
+    this.#isMarked = !this.#isMarked;
+    this.#showFrame();
+  }
+
+  /** Go to the next (1) or previous (-1) place that the search found. */
+  next(direction) {
+    const { places, at } = this.#found;
+    if (!places.length) return;
+    this.#found.at = (at + direction + places.length) % places.length;
+    this.#showFound();
+  }
+
+  #each(run) {
+    run(this.tree);
+    run(this.candidates);
+  }
+
+  #say() {
+    const { operation, name, value } = shownStep(this.#step);
+    this.action.title = this.#step.repr;
+    this.action.replaceChildren(make("span.faint", {}, `step ${this.#step.index + 1} `), make("b", {}, operation), value ? ` “${value}”` : "", name ? make("span.muted", {}, ` ${value ? "in " : ""}${name}`) : "");
+  }
+
+  async #showFrame() {
+    const step = this.#step;
+    const view = await this.#view(step).catch(() => null);
+    if (step !== this.#step) return;
+    this.root.querySelector(".snapshot").classList.toggle("none", !view);
+    if (!view) return;
+    const url = this.#isMarked || view.scripted ? view.url : view.plain;
+    await this.frame.show(url, { ...view, marks: this.#isMarked ? view.marks : [] });
+  }
+
+  /** How a step's page is shown, with an address that is still good. */
+  async #view(step) {
+    const known = this.#frames.get(step.id);
+    if (known && performance.now() - known.at < FRESH_MS) return known.frame;
+    const { frame } = await call(step.frame_url);
+    this.#frames.set(step.id, { frame, at: performance.now() });
+    return frame;
+  }
+
+  async #showTree() {
+    const step = this.#step;
+    let answer;
+    try {
+      answer = await this.#tree(step);
+    } catch (error) {
+      answer = { nodes: [], error: `The tree could not be read: ${error.message}` };
+    }
+    if (step !== this.#step) return;
+    const begun = performance.now();
+    if (this.tree.nodes !== answer.nodes) {
+      this.tree.show(answer.nodes, answer.error);
+      const candidates = answer.nodes.filter((node) => node[4] || node[5]).map(([, ...rest]) => [0, ...rest]);
+      this.candidates.show(candidates, "This step has no candidates on its page.");
+      const count = (number) => number.toLocaleString("en");
+      this.facts.textContent = answer.nodes.length ? `${count(answer.nodes.length)} elements · ${count(candidates.length)} candidates` : "";
+      this.#find({ isTyped: false });
+    }
+    performance.measure("tree shown", { start: begun });
+  }
+
+  #tree(step) {
+    const known = this.#trees.get(step.id);
+    if (known) return known;
+    const answer = call(step.page_url, undefined, { cache: "default" });
+    answer.catch(() => this.#trees.delete(step.id));
+    this.#trees.set(step.id, answer);
+    if (this.#trees.size > KEPT_TREES) this.#trees.delete(this.#trees.keys().next().value);
+    return answer;
+  }
+
+  /** What the next key is likely to ask for. The times of showing and reading are in the browser's own timeline. */
+  async #prefetch(place) {
+    for (const near of [place + 1, place - 1]) {
+      const step = this.document.steps[near];
+      if (!step) continue;
+      const view = await this.#view(step).catch(() => null);
+      await this.#tree(step).catch(() => null);
+      if (this.#step.index !== place) return;
+      if (view && this.tab === "page") await this.frame.prefetch(view.url, view); // one at a time: a page may be large
+    }
+    if (this.#step.index === place) performance.mark("neighbours read");
+  }
+
+  #find({ isTyped = true } = {}) {
+    const text = this.search.value.trim().toLowerCase();
+    const places = [];
+    if (text) for (const [place, node] of this.tree.nodes.entries()) if (`${node[2]} ${node[3]}`.toLowerCase().includes(text)) places.push(place);
+    this.#found = { text, places, at: places.length ? 0 : -1 };
+    if (text || isTyped) this.#showFound();
+  }
+
+  #showFound() {
+    const { text, places, at } = this.#found;
+    this.count.textContent = !text ? "" : places.length ? `${at + 1} of ${places.length}` : "not found";
+    this.tree.mark(places, places[at] ?? -1);
+    if (at < 0) return;
+    const id = this.tree.nodes[places[at]][1];
+    this.frame.scrollTo(id);
+    this.frame.hover(id);
+  }
+
+  #point(id) {
+    this.frame.scrollTo(id);
+    this.frame.hover(id);
+  }
+}

@@ -1,0 +1,80 @@
+// The film strip: the steps in order as cards, grouped into parts; between two cards lies a place to cut or to join.
+import { make, representationParts } from "../replay_elements.js";
+
+export class Film {
+  /**
+   * @param {HTMLElement} root
+   * @param {{document: import("./document.js").AnnotationDocument, onStep: (place: number) => void, onCut: (place: number) => void}} options
+   */
+  constructor(root, { document, onStep, onCut }) {
+    Object.assign(this, { root, document, onStep, onCut });
+    this.mayCut = false;
+    this.place = 0;
+    root.addEventListener("click", (event) => {
+      const gap = event.target.closest("[data-cut]");
+      const card = event.target.closest("[data-place]");
+      if (gap) this.onCut(Number(gap.dataset.cut));
+      else if (card) this.onStep(Number(card.dataset.place));
+    });
+  }
+
+  /** Draw the parts as they are now. @param {{mayCut: boolean, proposed: Map<number, string>}} options proposed: why to cut, by place */
+  render({ mayCut, proposed }) {
+    this.mayCut = mayCut;
+    const left = this.root.scrollLeft;
+    const current = this.document.partAt(this.place);
+    const groups = this.document.parts.map((part, index) => {
+      const [first, last] = this.document.range(index);
+      const cards = [];
+      for (let place = first; place <= last; place += 1) {
+        if (place > first) cards.push(this.#gap(place, false, proposed));
+        cards.push(this.#card(place));
+      }
+      const range = first === last ? `step ${first + 1}` : `steps ${first + 1}–${last + 1}`;
+      const head = make("div.part-head", {}, make("b", {}, index + 1), ` ${range}`);
+      return make(index === current ? "div.film-part.on" : "div.film-part", {}, head, make("div.cards", {}, ...cards));
+    });
+    const spaced = groups.flatMap((group, index) => (index ? [this.#gap(this.document.range(index)[0], true, proposed), group] : [group]));
+    this.root.replaceChildren(...spaced);
+    this.root.scrollLeft = left;
+  }
+
+  /** Mark the step shown, and bring it into view. */
+  select(place) {
+    this.place = place;
+    for (const card of this.root.querySelectorAll("[data-place]")) {
+      if (Number(card.dataset.place) === place) card.setAttribute("aria-current", "step");
+      else card.removeAttribute("aria-current");
+    }
+    for (const [index, group] of this.root.querySelectorAll(".film-part").entries()) group.classList.toggle("on", index === this.document.partAt(place));
+    const card = this.root.querySelector("[aria-current]");
+    if (!card) return;
+    const [box, strip] = [card.getBoundingClientRect(), this.root.getBoundingClientRect()];
+    if (box.left < strip.left + 24) this.root.scrollLeft -= strip.left + 96 - box.left;
+    if (box.right > strip.right - 24) this.root.scrollLeft += box.right - strip.right + 96;
+  }
+
+  #card(place) {
+    const step = this.document.steps[place];
+    const { operation, name, value } = shownStep(step);
+    const isFirst = place > 0 && step.task !== this.document.steps[place - 1].task;
+    const card = make(isFirst ? "button.card.task-start" : "button.card", {
+      type: "button", tabindex: -1, "data-place": place, title: `Step ${place + 1}: ${step.repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
+    });
+    if (place === this.place) card.setAttribute("aria-current", "step");
+    card.append(make("span.card-top", {}, make("i", {}, place + 1), make("b", {}, operation)), make("span.card-name", {}, name), make("span.card-value", {}, value ? `“${value}”` : ""));
+    return card;
+  }
+
+  #gap(place, isCut, proposed) {
+    const label = isCut ? `Join the parts before and after step ${place + 1}` : `Cut before step ${place + 1}`;
+    const look = `button.gap${isCut ? ".cut" : ""}${proposed.has(place) ? ".proposed" : ""}`;
+    return make(look, { type: "button", tabindex: -1, "data-cut": place, title: proposed.has(place) ? `${label}\nProposed: ${proposed.get(place)}` : label, "aria-label": label, disabled: !this.mayCut });
+  }
+}
+
+/** A step in words: what was done, to which element, with which value. */
+export function shownStep({ operation, value, repr }) {
+  const { name } = representationParts(repr);
+  return { operation: operation || "no action", name, value };
+}

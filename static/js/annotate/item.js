@@ -1,0 +1,350 @@
+// The item page: its panes, the keys, and how an annotation comes in and goes out.
+import { make } from "../replay_elements.js";
+import { Actions } from "./actions.js";
+import { call, Refused, SignedOut } from "./api.js";
+import { bindCommands } from "./commands.js";
+import { ConflictDialog } from "./conflict.js";
+import { AnnotationDocument } from "./document.js";
+import { Evidence, TABS } from "./evidence.js";
+import { Film } from "./film.js";
+import { Journal } from "./journal.js";
+import { MentionDialog } from "./mentions.js";
+import { Rows } from "./rows.js";
+import { Saver } from "./saving.js";
+import { StatusLine } from "./status.js";
+
+const data = JSON.parse(document.getElementById("item-data").textContent);
+const element = (id) => document.getElementById(id);
+const journal = new Journal(`${data.user}/${data.id}`);
+const doc = new AnnotationDocument(await read());
+const kept = await journal.open();
+if (doc.about.writable && !doc.about.token) await call(`${data.url}take/`, {}).then(({ token }) => (doc.about.token = token), refuseToWrite);
+
+const saver = new Saver({ document: doc, journal, url: data.url, user: data.username });
+const actions = new Actions(doc, saver);
+const film = new Film(element("film"), { document: doc, onStep: go, onCut: cut });
+const rows = new Rows(element("rows"), doc, {
+  onEdit: (...edit) => {
+    actions.write(...edit);
+    render();
+  },
+  onFocus: focused,
+  onStep: go,
+  onMark: mark,
+  onRemove: (step, mention) => (actions.unmark(step, mention), render()),
+  onConflict: decideNext,
+});
+const evidence = new Evidence(element("evidence"), doc);
+const conflicts = new ConflictDialog(element("conflict"), async (conflict, edits) => {
+  await saver.decide(conflict, edits);
+  render();
+  decideNext();
+});
+const mentions = new MentionDialog(element("mention"), data.phenomena);
+const status = new StatusLine({ saved: element("saved"), notice: element("notice"), document: doc, saver, journal, login: data.login, onTake: takeOver, onRetry: () => saver.now() });
+let place = 0;
+let proposal = doc.proposals?.[0] ?? null;
+
+/** The document; asked for again until the server answers. */
+async function read() {
+  for (let wait = 500; ; wait = Math.min(wait * 2, 8000)) {
+    try {
+      return await call(`${data.url}document/`);
+    } catch (error) {
+      if (error instanceof SignedOut || error instanceof Refused) location.reload();
+      element("saved").textContent = "The server cannot be reached; trying again …";
+      await new Promise((resolve) => window.setTimeout(resolve, wait));
+    }
+  }
+}
+
+function refuseToWrite(error) {
+  doc.about.writable = false;
+  doc.about.why_not = error.message;
+}
+
+function isWritable() {
+  return doc.about.writable && saver.status.kind !== "closed";
+}
+
+function render() {
+  const writable = isWritable();
+  const mayCut = writable && rows.field === "instruction";
+  film.render({ mayCut, proposed: proposedCuts() });
+  rows.render({ writable });
+  rows.select(doc.partAt(place), place);
+  showCounts();
+  showProposal(writable);
+  element("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
+  element("redo").disabled = !writable || !doc.canRedo;
+  for (const id of ["submit", "give-back"]) element(id).disabled = !writable;
+  status.show(saver.status);
+}
+
+function showCounts() {
+  const { parts, steps, about } = doc;
+  const empty = parts.filter((part) => !part[rows.field].trim()).length;
+  const word = rows.field === "rewrite" ? "turn" : "part";
+  const count = `${parts.length} ${parts.length === 1 ? word : `${word}s`}`;
+  const aim = rows.field === "rewrite" ? "" : ` (target ${about.target_parts})`;
+  element("counts").textContent = `${steps.length} steps · ${count}${aim} · all covered${empty ? ` · ${empty} without text` : ""}`;
+  element("counts").classList.toggle("off-target", Boolean(aim) && parts.length !== about.target_parts);
+}
+
+/** The recorded instructions; the one that the step shown was done for stands out. */
+function showSource() {
+  const current = doc.steps[place].task;
+  const lines = doc.tasks.map((task, index) => {
+    const first = doc.places.get(task.first_step);
+    const last = (index + 1 < doc.tasks.length ? doc.places.get(doc.tasks[index + 1].first_step) : doc.steps.length) - 1;
+    const line = make("button.plain.task", { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null }, make("span.faint", {}, first === last ? `${first + 1}` : `${first + 1}–${last + 1}`), make("span", {}, task.instruction));
+    line.addEventListener("click", () => go(first));
+    return line;
+  });
+  element("source").replaceChildren(...lines);
+  element("task-place").textContent = doc.tasks.length > 1 ? `task ${current + 1} of ${doc.tasks.length}` : "";
+}
+
+/** Show a step: its card, its part's row, its page. */
+function go(wanted) {
+  if (wanted < 0 || wanted >= doc.steps.length) return;
+  const changes = doc.partAt(wanted) !== doc.partAt(place);
+  place = wanted;
+  film.select(place);
+  rows.select(doc.partAt(place), place);
+  if (changes && !rows.isTyping) rows.reveal(doc.partAt(place));
+  showSource();
+  evidence.show(place);
+}
+
+function goPart(direction) {
+  const index = doc.partAt(place);
+  const [first] = doc.range(index);
+  if (direction < 0 && place > first) return go(first);
+  return doc.parts[index + direction] && go(doc.range(index + direction)[0]);
+}
+
+/** Somebody writes in a row: its steps are shown. */
+function focused(step) {
+  const index = doc.parts.findIndex((part) => part.step === step);
+  if (index < 0) return;
+  const [first, last] = doc.range(index);
+  if (place < first || place > last) go(first);
+  else rows.select(index, place);
+}
+
+function goRow(direction) {
+  const onRow = rows.focused() !== null;
+  const index = doc.partAt(place) + (onRow ? direction : 0);
+  if (doc.parts[index]) rows.focus(index);
+}
+
+function cut(at) {
+  if (!isWritable() || rows.field !== "instruction") return say("The cuts are made while decomposing");
+  rows.flush();
+  const done = actions.toggleCut(at);
+  if (!done) return say("The first part begins here");
+  go(at);
+  return render();
+}
+
+async function mark(sort) {
+  rows.flush();
+  const { selected } = rows;
+  if (!isWritable() || rows.field !== "rewrite") return;
+  if (!selected || (sort === "anaphora" && !selected.text)) {
+    say("Select words in a rewrite first: ⏎, then ⇧ and the arrow keys, then Esc");
+    return;
+  }
+  const mention = await mentions.ask(doc, selected, sort);
+  const index = doc.parts.findIndex((part) => part.step === selected.step);
+  if (mention && index >= 0) {
+    actions.mark(selected.step, mention);
+    rows.unselect();
+    render();
+  }
+  rows.focus(index);
+}
+
+function decideNext() {
+  const [conflict] = doc.conflicts;
+  if (!conflict || document.querySelector("dialog[open]")) return;
+  const index = doc.partAt(doc.places.get(conflict.step));
+  conflicts.show(conflict, `${rows.field === "rewrite" ? "Turn" : "Part"} ${index + 1}, ${conflict.field || conflict.kind}`, doc.conflicts.length - 1);
+}
+
+function answered({ others }) {
+  render();
+  if (others.length) {
+    const parts = [...new Set(others.map(({ step }) => doc.partAt(doc.places.get(step)) + 1))];
+    const who = others.at(-1).who === data.username ? "Changed in another window" : `Changed by ${others.at(-1).who}`;
+    say(`${who}: ${parts.length > 1 ? "parts" : "part"} ${parts.join(", ")}`);
+  }
+  decideNext();
+}
+
+async function takeBack(which) {
+  rows.flush();
+  if (!isWritable()) return;
+  const done = await saver.undo(which);
+  render();
+  if (!done) say(which === "undo" ? "Nothing here can be taken back without the server" : "Redoing needs the server");
+}
+
+async function submit() {
+  if (!isWritable()) return;
+  rows.flush();
+  if (!(await saver.now())) return say("Not submitted: there are changes that the server does not have yet");
+  if (doc.conflicts.length) return decideNext();
+  try {
+    const { next } = await saver.post("submit/");
+    location.assign(next ?? data.queue);
+  } catch (error) {
+    await explain(error);
+  }
+  return undefined;
+}
+
+async function explain(error) {
+  if (!(error instanceof Refused)) return say("The server cannot be reached");
+  const { problems, code } = error.body;
+  if (code === "stale") {
+    await saver.reload();
+    render();
+  }
+  if (!problems) return say(error.message);
+  const list = element("problems");
+  list.replaceChildren(make("b", {}, "Not submitted yet: "), problems.join(" "));
+  list.hidden = false;
+  const missing = doc.parts.findIndex((part) => !part[rows.field].trim());
+  if (missing >= 0) rows.focus(missing);
+  return undefined;
+}
+
+async function giveBack() {
+  const sure = await ask("Give this back? Somebody else may get it; what you have written in it stays with it.", "Give back");
+  if (!sure) return;
+  rows.flush();
+  await saver.now();
+  await saver.post("give-back/").then(() => location.assign(data.queue), explain);
+}
+
+/** A question with one button that says yes. @returns {Promise<boolean>} */
+function ask(text, yes) {
+  const dialog = element("ask");
+  dialog.querySelector("p").textContent = text;
+  dialog.querySelector("button").textContent = yes;
+  dialog.returnValue = "no";
+  dialog.showModal();
+  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+}
+
+async function takeOver() {
+  if (await saver.takeOver()) say("It is yours again");
+  render();
+}
+
+function proposedCuts() {
+  const parts = proposal?.kind === "cuts" ? proposal.content.parts : [];
+  return new Map(parts.map(({ step, why }) => [doc.places.get(step), why.join("; ")]));
+}
+
+function showProposal(writable) {
+  const total = proposal?.content.parts.length ?? 0;
+  const keptOf = proposal?.content.parts.filter((part) => isKept(part)).length ?? 0;
+  element("proposed").textContent = proposal ? `Proposed by ${proposal.model} · ${keptOf} of ${total} as proposed` : "";
+  element("hints").hidden = proposal !== null;
+  element("accept").hidden = !proposal || keptOf === total;
+  element("propose").disabled = !writable;
+}
+
+function isKept({ step, instruction, rewrite }) {
+  const part = doc.part(step);
+  return Boolean(part) && (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
+}
+
+async function propose() {
+  rows.flush();
+  await saver.now();
+  say("Proposing …");
+  try {
+    const answer = await saver.post("propose/", { kind: rows.field === "rewrite" ? "rewrite" : "cuts" });
+    if (answer.proposal) proposal = answer.proposal;
+    say(answer.proposal ? "" : "The model is at work; its proposal is here when the page is opened again");
+    render();
+  } catch (error) {
+    say(error.message);
+  }
+}
+
+function accept() {
+  if (!proposal || !isWritable()) return;
+  rows.flush();
+  actions.accept(proposal);
+  go(Math.min(place, doc.steps.length - 1));
+  render();
+}
+
+function say(text) {
+  element("said").textContent = text;
+  window.clearTimeout(say.timer);
+  say.timer = window.setTimeout(() => element("said").replaceChildren(), 4000);
+}
+
+/** The row of the next part with a warning. */
+function nextWarning() {
+  const steps = new Set((doc.warnings ?? []).map(({ step }) => step));
+  const here = doc.partAt(place);
+  const order = [...doc.parts.keys()].map((offset) => (here + 1 + offset) % doc.parts.length);
+  const index = order.find((part) => steps.has(doc.parts[part].step));
+  if (index === undefined) return say("No warnings");
+  go(doc.range(index)[0]);
+  return rows.focus(index);
+}
+
+function listen() {
+  const clicks = { undo: () => takeBack("undo"), redo: () => takeBack("redo"), submit, "give-back": giveBack, propose, accept };
+  for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
+  element("show-guidelines")?.addEventListener("click", () => element("guidelines").showModal());
+  for (const button of document.querySelectorAll("[data-to-step]")) {
+    button.addEventListener("click", () => {
+      const step = Number(button.dataset.toStep);
+      if (doc.places.has(step)) go(doc.places.get(step));
+      rows.focus(doc.partAt(place));
+    });
+  }
+  document.addEventListener("visibilitychange", () => {
+    if (document.visibilityState !== "hidden") return;
+    rows.flush();
+    saver.now();
+  });
+  window.addEventListener("pagehide", () => {
+    rows.flush();
+    saver.leave();
+  });
+  window.addEventListener("beforeunload", (event) => {
+    rows.flush();
+    if (saver.unsent) event.preventDefault();
+  });
+}
+
+bindCommands(
+  {
+    step: (direction) => go(place + direction), part: goPart, row: goRow, cut: () => cut(place), mark, submit, takeOver, warning: nextWarning, decide: decideNext,
+    write: () => rows.focus(doc.partAt(place), { editor: true }), undo: () => takeBack("undo"), redo: () => takeBack("redo"),
+  },
+  { rows, evidence, tabs: TABS },
+);
+listen();
+saver.onStatus = (now) => status.show(now);
+saver.onAnswer = answered;
+doc.conflicts = kept.conflicts;
+if (doc.about.writable) {
+  saver.start(kept.edits);
+  if (kept.edits.length) say(`${kept.edits.length} ${kept.edits.length === 1 ? "change" : "changes"} that this browser had kept`);
+} else {
+  saver.close(doc.about.why_not, doc.about.holder);
+}
+go(0);
+render();
+decideNext();

@@ -1,0 +1,225 @@
+// The parts below each other: steps and instruction while decomposing, original and rewrite while rewriting.
+import { make } from "../replay_elements.js";
+import { wordDiff } from "./diff.js";
+import { placeOf } from "./document.js";
+import { Editor } from "./editor.js";
+import { shownStep } from "./film.js";
+
+/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: string) => void, onRemove: (step: number, mention: object) => void}} Actions */
+
+export class Rows {
+  /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
+  selected = null;
+  /** @type {Map<number, Row>} */
+  #rows = new Map();
+
+  /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {Actions} actions */
+  constructor(root, document, actions) {
+    Object.assign(this, { root, document, actions });
+  }
+
+  /** The field that people write in at this stage. */
+  get field() {
+    return this.document.about.stage === "rewrite" ? "rewrite" : "instruction";
+  }
+
+  render({ writable }) {
+    const { parts } = this.document;
+    const kept = new Map(parts.map((part) => [part.step, this.#rows.get(part.step) ?? this.#row(part.step)]));
+    for (const [step, row] of this.#rows) if (!kept.has(step)) row.root.remove();
+    this.#rows = kept;
+    let before = null;
+    for (const [index, part] of parts.entries()) {
+      const row = kept.get(part.step);
+      const expected = before ? before.nextElementSibling : this.root.firstElementChild;
+      if (expected !== row.root) this.root.insertBefore(row.root, expected); // moving it would cost it the focus
+      row.show(part, index, writable);
+      before = row.root;
+    }
+  }
+
+  /** Mark the row of a part, and the step (by its place) that is shown. */
+  select(index, at) {
+    for (const button of this.root.querySelectorAll("[data-step-place]")) {
+      if (Number(button.dataset.stepPlace) === at) button.setAttribute("aria-current", "step");
+      else button.removeAttribute("aria-current");
+    }
+    for (const [place, row] of [...this.#rows.values()].entries()) {
+      if (place === index) row.root.setAttribute("aria-current", "true");
+      else row.root.removeAttribute("aria-current");
+    }
+  }
+
+  /** Give the keyboard to a row, or to its text. */
+  focus(index, { editor = false } = {}) {
+    const row = [...this.#rows.values()][index];
+    if (!row) return;
+    (editor ? row.editor.area : row.root).focus({ preventScroll: true });
+    row.root.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Bring the row of a part into view. */
+  reveal(index) {
+    [...this.#rows.values()][index]?.root.scrollIntoView({ block: "nearest" });
+  }
+
+  /** The mention was marked: nothing is selected any more. */
+  unselect() {
+    this.selected = null;
+    for (const row of this.#rows.values()) row.marking.hidden = true;
+  }
+
+  flush() {
+    for (const row of this.#rows.values()) row.editor.flush();
+  }
+
+  /** Whether something was typed that is no edit yet. */
+  get isTyping() {
+    return [...this.#rows.values()].some((row) => row.editor.base !== null);
+  }
+
+  /** The part whose row has the keyboard; null when none has. */
+  focused() {
+    const root = document.activeElement?.closest?.(".part-row");
+    return root ? Number(root.dataset.step) : null;
+  }
+
+  #row(step) {
+    return new Row(step, this);
+  }
+}
+
+class Row {
+  constructor(step, rows) {
+    Object.assign(this, { step, rows });
+    const { field, actions } = rows;
+    this.editor = new Editor({
+      label: "",
+      placeholder: field === "rewrite" ? "As it is said in the conversation" : "What this part asks for, standing alone",
+      onEdit: (before, after) => actions.onEdit(step, field, before, after),
+      onSelect: () => this.#selected(),
+    });
+    this.who = make("div.who");
+    this.left = make("div.left-cell");
+    this.below = make("div.below");
+    this.marking = make("div.marking", { hidden: true });
+    this.root = make("article.part-row", { tabindex: -1, "data-step": step }, this.who, this.left, make("div.right-cell", {}, this.editor.root, this.marking, this.below));
+    this.root.addEventListener("focusin", () => actions.onFocus(step));
+  }
+
+  show(part, index, writable) {
+    const { document: doc, field } = this.rows;
+    const [first, last] = doc.range(index);
+    const word = field === "rewrite" ? "Turn" : "Part";
+    const steps = first === last ? `step ${first + 1}` : `steps ${first + 1}–${last + 1}`;
+    this.root.setAttribute("aria-label", `${word} ${index + 1}, ${steps}`);
+    this.editor.area.setAttribute("aria-label", `${field === "rewrite" ? "Rewrite" : "Instruction"} of ${word.toLowerCase()} ${index + 1}, ${steps}`);
+    this.who.replaceChildren(make("b", {}, `${word} ${index + 1}`), make("span", {}, steps));
+    this.editor.isReadOnly = !writable;
+    const warnings = (doc.warnings ?? []).filter((warning) => warning.step === this.step);
+    this.editor.show(part[field], [...this.#mentionMarks(part), ...this.#warningMarks(part, warnings)]);
+    this.left.replaceChildren(...(field === "rewrite" ? [make("p.original", {}, part.instruction)] : this.#steps(first, last)));
+    this.below.replaceChildren(...this.#diff(part), ...this.#chips(part, writable), ...warnings.map((warning) => this.#warning(part, warning)), ...this.#conflict());
+  }
+
+  #steps(first, last) {
+    return this.rows.document.steps.slice(first, last + 1).map((step, offset) => {
+      const { operation, name, value } = shownStep(step);
+      const text = [make("i", {}, first + offset + 1), make("span.clip", {}, make("b", {}, operation), ` ${value ? `“${value}” in ` : ""}${name}`)];
+      const button = make("button.plain.part-step", { type: "button", tabindex: -1, title: step.repr, "data-step-place": first + offset }, ...text);
+      button.addEventListener("click", () => this.rows.actions.onStep(first + offset));
+      return button;
+    });
+  }
+
+  #diff(part) {
+    if (this.rows.field !== "rewrite") return [];
+    if (part.rewrite === part.instruction) return [make("p.diff.faint", {}, "reads as the original")];
+    const looks = { same: "span", del: "del", ins: "ins" };
+    return [make("p.diff", { "aria-label": "Changes from the original" }, ...wordDiff(part.instruction, part.rewrite).map(({ kind, text }) => make(looks[kind], {}, text)))];
+  }
+
+  #chips(part, writable) {
+    if (!part.mentions.length) return [];
+    const chips = part.mentions.map((mention) => {
+      const remove = make("button.plain.remove", { type: "button", "aria-label": `Remove the mark of “${mention.text}”`, title: "Remove" }, "×");
+      remove.addEventListener("click", () => this.rows.actions.onRemove(this.step, mention));
+      return make("span.chip", {}, ...this.#mentioned(mention), writable ? remove : null);
+    });
+    return [make("p.chips", {}, ...chips)];
+  }
+
+  #mentioned({ phenomenon, text, antecedent }) {
+    const word = phenomenon === "ellipsis" ? "ellipsis" : `anaphora, ${phenomenon}`;
+    const turn = antecedent && this.rows.document.parts.findIndex((part) => part.step === antecedent.step);
+    const where = !antecedent ? "no antecedent" : turn < 0 ? "turn that is gone" : `turn ${turn + 1}`;
+    const said = antecedent?.text && this.rows.document.part(antecedent.step)?.rewrite !== antecedent.text ? ` “${short(antecedent.text)}”` : "";
+    return [text ? make("b", {}, `“${short(text)}”`) : null, make("span.clip", { title: antecedent?.text ?? null }, `${word} → ${where}${said}`)];
+  }
+
+  #mentionMarks(part) {
+    if (this.rows.field !== "rewrite") return [];
+    return part.mentions.map(({ start, end, phenomenon }) => ({ ...units(part.rewrite, start, end), kind: phenomenon === "ellipsis" ? "ellipsis" : "anaphora" }));
+  }
+
+  #warningMarks(part, warnings) {
+    const here = warnings.filter(({ field, span }) => span && field === this.rows.field);
+    return here.map(({ span }) => ({ ...units(part[this.rows.field], ...span), kind: "doubtful" }));
+  }
+
+  #warning(part, { field, text, span }) {
+    const said = span && part[field] ? Array.from(part[field]).slice(...span).join("") : "";
+    return make("p.warning", {}, make("span", { "aria-hidden": "true" }, "⚠ "), said && !text.includes(said) ? `“${said}”: ` : "", text);
+  }
+
+  #conflict() {
+    const isOpen = this.rows.document.conflicts.some((conflict) => conflict.step === this.step);
+    if (!isOpen) return [];
+    const button = make("button.btn.small", { type: "button" }, "Decide");
+    button.addEventListener("click", () => this.rows.actions.onConflict());
+    return [make("p.warning", {}, "⚠ Somebody else changed this too. ", button)];
+  }
+
+  /** Offer to mark what is selected; it stays selected when the text is left with Escape. */
+  #selected() {
+    if (this.rows.field !== "rewrite" || this.editor.area.readOnly) return;
+    const text = this.editor.area.value;
+    const { start, end } = trimmed(text, this.editor.selection);
+    const isHere = start !== end || document.activeElement === this.editor.area || this.rows.selected?.step === this.step;
+    if (!isHere) return;
+    this.rows.selected = { step: this.step, start: placeOf(text, start), end: placeOf(text, end), text: text.slice(start, end) };
+    this.#offer(text.slice(start, end));
+  }
+
+  #offer(said) {
+    const isSame = this.marking.dataset.said === said && !this.marking.hidden;
+    if (isSame) return;
+    this.marking.dataset.said = said;
+    this.marking.hidden = !said;
+    const button = (phenomenon, keys) => {
+      const made = make("button.btn.small", { type: "button", tabindex: -1 }, phenomenon, " ", ...keys.flatMap((key) => [make("kbd", {}, key), " "]));
+      made.addEventListener("mousedown", (event) => event.preventDefault()); // or the selection would be gone
+      made.addEventListener("click", () => this.rows.actions.onMark(phenomenon));
+      return made;
+    };
+    this.marking.replaceChildren(make("span.clip", {}, `“${said}”`), button("anaphora", ["m", "a"]), button("ellipsis", ["m", "e"]), make("span.faint.nowrap", {}, "after ", make("kbd", {}, "Esc")));
+  }
+}
+
+/** A selection without the spaces around its words. */
+function trimmed(text, { start, end }) {
+  const said = text.slice(start, end);
+  if (!said.trim()) return { start, end: start };
+  return { start: start + said.length - said.trimStart().length, end: end - said.length + said.trimEnd().length };
+}
+
+function short(text) {
+  return text.length > 40 ? `${text.slice(0, 39)}…` : text;
+}
+
+/** Places in characters as places in UTF-16 units. */
+function units(text, start, end) {
+  const characters = Array.from(text);
+  const before = characters.slice(0, start).join("").length;
+  return { start: before, end: before + characters.slice(start, end).join("").length };
+}

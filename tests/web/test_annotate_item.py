@@ -1,0 +1,208 @@
+"""The item page in a real Chromium: decomposing and rewriting without the mouse, the page beside, how quick it is."""
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Page, expect
+
+from annotations.dom.generated import list_page
+from annotations.models import Assignment, Edit, Step, Target
+from annotations.work import flow, handing
+from tests import factories
+from tests.web.annotating import QUIET, begun, expect_saved, open_item, press, texts
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+expect.set_options(timeout=15_000)  # a loaded machine answers late
+LARGE = 18_000  # elements; with their attributes and texts some 400,000 tokens
+TREE_MS, PAGE_MS, STEP_MS = 300, 1500, 100
+
+
+@pytest.fixture
+def said(page: Page) -> list[str]:
+    """What the console got, the content policy's complaints among it."""
+    found: list[str] = []
+    page.on("console", lambda message: found.append(message.text) if QUIET not in message.text else None)
+    return found
+
+
+def measured(page: Page, name: str) -> list[float]:
+    """The durations in milliseconds that the page has measured under a name."""
+    return page.evaluate("name => performance.getEntriesByName(name).map(({duration}) => duration)", name)
+
+
+def test_a_session_is_decomposed_and_submitted_without_the_mouse(app_server, page, sign_in, said) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    expect(page.locator("#counts")).to_have_text("6 steps · 2 parts (target 2) · all covered")
+    press(page, "ArrowRight x")
+    expect(page.locator("#counts")).to_have_text("6 steps · 3 parts (target 2) · all covered · 1 without text")
+    expect(page.locator(".film-part .part-head")).to_have_text(["1 step 1", "2 steps 2–3", "3 steps 4–6"])
+    press(page, "j Enter")
+    page.keyboard.type("Sort the shoes by price.")
+    press(page, "Escape j k k Enter Control+a")
+    page.keyboard.type("Search for red shoes.")
+    expect_saved(page)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(app_server.url("/annotate/"))
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.SUBMITTED
+    assert texts(assignment) == ["Search for red shoes.", "Sort the shoes by price.", "Please do part 1 of the task."]
+    assert said == []
+
+
+def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    press(page, "ArrowRight x k Control+Enter")
+    expect(page.locator("#problems")).to_contain_text("Not submitted yet")
+    expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Part 2, steps 2–3")
+
+
+def test_a_rewrite_with_an_anaphor_is_made_without_the_mouse(app_server, page, sign_in, said) -> None:
+    assignment = begun("rewrite")
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    press(page, "Shift+ArrowRight j Enter Control+a")
+    page.keyboard.type("Now do it for the second one.")
+    press(page, "Control+Home Control+ArrowRight Control+ArrowRight")  # behind the second word
+    press(page, "Shift+ArrowRight Shift+ArrowRight Shift+ArrowRight Escape m a")
+    expect(page.locator("#mention h1")).to_have_text("“it” anaphora")
+    press(page, "ArrowRight ArrowRight Shift+ArrowRight")  # the second and the third word of turn 1
+    expect(page.locator("#mention")).to_contain_text("Turn 1: “do part”")
+    page.keyboard.press("Enter")
+    expect(page.locator(".chip")).to_have_text("“it”anaphora, pronoun → turn 1 “do part”×")
+    expect(page.locator(".backdrop mark.anaphora")).to_have_text("it")
+    expect(page.locator(".part-row").nth(1).locator(".diff")).to_have_text(
+        "PleaseNow do part 1 ofit for the tasksecond one."
+    )
+    expect_saved(page)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_url(app_server.url("/annotate/"))
+    assignment.refresh_from_db()
+    assert assignment.state == Assignment.State.SUBMITTED
+    marked = [part for part in assignment.parts.all() if part.mentions]
+    assert [(part.rewrite, part.mentions[0]["text"]) for part in marked] == [("Now do it for the second one.", "it")]
+    assert marked[0].mentions[0]["antecedent"]["text"] == "do part"
+    assert said == []
+
+
+def test_cuts_are_made_and_taken_away_by_clicks_between_the_cards(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    page.get_by_role("button", name="Cut before step 3").click()
+    expect(page.locator(".part-row")).to_have_count(3)
+    page.get_by_role("button", name="Join the parts before and after step 4").click()
+    expect(page.locator(".part-row")).to_have_count(2)
+    expect(page.locator(".part-row textarea").nth(1)).to_have_value("Please do part 1 of the task.")
+    expect_saved(page)
+    assert texts(assignment) == ["Please do part 1 of the task.", "Please do part 1 of the task."]
+
+
+def test_undo_and_redo_survive_a_reload(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    press(page, "ArrowRight ArrowRight x")
+    expect_saved(page)
+    page.reload()
+    expect(page.locator(".part-row")).to_have_count(3)
+    page.keyboard.press("Control+z")
+    expect(page.locator(".part-row")).to_have_count(2)
+    page.reload()
+    expect(page.locator(".part-row")).to_have_count(2)
+    page.keyboard.press("Control+Shift+z")
+    expect(page.locator(".part-row")).to_have_count(3)
+    assert list(Edit.objects.filter(assignment=assignment).values_list("kind", flat=True)) == ["cut", "join", "cut"]
+
+
+def test_the_search_goes_from_place_to_place_in_the_tree(app_server, page, sign_in) -> None:
+    assignment = begun()
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    press(page, "2 /")
+    expect(page.locator("#panel-tree .tree-row.gold")).to_have_count(1)
+    page.keyboard.type("li")
+    page.keyboard.press("Enter")
+    expect(page.locator("#search-count")).to_have_text("2 of 2")
+    page.keyboard.press("n")
+    expect(page.locator("#search-count")).to_have_text("1 of 2")
+    page.keyboard.press("Shift+N")
+    expect(page.locator("#search-count")).to_have_text("2 of 2")
+    page.keyboard.press("3")
+    expect(page.locator("#panel-candidates .tree-row")).to_have_count(5)
+
+
+@pytest.mark.slow
+def test_a_page_of_400_000_tokens_is_there_at_once_and_stepping_takes_no_time(app_server, page, sign_in) -> None:
+    """The quickest of three pages that nothing has read before: how busy the machine is should not count."""
+    assignment = begun(tasks=1, steps=8)
+    for seed, step in enumerate(assignment.item.session.steps()):
+        html, candidates = list_page(LARGE, seed)
+        Step.objects.filter(pk=step.pk).update(snapshot=factories.make_snapshot(html))
+        Target.objects.filter(step=step).update(node_id=candidates[2000])
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    for number, place in enumerate((0, 3, 6)):
+        if place:
+            page.locator(f"[data-place='{place}']").click()
+        rests = "number => performance.getEntriesByName('neighbours read').length > number"
+        page.wait_for_function(rests, arg=number, timeout=60_000)
+    cold = measured(page, "step shown")
+    for key in ("ArrowRight", "ArrowLeft", "2", "ArrowLeft", "ArrowRight"):
+        page.keyboard.press(key)
+        page.wait_for_timeout(500)
+    stepped, trees = measured(page, "step shown")[len(cold) :], measured(page, "tree shown")
+    assert page.locator("#page-facts").inner_text().startswith("11,")
+    assert 0 < page.locator("#panel-tree .tree-row").count() < 120
+    assert min(cold) < PAGE_MS, (cold, stepped, trees)
+    assert max(trees) < TREE_MS, trees
+    assert len(stepped) == 4
+    assert sorted(stepped)[1] < STEP_MS, stepped
+
+
+def test_the_page_is_as_wide_as_the_window_and_every_text_is_named(app_server, page, sign_in, said) -> None:
+    assignment = begun("rewrite", tasks=3)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    names = page.locator(".part-row textarea").evaluate_all("areas => areas.map((area) => area.ariaLabel)")
+    assert names == ["Rewrite of turn 1, steps 1–3", "Rewrite of turn 2, steps 4–6", "Rewrite of turn 3, steps 7–9"]
+    page.keyboard.press("?")
+    expect(page.locator("#key-sheet")).to_contain_text("Mark what is selected as anaphora")
+    assert said == []
+
+
+def test_others_items_do_not_exist_and_reviewers_only_read_them(client: Client) -> None:
+    assignment = begun()
+    project = assignment.item.session.campaign.project
+    address = f"/annotate/assignments/{assignment.pk}/"
+    answers = {}
+    for role in ("annotator", "reviewer", "reader"):
+        client.force_login(factories.make_user(role, project))
+        answers[role] = client.get(address).status_code
+    client.force_login(factories.make_user("annotator"))
+    assert answers == {"annotator": 404, "reviewer": 200, "reader": 404}
+    assert client.get(address).status_code == 404
+
+
+def test_a_returned_annotation_says_why(client: Client) -> None:
+    assignment = begun("rewrite")
+    session, verifier = assignment.item.session, factories.make_user("reviewer")
+    handing.take(assignment, assignment.user)
+    flow.submit(assignment)
+    item = session.items.get(stage="verify")
+    verification = Assignment.objects.create(item=item, user=verifier, slot=0)
+    verdict = assignment.verdicts.create(
+        verification=verification, round=1, version=0, outcome="return", reason="Two values are lost."
+    )
+    verdict.defects.create(code="value-lost", note="Which colour?", step=session.steps().first())
+    assignment.refresh_from_db()
+    flow.returned(assignment)
+    client.force_login(assignment.user)
+    page = client.get(f"/annotate/assignments/{assignment.pk}/").content.decode()
+    assert "Two values are lost." in page
+    assert "value-lost" in page
+    assert "Which colour?" in page
