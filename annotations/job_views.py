@@ -58,6 +58,7 @@ def export_page(request: HttpRequest, name: str) -> HttpResponse:
     found = visible_dataset(request, name)
     if request.method != "POST":
         return redirect("dataset", name)
+    policy.require(request.user, "export", found.project)
     form = ExportForm(request.POST, splits=[row["split"] for row in split_table(found)])
     if form.is_valid():
         try:

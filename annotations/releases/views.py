@@ -17,7 +17,7 @@ from annotations.forms import ExportForm
 from annotations.models import Conversation, Dataset, Redaction, Release
 from annotations.releases.checking import KIND_WORDS, Checks, check_dataset
 from annotations.releases.datasheet import PLACES, statistics_table
-from annotations.releases.diffing import Difference, compare, details
+from annotations.releases.diffing import NAMES, Difference, compare, details
 from annotations.releases.forms import ReleaseForm
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
@@ -28,6 +28,7 @@ from annotations.work.guidelines import blocks
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
 SHOWN = 50  # findings of a kind
 ROWS = 25  # conversations of a difference
+PAGE_NAMES = {NAMES[name] for name in ("html", "raw_html", "html_after", "negatives")}
 
 
 @require_GET
@@ -79,7 +80,8 @@ def _findings(dataset: Dataset, checks: Checks) -> dict:
 
 
 def _row(text: PrivateText) -> dict:
-    places = [(PLACES.get(place, place), count) for place, count in sorted(text.places.items())]
+    counts = [(words, text.places[place]) for place, words in PLACES.items() if place in text.places]
+    places = ", ".join(words if count == 1 else f"{words} {count:,}×" for words, count in counts)
     return {"found": text, "places": places, "conversations": len(text.conversations)}
 
 
@@ -131,6 +133,7 @@ def export(request: HttpRequest, name: str, version: str) -> HttpResponse:
     found = _visible_release(request, name, version)
     if request.method != "POST":
         return redirect("release", name, version)
+    policy.require(request.user, "export", found.dataset.project)
     form = ExportForm(request.POST, splits=found.statistics["splits"])
     if form.is_valid():
         try:
@@ -167,13 +170,20 @@ def diff(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _links(found: Difference, rows: list[dict]) -> list[dict]:
-    """The rows with the page of each conversation that is still there, and whether words of a turn differ."""
+    """The rows with the page of each conversation that is still there, and what is told of each turn in short."""
     names = [row["source_id"] for row in rows]
     there = Conversation.objects.filter(dataset=found.newer.dataset, source_id__in=names)
     pks = dict(there.values_list("source_id", "pk"))
     for turn in (turn for row in rows for turn in row["turns"]):
         turn["says_words"] = any("words" in field for field in turn["fields"])
+        told = [step for step in turn["steps"] if not _only_pages(step)]
+        turn["only_pages"], turn["steps"] = len(turn["steps"]) - len(told), told
     return [row | {"pk": pks.get(row["source_id"])} for row in rows]
+
+
+def _only_pages(step: dict) -> bool:
+    """Whether nothing differs but what the page and its candidates hold, which a line for all such steps tells."""
+    return step["change"] == "changed" and {field["field"] for field in step["fields"]} <= PAGE_NAMES
 
 
 @require_GET

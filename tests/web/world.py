@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotations.models import Conversation, Dataset, Membership, Project, Snapshot, Step
+from annotations.releases.checking import check_dataset
+from annotations.releases.releasing import make_release
 from tests import factories
 
 LISTS = (
@@ -86,7 +88,12 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     verification = factories.make_assignment(item, factories.make_user("reviewer", dataset.project))
     verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
     comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
-    release = dataset.releases.create(version="1.0", sha256="0" * 64, licence="CC0-1.0", consent="given", datasheet="#")
+    concerns = [concern.key for concern in check_dataset(dataset).concerns()]
+    maker = factories.make_superuser()
+    # No release is made of splits that break their rules, and these do as soon as a test split is among them.
+    Conversation.objects.filter(pk=conversation.pk).update(split="train")
+    release = make_release(dataset, "1.0", maker, "CC0-1.0", "given", accepted_findings=concerns)
+    Conversation.objects.filter(pk=conversation.pk).update(split=conversation.split)
     return {
         "campaigns": campaign.pk,
         "sessions": session.pk,
