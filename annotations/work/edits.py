@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from django.db.models import F, Q, QuerySet
 
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
+from annotations.work.mentions import anchored, places
 from annotations.work.operations import (
     BadEdit,
     Content,
@@ -116,6 +117,20 @@ def open_desk(assignment: Assignment, user) -> Desk:
         if step in parts
     }
     return Desk(assignment, user, steps, draft, [])
+
+
+def fix_mentions(assignment: Assignment) -> None:
+    """Store the places that mentions have in the texts as they are now, for whoever reads a submitted annotation.
+
+    No edit: nobody changed anything, and undo finds the same mentions by their words.
+    """
+    parts = {part.first_step_id: part for part in assignment.parts.all()}
+    said = {step: part.rewrite for step, part in parts.items()}
+    for step, part in parts.items():
+        now = anchored(part.mentions, said, step)
+        if places(now) != places(part.mentions):
+            part.mentions = now
+            part.save(update_fields=["mentions"])
 
 
 def stacks(rows: Iterable[tuple[int, int | None]]) -> tuple[list[int], list[int]]:

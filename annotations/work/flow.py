@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotations.models import Assignment, Item, Part, Session, Stage, Turn
 from annotations.work.agreement import boundary_similarity
+from annotations.work.edits import fix_mentions
 from annotations.work.events import emit
 from annotations.work.proposing import settle
 from annotations.work.publishing import publish
@@ -88,6 +89,7 @@ def submit(assignment: Assignment) -> None:
         raise NotReady(["It was submitted already." if assignment.state == State.SUBMITTED else "It was given back."])
     if problems := missing(assignment):
         raise NotReady(problems)
+    fix_mentions(assignment)
     settle(assignment)
     _save(assignment, state=State.SUBMITTED, submitted_at=timezone.now(), lease_token=None, lease_until=None)
     _tell("item.submitted", assignment)

@@ -35,11 +35,17 @@ def anchored(mentions: list[Mention], rewrites: Mapping[int, str], step: int) ->
     """The mentions with the places that their words have now; one whose words are gone keeps its old place."""
     found = []
     for mention in mentions:
-        antecedent = mention["antecedent"]
+        antecedent = mention.get("antecedent")
         if antecedent is not None:
             antecedent = _place(antecedent, rewrites.get(antecedent["step"], ""))
         found.append(_place(mention, rewrites.get(step, "")) | {"antecedent": antecedent})
     return found
+
+
+def places(mentions: list[Mention]) -> list[tuple[int, ...]]:
+    """Where mentions and their antecedents are, without what they say."""
+    marked = [(mention, mention.get("antecedent")) for mention in mentions]
+    return [(m["start"], m["end"], *((a["step"], a["start"], a["end"]) if a else ())) for m, a in marked]
 
 
 def _canonical(mention: Any, rewrites: Mapping[int, str], step: int) -> Mention:
@@ -70,15 +76,17 @@ def _is_count(value: Any) -> bool:
 
 def _place(marked: Mapping[str, Any], text: str) -> dict[str, Any]:
     """The nearest place of the marked words; an ellipsis marks a point, which only moves to stay in the text."""
-    said, start = marked["text"], marked["start"]
+    start = marked["start"]
+    said = marked.get("text", text[start : marked["end"]])
+    marked = {**marked, "text": said}
     if not said:
         point = min(start, len(text))
         return {**marked, "start": point, "end": point}
     if text[start : marked["end"]] == said:
-        return dict(marked)
+        return marked
     places = _places(said, text)
     if not places:
-        return dict(marked)
+        return marked
     nearest = min(places, key=lambda place: abs(place - start))
     return {**marked, "start": nearest, "end": nearest + len(said)}
 

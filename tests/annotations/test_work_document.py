@@ -314,6 +314,18 @@ def test_what_is_submitted_is_not_edited(assignment: Assignment, browser: Browse
     assert (browser.get()["writable"], browser.get()["why_not"]) == (False, "It has been submitted.")
 
 
+def test_what_is_submitted_has_its_mentions_where_their_words_are():
+    assignment = factories.make_assignment(factories.make_item(stage="rewrite"))
+    assignment.parts.update(rewrite="Sort them")
+    browser, step = Browser(assignment).take(), steps_of(assignment)[0]
+    mark = {"id": "m", "phenomenon": "pronoun", "start": 5, "end": 9, "antecedent": None}
+    browser.edit({"kind": "mentions", "step": step, "before": [], "after": [mark]})
+    browser.edit(text(step, "Sort them", "Please sort them", "rewrite"))
+    browser.post("submit/", {"base": browser.version, "token": browser.token})
+    (mention,) = Part.objects.get(assignment=assignment).mentions
+    assert (mention["start"], mention["end"], mention["text"]) == (12, 16, "them")
+
+
 def test_a_heartbeat_holds_the_lease_and_giving_back_ends_it(assignment: Assignment, browser: Browser):
     before = browser.get()["lease_until"]
     Assignment.objects.update(lease_until=timezone.now())
