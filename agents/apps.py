@@ -8,9 +8,11 @@ class AgentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from agents import proposals
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
         from annotations.jobs import RUNNERS
 
         RUNNERS.update(memory_jobs.RUNNERS)
+        RUNNERS.update(proposals.RUNNERS)
         RUNNERS.update(training_jobs.RUNNERS)

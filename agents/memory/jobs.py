@@ -163,7 +163,7 @@ def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) ->
 
 def induce(job: Job) -> bool:
     """Workflows of the train split, a group of sites at a time."""
-    dataset, llm, encoder = _dataset(job), _endpoint(), _encoder(job.params["encoder"])
+    dataset, llm, encoder = _dataset(job), endpoint(), _encoder(job.params["encoder"])
     sites = train_websites(dataset, job.params["websites"] or None)
     resume = set(job.progress.get("resume", []))
     report = job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
@@ -192,7 +192,7 @@ def induce(job: Job) -> bool:
 
 def refine(job: Job) -> bool:
     """Rationales of steps that have none, by the configured model."""
-    dataset, llm = _dataset(job), _endpoint()
+    dataset, llm = _dataset(job), endpoint()
     steps = Step.objects.filter(turn__conversation__dataset=dataset, rationales=None, targets__pruned=False)
     if job.params["split"]:
         steps = steps.filter(turn__conversation__split=job.params["split"])
@@ -258,7 +258,7 @@ def _encoder(name: str) -> Encoder:
     return encoder
 
 
-def _endpoint() -> Llm:
+def endpoint() -> Llm:
     """The configured endpoint behind the cache of replies; ValueError, which ends the job, where there is none."""
     from agents.llm.chat import from_environment  # its client takes a while to load; only workers ask
 

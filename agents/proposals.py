@@ -1,0 +1,176 @@
+"""Proposals of cuts and rewrites by the configured LLM endpoint, as background jobs. Queue `gpu`.
+
+Replies are JSON and read strictly: what is wrong with one is told to the model once, then to the person who asked.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from agents.llm.errors import LlmError
+from agents.llm.protocol import Llm, Message, Request
+from agents.memory.jobs import endpoint
+from agents.planner.generator import complete
+from agents.prompts.render import load
+from annotations.models import Assignment, Job, Proposal
+from annotations.work.cuts import SeenStep
+from annotations.work.mentions import PHENOMENA
+from annotations.work.operations import MAX_TEXT
+from annotations.work.proposing import JOB_KIND, check, ordered_parts, seen_steps, store
+
+MAX_TOKENS = 4_000
+TRIES = 2
+FENCE = "```"
+
+Parts = list[dict[str, Any]]
+
+
+class BadProposal(ValueError):
+    """A reply that is not what was asked for; the message says what is wrong with it."""
+
+
+def propose(job: Job) -> bool:
+    """Ask for one proposal and keep it. ValueError, which ends the job, says why there is none."""
+    rows = Assignment.objects.select_related("item__session__campaign")
+    assignment = rows.filter(pk=job.params["assignment"], item__session__campaign__project=job.project).first()
+    if assignment is None or assignment.state not in (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS):
+        raise ValueError("the annotation is not in work any more")
+    check(assignment, job.params["kind"])
+    llm, (question, read) = endpoint(), QUESTIONS[job.params["kind"]](assignment)
+    parts = ask(llm, question, read)
+    proposal = store(assignment, job.params["kind"], llm.info.model, parts)
+    said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
+    job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model}, last_error="")
+    return False
+
+
+def ask(llm: Llm, question: str, read: Callable[[str], Parts]) -> Parts:
+    """The model's parts; a reply that cannot be read is sent back with the reason once. ValueError when none can."""
+    messages = [Message("user", question)]
+    for attempt in range(TRIES):
+        answer = complete(llm, [Request(tuple(messages), llm.info.model, max_tokens=MAX_TOKENS)])[0]
+        if isinstance(answer, LlmError):
+            raise ValueError(f"the model gave no answer: {answer}")
+        try:
+            return read(answer.text)
+        except BadProposal as error:
+            if attempt + 1 == TRIES:
+                raise ValueError(f"the model's proposal cannot be used: {error}") from error
+            wrong = f"This cannot be used: {error}. Answer again, with the whole JSON only."
+            messages += [Message("assistant", answer.text), Message("user", wrong)]
+    raise AssertionError("every try ends in an answer or an error")
+
+
+def read_cuts(text: str, steps: list[SeenStep]) -> Parts:
+    """[{"step", "instruction", "why"}, …] of a reply. Raises BadProposal."""
+    rows = _rows(text, "parts")
+    firsts = [_number(row, "first_step", len(steps)) for row in rows]
+    if firsts[0] != 1:
+        raise BadProposal("the first part does not begin at step 1")
+    if firsts != sorted(set(firsts)):
+        raise BadProposal("the first steps of the parts do not go up")
+    for place in range(1, len(steps)):
+        if steps[place].task != steps[place - 1].task and place + 1 not in firsts:
+            raise BadProposal(f"no part begins at step {place + 1}, where a task begins")
+    return [
+        {"step": steps[first - 1].key, "instruction": _text(row, "instruction"), "why": []}
+        for first, row in zip(firsts, rows, strict=True)
+    ]
+
+
+def read_rewrites(text: str, steps: list[int]) -> Parts:
+    """[{"step", "rewrite", "mentions"}, …] of a reply; `steps`: the first steps of the turns. Raises BadProposal."""
+    rows = _rows(text, "turns")
+    if [_number(row, "turn", len(steps)) for row in rows] != list(range(1, len(steps) + 1)):
+        raise BadProposal(f"it does not have the turns 1 to {len(steps)}, each once and in order")
+    said = [_text(row, "text") for row in rows]
+    return [
+        {"step": steps[turn], "rewrite": said[turn], "mentions": _mentions(row, turn, said, steps)}
+        for turn, row in enumerate(rows)
+    ]
+
+
+def _cuts_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
+    steps, tasks = seen_steps(assignment)
+    lines: list[str] = []
+    for place, step in enumerate(steps):
+        if place == 0 or steps[place - 1].task != step.task:
+            lines += ["", f"Task: {tasks[step.task]}"]
+        page = f" (page: {step.face.title})" if step.face and step.face.title else ""
+        lines.append(f"{place + 1}. {step.text}{page}")
+    wanted = assignment.item.session.campaign.target_parts(len(steps))
+    question = load("propose_cuts").fill(parts=wanted, steps="\n".join(lines).strip())
+    return question, lambda text: read_cuts(text, steps)
+
+
+def _rewrites_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
+    parts = ordered_parts(assignment)
+    requests = "\n".join(f"{turn}. {' '.join(part.instruction.split())}" for turn, part in enumerate(parts, 1))
+    question = load("propose_rewrites").fill(requests=requests, phenomena=", ".join(PHENOMENA))
+    return question, lambda text: read_rewrites(text, [part.first_step_id for part in parts])
+
+
+def _rows(text: str, name: str) -> list[dict[str, Any]]:
+    """The list of objects under `name` of a reply that is one JSON object, perhaps in a code fence."""
+    plain = text.strip()
+    if plain.startswith(FENCE) and plain.endswith(FENCE):
+        plain = plain.removeprefix(FENCE).removesuffix(FENCE).removeprefix("json").strip()
+    try:
+        found = json.loads(plain)
+    except ValueError as error:
+        raise BadProposal(f"it is no JSON ({error})") from error
+    rows = found.get(name) if isinstance(found, dict) else None
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
+        raise BadProposal(f'it is no object with a list "{name}" of objects')
+    return rows
+
+
+def _number(row: dict[str, Any], name: str, most: int) -> int:
+    number = row.get(name)
+    if isinstance(number, bool) or not isinstance(number, int) or not 1 <= number <= most:
+        raise BadProposal(f'"{name}" is {json.dumps(number)}, not a number from 1 to {most}')
+    return number
+
+
+def _text(row: dict[str, Any], name: str) -> str:
+    text = row.get(name)
+    if not isinstance(text, str) or not text.strip() or len(text) > MAX_TEXT:
+        raise BadProposal(f'"{name}" is not a text of 1 to {MAX_TEXT:,} characters')
+    return " ".join(text.replace("\x00", "").split())
+
+
+def _mentions(row: dict[str, Any], turn: int, said: list[str], steps: list[int]) -> list[dict[str, Any]]:
+    rows = row.get("mentions", [])
+    if not isinstance(rows, list) or not all(isinstance(mention, dict) for mention in rows):
+        raise BadProposal(f"the mentions of turn {turn + 1} are no list of objects")
+    return [_mention(mention, f"p{steps[turn]}-{n}", turn, said, steps) for n, mention in enumerate(rows, 1)]
+
+
+def _mention(row: dict[str, Any], name: str, turn: int, said: list[str], steps: list[int]) -> dict[str, Any]:
+    phenomenon, antecedent = row.get("phenomenon"), row.get("antecedent")
+    if phenomenon not in PHENOMENA:
+        raise BadProposal(f"{json.dumps(phenomenon)} is no phenomenon")
+    place = _place(row, turn, said)
+    if phenomenon == "ellipsis":  # a point: after the words before the gap
+        place = {"start": place["end"], "end": place["end"], "text": ""}
+    if not isinstance(antecedent, dict):
+        raise BadProposal(f"a mention of turn {turn + 1} has no antecedent")
+    of = _number(antecedent, "turn", turn) - 1 if turn else 0
+    if of >= turn:
+        raise BadProposal("the first turn has nothing before it to refer to")
+    return {
+        "id": name, "phenomenon": phenomenon, **place,
+        "antecedent": {"step": steps[of], **_place(antecedent, of, said)},
+    }  # fmt: skip
+
+
+def _place(row: dict[str, Any], turn: int, said: list[str]) -> dict[str, Any]:
+    found = _text(row, "words")
+    start = said[turn].find(found)
+    if start < 0:
+        raise BadProposal(f'turn {turn + 1} does not say "{found}"')
+    return {"start": start, "end": start + len(found), "text": found}
+
+
+QUESTIONS = {Proposal.Kind.CUTS: _cuts_question, Proposal.Kind.REWRITE: _rewrites_question}
+RUNNERS = {JOB_KIND: propose}

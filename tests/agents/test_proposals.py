@@ -1,0 +1,149 @@
+"""Proposals by an endpoint: what is asked, what is read from replies and what is wrong with them."""
+
+import json
+
+import pytest
+
+from agents.memory.follow import work_inline
+from agents.proposals import BadProposal, read_cuts, read_rewrites
+from annotations.models import Assignment, Job, Proposal
+from annotations.work import flow, proposing
+from annotations.work.cuts import SeenStep
+from tests import factories
+from tests.agents.llm_server import failure, in_turn, prompt_text, serve
+
+pytestmark = pytest.mark.django_db
+STEPS = [SeenStep(10 + n, n // 3, "CLICK", f"Link {n}", "", None) for n in range(6)]
+
+
+def ask(kind: str, assignment: Assignment, monkeypatch, *replies) -> tuple[Job, list[dict]]:
+    """The job after it has run, and the requests that the endpoint got."""
+    monkeypatch.setenv("LLM_MODEL", "test-model")
+    monkeypatch.setenv("LLM_ATTEMPTS", "1")
+    job = proposing.start_job(assignment, kind, assignment.user)
+    with serve(in_turn(*replies)) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        return work_inline(job), server.requests
+
+
+@pytest.fixture
+def assignment() -> Assignment:
+    campaign = factories.make_campaign(proposer="endpoint", steps_per_part=3)
+    session = factories.make_session(campaign, tasks=2, steps=3)
+    assignment = factories.make_assignment(factories.make_item(session))
+    assignment.parts.all().delete()
+    flow.start_document(assignment)
+    return assignment
+
+
+def parts(*rows: tuple) -> str:
+    return json.dumps({"parts": [{"first_step": first, "instruction": text} for first, text in rows]})
+
+
+def test_cuts_come_from_the_endpoint_with_its_name(assignment: Assignment, monkeypatch):
+    reply = parts((1, "Search for red shoes"), (3, "Press search"), (4, "Again"))
+    job, requests = ask("cuts", assignment, monkeypatch, reply)
+    assert (job.state, job.report["said"]) == ("done", "Proposed 3 parts")
+    steps = [step.pk for step in assignment.item.session.steps()]
+    proposal = Proposal.objects.get(pk=job.report["proposal"])
+    assert (proposal.model_name, proposal.kind, proposal.assignment) == ("test-model", "cuts", assignment)
+    assert proposal.content["parts"][1] == {"step": steps[2], "instruction": "Press search", "why": []}
+    asked = prompt_text(requests[0])
+    assert "Task: Please do part 1 of the task.\n1. [input]  Search -> TYPE: red shoes" in asked
+    assert "Aim at 2 requests" in asked
+    assert "6. " in asked
+    assert "7. " not in asked
+
+
+def test_rewrites_come_with_marks_at_their_places(assignment: Assignment, monkeypatch):
+    session = assignment.item.session
+    rewrite = factories.make_assignment(factories.make_item(session, stage="rewrite"))
+    rewrite.parts.update(instruction="Find red shoes")
+    rewrite.parts.create(first_step=session.steps()[3], instruction="Sort red shoes")
+    mention = {"words": "them", "phenomenon": "pronoun", "antecedent": {"turn": 1, "words": "red shoes"}}
+    reply = {"turns": [{"turn": 1, "text": "Find red shoes"}, {"turn": 2, "text": "Sort them", "mentions": [mention]}]}
+    job, requests = ask("rewrite", rewrite, monkeypatch, f"```json\n{json.dumps(reply)}\n```")
+    found = Proposal.objects.get(pk=job.report["proposal"]).content["parts"][1]
+    first, second = (part.first_step_id for part in proposing.ordered_parts(rewrite))
+    assert (found["step"], found["rewrite"]) == (second, "Sort them")
+    (mark,) = found["mentions"]
+    assert (mark["start"], mark["end"], mark["text"]) == (5, 9, "them")
+    assert mark["antecedent"] == {"step": first, "start": 5, "end": 14, "text": "red shoes"}
+    assert "1. Find red shoes\n2. Sort red shoes" in prompt_text(requests[0])
+
+
+def test_what_is_wrong_is_told_to_the_model_once(assignment: Assignment, monkeypatch):
+    job, requests = ask("cuts", assignment, monkeypatch, parts((1, "All")), parts((1, "Search"), (4, "Again")))
+    assert job.state == "done"
+    assert len(requests) == 2
+    assert "no part begins at step 4, where a task begins" in requests[1]["messages"][-1]["content"]
+
+
+def test_a_second_bad_reply_ends_the_job_with_the_reason(assignment: Assignment, monkeypatch):
+    job, requests = ask("cuts", assignment, monkeypatch, "Sure! Here are the parts.", "Sorry.")
+    assert (job.state, len(requests)) == ("failed", 2)
+    assert "the model's proposal cannot be used: it is no JSON" in job.last_error
+    assert not Proposal.objects.exists()
+
+
+def test_an_endpoint_that_fails_ends_the_job_with_the_reason(assignment: Assignment, monkeypatch):
+    job, _ = ask("cuts", assignment, monkeypatch, failure(401, "wrong key"))
+    assert job.state == "failed"
+    assert "the model gave no answer" in job.last_error
+
+
+def test_nothing_is_proposed_for_work_that_was_handed_in(assignment: Assignment, monkeypatch):
+    job = proposing.start_job(assignment, "cuts", assignment.user)
+    Assignment.objects.update(state="submitted")
+    assert "not in work any more" in work_inline(job).last_error
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("[]", 'list "parts"'),
+        ('{"parts": []}', 'list "parts"'),
+        ('{"parts": [1]}', 'list "parts"'),
+        (parts((2, "x"), (4, "y")), "does not begin at step 1"),
+        (parts((1, "x"), (4, "y"), (3, "z")), "do not go up"),
+        (parts((1, "x"), (1, "y"), (4, "z")), "do not go up"),
+        (parts((1, "x"), (7, "y")), "from 1 to 6"),
+        (parts((1, "x"), (True, "y")), "from 1 to 6"),
+        (parts((1, "x"), (4, " ")), "instruction"),
+        (parts((1, "x"), (4, None)), "instruction"),
+        (parts((1, "x"), (5, "y")), "step 4, where a task begins"),
+    ],
+)
+def test_cuts_that_cannot_be_used_are_refused(reply, why):
+    with pytest.raises(BadProposal, match=why):
+        read_cuts(reply, STEPS)
+
+
+@pytest.mark.parametrize(
+    ("second", "why"),
+    [
+        ({"turn": 1}, "turns 1 to 2"),
+        ({"turn": 3}, "from 1 to 2"),
+        ({"text": ""}, "text"),
+        ({"mentions": "them"}, "no list"),
+        ({"mentions": [{"words": "it", "phenomenon": "pronoun", "antecedent": {}}]}, 'does not say "it"'),
+        ({"mentions": [{"words": "them", "phenomenon": "rhyme"}]}, "no phenomenon"),
+        ({"mentions": [{"words": "them", "phenomenon": "pronoun"}]}, "no antecedent"),
+        ({"mentions": [{"words": "them", "phenomenon": "pronoun", "antecedent": {"turn": 2}}]}, "from 1 to 1"),
+        (
+            {"mentions": [{"words": "them", "phenomenon": "pronoun", "antecedent": {"turn": 1, "words": "bags"}}]},
+            'does not say "bags"',
+        ),
+    ],
+)
+def test_rewrites_that_cannot_be_used_are_refused(second, why):
+    turns = [{"turn": 1, "text": "Find red shoes"}, {"turn": 2, "text": "Sort them"} | second]
+    with pytest.raises(BadProposal, match=why):
+        read_rewrites(json.dumps({"turns": turns}), [10, 13])
+
+
+def test_an_ellipsis_is_a_point_after_the_words_before_it():
+    mention = {"words": "And", "phenomenon": "ellipsis", "antecedent": {"turn": 1, "words": "Find flights"}}
+    turns = [{"turn": 1, "text": "Find flights to Rome"}, {"turn": 2, "text": "And to Oslo", "mentions": [mention]}]
+    (mark,) = read_rewrites(json.dumps({"turns": turns}), [10, 13])[1]["mentions"]
+    assert (mark["start"], mark["end"], mark["text"], mark["antecedent"]["step"]) == (3, 3, "", 10)
