@@ -12,9 +12,10 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from annotations.importing import import_files
-from annotations.models import Dataset, Membership, Project, Role
+from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Membership, Project, Role, Split
 from annotations.sample.build import build
 from annotations.sample.weblinx import build as build_weblinx
+from annotations.work import flow, sessions
 
 NAME = "sample"
 DEMO_ACCOUNTS = "demo_accounts.json"
@@ -24,6 +25,7 @@ ACCOUNTS = (  # name, role, sees test gold
     ("reviewer", Role.REVIEWER, True),
 )
 WEBLINX_NAME = "sample-weblinx"
+CAMPAIGN = "Sample pilot"
 ABOUT = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
 DATASETS = {  # name -> format and description
     NAME: ("mt-mind2web", ABOUT),
@@ -48,9 +50,27 @@ def load_sample(say: Callable[[str], None] = lambda _: None) -> bool:
             _import(name, Path(folder, name), project, say)
     if NAME in missing:
         make_demo_accounts(project)
+        make_demo_campaign(Dataset.objects.get(name=NAME), say)
     for name in missing:
         _marker(name).touch()
     return True
+
+
+@transaction.atomic
+def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
+    """A campaign with work for the demo accounts: the train conversations of the sample, to be decomposed again."""
+    campaign, created = Campaign.objects.get_or_create(
+        project=dataset.project, name=CAMPAIGN, defaults={"source": dataset, "rubric": DEFAULT_RUBRIC}
+    )
+    if not created:
+        return
+    text = (Path(__file__).parent / "sample" / "guidelines.md").read_text("utf-8")
+    Guideline.objects.create(campaign=campaign, version=1, text=text)
+    tasks = dataset.conversations.filter(split=Split.TRAIN).order_by("position").values_list("pk", flat=True)
+    sessions.act(campaign, None, {"do": "each", "tasks": list(tasks)})
+    for session in campaign.sessions.live():
+        flow.open_work(session)
+    say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")
 
 
 def _marker(name: str) -> Path:

@@ -20,6 +20,7 @@ class Job(Leased):
         EMBED = "embed", "embedding"
         INDUCE = "induce", "workflow induction"
         REFINE = "refine", "rationales"
+        PROPOSE = "propose", "proposals"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
