@@ -6,8 +6,17 @@ from django.db.models import Count, Max
 
 from annotations.models import Assignment, Campaign, Dataset, Redaction, Release, Verdict
 from annotations.releases.privacy import KINDS
+from annotations.work.agreement_tables import report
 
-PLACES = {"action": "action text", "extra": "further fields", "candidate": "candidate elements", "file": "source files"}
+PLACES = {  # in the order in which they are told
+    "instruction": "instruction",
+    "value": "value",
+    "action": "action",
+    "page": "page",
+    "candidate": "candidates",
+    "extra": "further fields",
+    "file": "source files",
+}
 COLUMNS = (  # of the statistics: key, heading
     ("conversations", "Conversations"),
     ("turns", "Turns"),
@@ -114,9 +123,28 @@ def _campaign(campaign: Campaign) -> list[str]:
     ]
     if versions:
         lines.append(f"Guidelines in use: version {', '.join(map(str, versions))}.")
+    if agreed := _agreement(campaign):
+        lines.append(f"Agreement of people who did the same independently: {agreed}.")
     if campaign.proposer:
         lines.append(f"Proposals came from {campaign.get_proposer_display()}; people decided about each.")
     return lines
+
+
+def _agreement(campaign: Campaign) -> str:
+    """The measures that exist, with the number of comparisons and 95% intervals where there are enough sessions."""
+    found = report(campaign)
+    measures = (
+        ("boundary similarity of cuts", found.cuts),
+        ("chrF of rewrites", found.words),
+        (f"{found.kappa_kind}'s kappa of verdicts", found.kappa),
+    )
+    return "; ".join(
+        f"{name} {one.value:.2f}"
+        + (f" [{one.low:.2f}, {one.high:.2f}]" if one.low is not None and one.high is not None else "")
+        + f" ({one.n:,} comparison{'' if one.n == 1 else 's'})"
+        for name, one in measures
+        if one.value is not None
+    )
 
 
 def _people(count: int) -> str:
@@ -128,7 +156,11 @@ def _checks(release: Release) -> list[str]:
     leakage, found = checks["leakage"], checks["privacy"]["found"]
     private = [
         f"- {kind}: {found[kind]['texts']:,} different, in "
-        + ", ".join(f"{PLACES.get(place, place)} ({n:,})" for place, n in found[kind]["places"].items())
+        + ", ".join(
+            f"{words} ({found[kind]['places'][place]:,})"
+            for place, words in PLACES.items()
+            if place in found[kind]["places"]
+        )
         for kind in KINDS
         if kind in found
     ]
@@ -146,7 +178,7 @@ def _checks(release: Release) -> list[str]:
 
 def _redactions(dataset: Dataset) -> list[str]:
     rows = Redaction.objects.filter(dataset=dataset).values("kind", "place").annotate(n=Count("id"))
-    listed = [f"- {row['kind']} in {PLACES.get(row['place'], row['place'])}: {row['n']:,}" for row in
+    listed = [f"- {row['kind']} in {PLACES[row['place']]}: {row['n']:,}" for row in
               rows.order_by("kind", "place")]  # fmt: skip
     if not listed:
         return ["None."]

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from annotations.models import Release
+from annotations.models.pages import digest
 from annotations.releases.frozen import content
 from annotations.releases.reasons import reasons_between
 
@@ -20,7 +21,7 @@ STEP_FIELDS = (
 NAMES = {"html": "page", "raw_html": "page as recorded", "html_after": "page after", "positives": "gold elements",
          "negatives": "other candidates", "action_repr": "action", "original_operation": "original operation",
          "source_index": "source index"}  # fmt: skip
-WORD = re.compile(r"\s+|\w+|[^\w\s]")
+WORD = re.compile(r"\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")  # ann@mail.example and 8:30 are one word each
 Json = dict[str, Any]
 
 
@@ -176,8 +177,8 @@ def _shown(name: str, value: Any) -> Any:
     """A value as a difference shows it: elements by their ids, candidates by their number, pages by their checksum."""
     if name == "positives":
         return [candidate["node_id"] for candidate in value]
-    if name == "negatives":
-        return f"{len(value)} elements"
+    if name == "negatives":  # hundreds: their number and a checksum, for their attributes may differ alone
+        return f"{len(value)} ({digest(repr(value).encode())[:8]})"
     if name == "screenshot":
         return value["sha256"][:12] if value else ""
     return value[:12] if name in ("html", "raw_html", "html_after") else value

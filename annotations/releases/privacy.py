@@ -7,7 +7,7 @@ number written in an unusual way, an address in words or in a picture is not. A 
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 KINDS = ("token", "email", "card", "phone", "name")  # of two that overlap the earlier kind counts
@@ -31,13 +31,16 @@ GIVEN_NAMES = frozenset(
     """.split()
 )
 
-_TOKEN = re.compile(
-    r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"  # JSON web token
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b"  # AWS
-    r"|\bgh[pousr]_[A-Za-z0-9]{36,}|\bgithub_pat_\w{22,}"
-    r"|\bxox[abprs]-[\w-]{10,}"  # Slack
-    r"|(?<=[Bb]earer )[\w.~+/-]{20,}=*"
-)
+# What every match holds -> the pattern, which is only tried on texts that hold it.
+_TOKENS = {
+    "eyJ": re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]{8,}"),  # JSON web token
+    "AKIA": re.compile(r"\bAKIA[0-9A-Z]{16}\b"),  # AWS
+    "ASIA": re.compile(r"\bASIA[0-9A-Z]{16}\b"),
+    "gh": re.compile(r"\bgh[pousr]_[A-Za-z0-9]{36,}"),
+    "github_pat_": re.compile(r"\bgithub_pat_\w{22,}"),
+    "xox": re.compile(r"\bxox[abprs]-[\w-]{10,}"),  # Slack
+    "earer ": re.compile(r"(?<=[Bb]earer )[\w.~+/-]{20,}=*"),
+}
 # Only in what was typed: pages are full of long hexadecimal names of files.
 _SECRET = re.compile(r"\b[0-9a-f]{32,}\b|\b[0-9A-F]{32,}\b|(?<![\w+/=-])[\w+/-]{40,}={0,2}(?![\w+/=-])")
 _EMAIL = re.compile(r"(?<![\w.%+-])[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}([A-Za-z]{2,24})(?![\w-])", re.ASCII)
@@ -54,8 +57,9 @@ _PHONE = re.compile(
     r")(?![\w/-]|[.,]\d)",
     re.ASCII,
 )
+_NUMBER = re.compile(r"\d[\d ().,/+-]{6,}\d", re.ASCII)  # what cards and phones are looked for in: much quicker
 _NAME = re.compile(  # the family name is looked at only, for it may be a given name that begins the next one
-    r"\b([A-Z][a-z]+)(?=((?: [A-Z]\.)? (?!And\b|Or\b|The\b)[A-Z][a-z]+(?:-[A-Z][a-z]+)?\b))"
+    r"([A-Z](?<!\w[A-Z])[a-z]+)(?=((?: [A-Z]\.)? (?!And\b|Or\b|The\b)[A-Z][a-z]+(?:-[A-Z][a-z]+)?\b))"
 )
 
 
@@ -122,7 +126,7 @@ def luhn(digits: str) -> bool:
 
 
 def _tokens(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _TOKEN.finditer(text)]
+    return [match.span() for part, pattern in _TOKENS.items() if part in text for match in pattern.finditer(text)]
 
 
 def _emails(text: str) -> list[tuple[int, int]]:
@@ -132,7 +136,13 @@ def _emails(text: str) -> list[tuple[int, int]]:
 
 
 def _cards(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _CARD.finditer(text) if _is_card(re.sub("[ -]", "", match[0]))]
+    return [match.span() for match in _numbers(_CARD, text) if _is_card(re.sub("[ -]", "", match[0]))]
+
+
+def _numbers(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Matches in or around the long numbers of a text: two characters before the first digit may belong to them."""
+    for number in _NUMBER.finditer(text):
+        yield from pattern.finditer(text, max(0, number.start() - 2), number.end() + 2)
 
 
 def _is_card(digits: str) -> bool:
@@ -140,7 +150,7 @@ def _is_card(digits: str) -> bool:
 
 
 def _phones(text: str) -> list[tuple[int, int]]:
-    return [match.span() for match in _PHONE.finditer(text) if 8 <= len(re.sub(r"\D", "", match[0])) <= MOST_DIGITS]
+    return [match.span() for match in _numbers(_PHONE, text) if 8 <= len(re.sub(r"\D", "", match[0])) <= MOST_DIGITS]
 
 
 def _names(text: str) -> list[tuple[int, int]]:

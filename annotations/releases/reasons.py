@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from annotations.models import Edit, Job, Redaction, Release, Verdict
+from annotations.releases.datasheet import PLACES
 
 Reason = dict[str, Any]
 EDITS = {Edit.Kind.CUT: "cut", Edit.Kind.JOIN: "join", Edit.Kind.TEXT: "change of a text", Edit.Kind.MENTIONS:
@@ -32,13 +33,25 @@ def _reason(what: str, by: str | None, at: datetime, why: str = "") -> Reason:
 
 
 def _redactions(release: Release, span: tuple[datetime, datetime], names: list[str]) -> list[tuple[str, Reason]]:
+    """One reason per conversation, person and kind: how often it was taken out of what, and the time of the last."""
     rows = Redaction.objects.filter(
         dataset=release.dataset, conversation__source_id__in=names, created_at__gt=span[0], created_at__lte=span[1]
-    ).values_list("conversation__source_id", "kind", "place", "count", "user__username", "created_at")
+    ).order_by("created_at").values_list(
+        "conversation__source_id", "user__username", "kind", "place", "count", "created_at"
+    )  # fmt: skip
+    counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
+    last: dict[tuple[str, str, str], datetime] = {}
+    for name, by, kind, place, count, at in rows:
+        counts[name, by, kind][PLACES[place]] += count
+        last[name, by, kind] = at
     return [
-        (name, _reason(f"redaction ({place})", by, at, f"{count} × {kind} taken out"))
-        for name, kind, place, count, by, at in rows
+        (name, _reason(f"redaction of {kind}", by, last[name, by, kind], _told(places)))
+        for (name, by, kind), places in counts.items()
     ]
+
+
+def _told(counts: Counter[str]) -> str:
+    return ", ".join(f"{n} × {word}" for word, n in counts.items())
 
 
 def _edits(release: Release, span: tuple[datetime, datetime], names: list[str]) -> list[tuple[str, Reason]]:
@@ -50,12 +63,12 @@ def _edits(release: Release, span: tuple[datetime, datetime], names: list[str]) 
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     last: dict[tuple[str, str], datetime] = {}
     for name, by, kind, at in rows:
-        counts[name, by][kind] += 1
+        counts[name, by][EDITS[kind]] += 1
         last[name, by] = at
     return [
         (
             name,
-            _reason("annotation", by, last[name, by], ", ".join(f"{n} × {EDITS[kind]}" for kind, n in kinds.items())),
+            _reason("annotation", by, last[name, by], _told(kinds)),
         )
         for (name, by), kinds in counts.items()
     ]

@@ -1,18 +1,20 @@
 """Make a release: check a dataset, freeze what is in it, and say in a datasheet what it is."""
 
+import json
 import re
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from itertools import islice
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotations import policy
-from annotations.models import Dataset, Job, Release, ReleasedConversation, Snapshot
+from annotations.models import Conversation, Dataset, Job, Release, ReleasedConversation, Snapshot
 from annotations.models.pages import compress, digest
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import datasheet
-from annotations.releases.frozen import CHUNK, content, freeze, light_conversations, page_shas, release_sha256
+from annotations.releases.frozen import CHUNK, freeze, light_conversations, page_shas, release_sha256
 from annotations.releases.leakage import THRESHOLD
 from annotations.statistics import dataset_stats
 from annotations.work.events import emit
@@ -37,7 +39,8 @@ def make_release(
 
     `accepted_findings` holds the keys of the concerns (`Checks.concerns`) that the maker has looked at. Raises
     ValidationError, naming the field, where the version is taken or not well formed, licence or consent are empty,
-    splits break their rules, an import is under way, or a concern was not accepted as it is now; PermissionDenied
+    splits break their rules, an import is under way, a concern was not accepted as it is now, or somebody changes
+    the dataset meanwhile; PermissionDenied
     for who may not manage the project.
     """
     policy.require(user, "manage", dataset.project)
@@ -45,8 +48,8 @@ def make_release(
     _refuse_bad_fields(dataset, version, licence, consent)
     checks = check_dataset(dataset, threshold)
     accepted = _accepted(checks, accepted_findings)
-    rows, pages = _frozen_rows(dataset)
-    sha256 = release_sha256(row.sha256 for row in rows)
+    checksums = [digest(freeze(conversation)) for conversation in _conversations(dataset)]
+    sha256 = release_sha256(checksums)
     canary = str(uuid.uuid5(CANARY_SPACE, f"{dataset.name} {version} {sha256}"))
     release = Release(
         dataset=dataset, version=version, sha256=sha256, notes=notes.strip(), licence=licence.strip(),
@@ -55,11 +58,8 @@ def make_release(
     )  # fmt: skip
     release.datasheet = datasheet(release)
     release.save()
-    for row in rows:
-        row.release = release
-    ReleasedConversation.objects.bulk_create(rows, batch_size=CHUNK)
-    _keep_pages(rows, pages)
-    told = {"dataset": dataset.name, "version": version, "sha256": sha256, "conversations": len(rows)}
+    _store(release, checksums)
+    told = {"dataset": dataset.name, "version": version, "sha256": sha256, "conversations": len(checksums)}
     emit(dataset.project, "release.created", told)
     return release
 
@@ -100,28 +100,38 @@ def _accepted(checks: Checks, keys: Collection[str]) -> list[str]:
     return [concern.sentence for concern in concerns]
 
 
-def _frozen_rows(dataset: Dataset) -> tuple[list[ReleasedConversation], list[set[str]]]:
-    """Rows without their release, compressed, and the pages of each."""
-    rows, pages = [], []
-    conversations = light_conversations(dataset.conversations.all())
-    for position, conversation in enumerate(conversations.iterator(chunk_size=CHUNK)):
-        text = freeze(conversation)
-        row = ReleasedConversation(
-            position=position, source_id=conversation.source_id, split=conversation.split, sha256=digest(text),
-            data=compress(text),
-        )  # fmt: skip
-        rows.append(row)
-        pages.append(page_shas(content(row)))
-    return rows, pages
+def _conversations(dataset: Dataset) -> Iterator[Conversation]:
+    return light_conversations(dataset.conversations.all()).iterator(chunk_size=CHUNK)
 
 
-def _keep_pages(rows: list[ReleasedConversation], pages: list[set[str]]) -> None:
-    wanted = set().union(*pages)
-    ids = dict(Snapshot.objects.filter(sha256__in=wanted).values_list("sha256", "pk"))
+def _store(release: Release, checksums: list[str]) -> None:
+    """Freeze again and store, in constant memory: a release is never updated, so its checksum came first."""
+    conversations = enumerate(_conversations(release.dataset))
+    stored = 0
+    while chunk := list(islice(conversations, CHUNK)):
+        texts = [freeze(conversation) for _, conversation in chunk]
+        rows = [
+            ReleasedConversation(
+                release=release, position=position, source_id=conversation.source_id, split=conversation.split,
+                sha256=digest(text), data=compress(text),
+            )
+            for (position, conversation), text in zip(chunk, texts, strict=True)
+        ]  # fmt: skip
+        if [row.sha256 for row in rows] != checksums[stored : stored + len(rows)]:
+            raise ValidationError("The dataset was changed while it was being released: try again.")
+        ReleasedConversation.objects.bulk_create(rows)
+        _keep_pages(rows, texts)
+        stored += len(rows)
+    if stored != len(checksums):
+        raise ValidationError("The dataset was changed while it was being released: try again.")
+
+
+def _keep_pages(rows: list[ReleasedConversation], texts: list[bytes]) -> None:
+    pages = [page_shas(json.loads(text)) for text in texts]
+    ids = dict(Snapshot.objects.filter(sha256__in=set().union(*pages)).values_list("sha256", "pk"))
     through = ReleasedConversation.pages.through
-    links = (
+    through.objects.bulk_create(
         through(releasedconversation_id=row.pk, snapshot_id=ids[sha256])
         for row, shas in zip(rows, pages, strict=True)
         for sha256 in sorted(shas)
     )
-    through.objects.bulk_create(links, batch_size=1000)

@@ -34,7 +34,9 @@ PAGE_NAMES = {NAMES[name] for name in ("html", "raw_html", "html_after", "negati
 @require_GET
 def releases(request: HttpRequest, name: str) -> HttpResponse:
     dataset = visible_dataset(request, name)
-    rows = list(dataset.releases.select_related("created_by").annotate(size=Count("conversations")))
+    rows = list(
+        dataset.releases.select_related("created_by").annotate(size=Count("conversations")).order_by("-id")
+    )  # fmt: skip
     for row, earlier in pairwise(rows):
         row.earlier = earlier.version
     return render(

@@ -20,6 +20,11 @@ def everything(split: str) -> bool:
     ("before", "after", "pieces"),
     [
         ("a red dress", "a blue dress", [("same", "a "), ("out", "red"), ("in", "blue"), ("same", " dress")]),
+        (
+            "to ann@mail.example.",
+            "to [email].",
+            [("same", "to "), ("out", "ann@mail.example"), ("in", "[email]"), ("same", ".")],
+        ),
         ("", "Go", [("in", "Go")]),
         ("Go", "", [("out", "Go")]),
         ("Go.", "Go.", [("same", "Go.")]),
@@ -91,7 +96,7 @@ def test_redactions_say_who_took_what_out() -> None:
     (row,) = details(compare(older, released(dataset, "1.1")), ["first"], everything)
     (reason,) = row["reasons"]
     assert (reason["what"], reason["by"], reason["why"]) == (
-        "redaction (instruction)", "keeper", "1 × email taken out"
+        "redaction of email", "keeper", "1 × instruction"
     )  # fmt: skip
 
 

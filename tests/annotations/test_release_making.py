@@ -7,6 +7,7 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management import call_command
 from django.db import DatabaseError, transaction
+from django.utils import timezone
 
 from annotations.datasets import WRITERS
 from annotations.exports import conversation_records, export_dataset
@@ -204,3 +205,35 @@ def test_the_datasheet_tells_what_is_known() -> None:
     for said in ("Four conversations.", "The first one.", "4 conversations with 8 turns", "CC BY 4.0", "Canary: ",
                  "| Conversations | 3 | 1 |", "Recorded by the makers"):  # fmt: skip
         assert said in sheet
+
+
+def test_the_datasheet_of_a_campaign_names_people_rounds_guidelines_and_agreement() -> None:
+    dataset = small_dataset()
+    campaign = factories.make_campaign(dataset.project, target=dataset, overlap=2, name="Round one")
+    conversation = dataset.conversations.get(source_id="first")
+    session = factories.make_session(campaign, name="first", released=conversation)
+    item = factories.make_item(session, overlap=2)
+    for slot in range(2):
+        factories.make_assignment(item, slot=slot, state="submitted", submitted_at=timezone.now())
+    sheet = released(dataset).datasheet
+    for said in (
+        "The campaign “Round one” organised tasks",
+        "1 sessions have passed, by 2 people (decompose: 2 by 2 people)",
+        "decomposed and rewritten by 2 people and verified by 1 person, who did not see each other’s work",
+        "Guidelines in use: version 1.",
+        "boundary similarity of cuts 1.00 (1 comparison).",
+    ):
+        assert said in sheet
+
+
+def test_a_dataset_that_changes_meanwhile_is_not_released(monkeypatch: pytest.MonkeyPatch) -> None:
+    dataset = small_dataset()
+
+    def edit(release: Release) -> str:
+        Turn.objects.filter(conversation__source_id="third").update(instruction="Edited by somebody else.")
+        return ""
+
+    monkeypatch.setattr("annotations.releases.releasing.datasheet", edit)
+    with pytest.raises(ValidationError, match="changed while it was being released"):
+        released(dataset)
+    assert not Release.objects.exists()

@@ -100,6 +100,15 @@ def test_a_release_is_made_from_its_page() -> None:
     assert reverse("releases", args=[dataset.name]) in text(client.get(reverse("dataset", args=[dataset.name])))
 
 
+def test_the_newest_release_comes_first_with_a_link_to_what_changed() -> None:
+    dataset = small_dataset()
+    for version in ("1.0", "1.1", "1.2"):
+        released(dataset, version)
+    page = member(dataset).get(reverse("releases", args=[dataset.name]))
+    assert [row.version for row in page.context["releases"]] == ["1.2", "1.1", "1.0"]
+    assert f"{reverse('release-diff', args=[dataset.name])}?from=1.0&amp;to=1.1" in text(page)
+
+
 def test_what_is_wrong_is_said_at_the_field() -> None:
     dataset = small_dataset()
     released(dataset)
