@@ -1,6 +1,6 @@
 """Sessions being organised: which tasks lie in which, changed one action at a time, each with what undoes it."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,12 +109,14 @@ def begun(campaign: Campaign) -> set[int]:
 
 def _new(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     tasks = _tasks(action)
-    session = _make(campaign, user, tasks[0])
+    (session,) = _make(campaign, user, [(tasks[0], "")])
     return _write(campaign, {session.pk: tasks}, f"Made {session} of {_counted(len(tasks))}.")
 
 
 def _each(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
-    wanted = {_make(campaign, user, task).pk: [task] for task in _tasks(action)}
+    tasks = list(dict.fromkeys(_tasks(action)))
+    made = _make(campaign, user, [(task, "") for task in tasks])
+    wanted = {session.pk: [task] for session, task in zip(made, tasks, strict=True)}
     return _write(campaign, wanted, f"Made {len(wanted)} session{'' if len(wanted) == 1 else 's'} of one task each.")
 
 
@@ -139,7 +141,7 @@ def _split(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     tasks = _now(session)
     if not 0 < at < len(tasks):
         raise Refused("A session is split before its second task or a later one.")
-    other = _make(campaign, user, tasks[at])
+    (other,) = _make(campaign, user, [(tasks[at], "")])
     # The same place: the newer of two sessions at one place comes second.
     Session.objects.filter(pk=other.pk).update(position=session.position)
     return _write(campaign, {session.pk: tasks[:at], other.pk: tasks[at:]}, f"Split {session}: the rest is {other}.")
@@ -157,12 +159,11 @@ def _accept(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     usable = [proposal for proposal in chosen if free.issuperset(proposal.content["tasks"])]
     if not usable:
         raise Refused("Its tasks have been put elsewhere meanwhile." if chosen else "The proposal is decided already.")
-    wanted = {}
-    for proposal in usable:
-        session = _make(campaign, user, proposal.content["tasks"][0], why=proposal.content["why"])
-        wanted[session.pk] = proposal.content["tasks"]
+    made = _make(campaign, user, [(proposal.content["tasks"][0], proposal.content["why"]) for proposal in usable])
+    for proposal, session in zip(usable, made, strict=True):
         proposal.session = session
-        proposal.save(update_fields=["session"])
+    Proposal.objects.bulk_update(usable, ["session"])
+    wanted = {proposal.session_id: proposal.content["tasks"] for proposal in usable}
     change = _write(campaign, wanted, f"Made {len(usable)} session{'' if len(usable) == 1 else 's'} as proposed.")
     return _decide(change, usable, Proposal.Outcome.UNCHANGED)
 
@@ -198,38 +199,39 @@ ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], Change]] = {
 
 def _write(campaign: Campaign, wanted: Layout, said: str) -> Change:
     """Give sessions their tasks. Sessions that lose tasks by it are changed too; empty ones go into the bin."""
-    moving = {task for tasks in wanted.values() for task in tasks}
-    known = set(campaign.source.conversations.filter(pk__in=moving).values_list("pk", flat=True))
-    if moving - known:
-        raise Refused("A task is no longer in the source dataset.")
+    moving = [task for tasks in wanted.values() for task in tasks]
+    if len(moving) != len(set(moving)):
+        raise Refused("A task is named twice.")
     losing = Session.objects.live().filter(campaign=campaign, tasks__conversation__in=moving).exclude(pk__in=wanted)
-    for session in losing.distinct():
-        wanted[session.pk] = [task for task in _now(session) if task not in moving]
+    for pk, tasks in _layout(losing.distinct()).items():
+        wanted[pk] = [task for task in tasks if task not in moving]
     sessions = {session.pk: session for session in campaign.sessions.filter(pk__in=wanted)}
     if set(wanted) - set(sessions):
         raise Refused("A session of it is no longer there.")
-    before = {pk: _now(session) for pk, session in sessions.items()}
-    changed = [pk for pk in wanted if wanted[pk] != before[pk]]
+    before = _layout(sessions.values())
+    changed = {pk: tasks for pk, tasks in wanted.items() if tasks != before[pk]}
     _check_not_begun(campaign, [sessions[pk] for pk in changed])
-    for pk in changed:
-        _check_together(sessions[pk], wanted[pk])
-    for pk in changed:
-        _store(sessions[pk], wanted[pk])
+    _check_together(campaign, [(sessions[pk], tasks) for pk, tasks in changed.items()])
+    _store(campaign, changed)
     undo = {"do": "set", "sessions": [[pk, before[pk]] for pk in changed]}
-    return Change(said, changed, [], undo)
+    return Change(said, list(changed), [], undo)
 
 
-def _store(session: Session, tasks: list[int]) -> None:
+def _store(campaign: Campaign, wanted: Layout) -> None:
     """An emptied session goes into the bin with the places of its tasks, so that it can be restored."""
-    if not tasks:
-        Session.objects.filter(pk=session.pk).update(deleted_at=timezone.now())
-        return
-    session.tasks.exclude(conversation__in=tasks).delete()
-    for position, task in enumerate(tasks):
-        place = {"session": session, "position": position}
-        SessionTask.objects.update_or_create(campaign_id=session.campaign_id, conversation_id=task, defaults=place)
-    if session.deleted_at:
-        Session.objects.filter(pk=session.pk).update(deleted_at=None)
+    filled = [pk for pk, tasks in wanted.items() if tasks]
+    places = {task: (pk, position) for pk, tasks in wanted.items() for position, task in enumerate(tasks)}
+    SessionTask.objects.filter(session__in=filled).exclude(conversation__in=places).delete()
+    known = list(SessionTask.objects.filter(campaign=campaign, conversation__in=places))
+    for row in known:
+        row.session_id, row.position = places[row.conversation_id]
+    SessionTask.objects.bulk_update(known, ["session", "position"])
+    SessionTask.objects.bulk_create(
+        SessionTask(campaign=campaign, conversation_id=task, session_id=places[task][0], position=places[task][1])
+        for task in places.keys() - {row.conversation_id for row in known}
+    )
+    Session.objects.filter(pk__in=wanted.keys() - set(filled)).update(deleted_at=timezone.now())
+    Session.objects.filter(pk__in=filled).exclude(deleted_at=None).update(deleted_at=None)
 
 
 def _check_not_begun(campaign: Campaign, sessions: Iterable[Session]) -> None:
@@ -241,33 +243,52 @@ def _check_not_begun(campaign: Campaign, sessions: Iterable[Session]) -> None:
             raise Refused(f"Work on {session} has begun: its tasks are fixed.")
 
 
-def _check_together(session: Session, tasks: Sequence[int]) -> None:
-    """Tasks of one split and one website, those of the session; a session without a task before takes over theirs."""
-    rows = Conversation.objects.filter(pk__in=tasks).select_related("website")
-    if len(rows) != len(tasks):
-        raise Refused("A task is named twice.")
-    splits, sites = {row.split for row in rows}, {row.website.name for row in rows}
-    if len(splits) > 1:
-        raise Refused(f"A session lies in one split, and these tasks are of {' and '.join(sorted(splits))}.")
-    if len(sites) > 1:
-        raise Refused(f"A session stays on one website, and these tasks are of {' and '.join(sorted(sites))}.")
-    if rows and (rows[0].split, rows[0].website_id) != (session.split, session.website_id):
-        Session.objects.filter(pk=session.pk).update(split=rows[0].split, website=rows[0].website)
-
-
-def _make(campaign: Campaign, user: Any, first: int, why: str = "") -> Session:
-    """A session, still empty, for tasks like this one."""
-    task = campaign.source.conversations.select_related("website").filter(pk=first).first()
-    if task is None:
+def _check_together(campaign: Campaign, wanted: list[tuple[Session, list[int]]]) -> None:
+    """Tasks of one split and one website per session; a session takes over theirs."""
+    moving = [task for _, tasks in wanted for task in tasks]
+    rows = {row.pk: row for row in campaign.source.conversations.filter(pk__in=moving).select_related("website")}
+    if len(rows) != len(moving):
         raise Refused("A task is no longer in the source dataset.")
-    stem = slugify(task.website.name) or "session"
-    number = campaign.sessions.filter(name__startswith=f"{stem}-").count() + 1
-    while campaign.sessions.filter(name=f"{stem}-{number:03d}").exists():
+    for session, tasks in wanted:
+        splits = {rows[task].split for task in tasks}
+        sites = {rows[task].website.name for task in tasks}
+        if len(splits) > 1:
+            raise Refused(f"A session lies in one split, and these tasks are of {' and '.join(sorted(splits))}.")
+        if len(sites) > 1:
+            raise Refused(f"A session stays on one website, and these tasks are of {' and '.join(sorted(sites))}.")
+        if tasks and (rows[tasks[0]].split, rows[tasks[0]].website_id) != (session.split, session.website_id):
+            first = rows[tasks[0]]
+            Session.objects.filter(pk=session.pk).update(split=first.split, website=first.website)
+
+
+def _make(campaign: Campaign, user: Any, wanted: list[tuple[int, str]]) -> list[Session]:
+    """Sessions, still empty, for tasks like these: (first task, what the proposal saw in common)."""
+    keys = [task for task, _ in wanted]
+    firsts = {row.pk: row for row in campaign.source.conversations.filter(pk__in=keys).select_related("website")}
+    if set(keys) - set(firsts):
+        raise Refused("A task is no longer in the source dataset.")
+    taken = set(campaign.sessions.values_list("name", flat=True))
+    position = next_position(campaign)
+    made = []
+    for number, (task, why) in enumerate(wanted):
+        name = _free_name(firsts[task].website.name, taken)
+        taken.add(name)
+        made.append(
+            Session(
+                campaign=campaign, name=name, position=position + number, website=firsts[task].website,
+                split=firsts[task].split, why=why, created_by=user,
+            )
+        )  # fmt: skip
+    return Session.objects.bulk_create(made)
+
+
+def _free_name(site: str, taken: set[str]) -> str:
+    """ "united-001" and so on: the number after those of the site that there are."""
+    stem = slugify(site) or "session"
+    number = sum(name.startswith(f"{stem}-") for name in taken) + 1
+    while f"{stem}-{number:03d}" in taken:
         number += 1
-    return Session.objects.create(
-        campaign=campaign, name=f"{stem}-{number:03d}", position=next_position(campaign), website=task.website,
-        split=task.split, why=why, created_by=user,
-    )  # fmt: skip
+    return f"{stem}-{number:03d}"
 
 
 def _decide(change: Change, proposals: list[Proposal], outcome: str) -> Change:
@@ -293,10 +314,16 @@ def _tasks(action: dict[str, Any]) -> list[int]:
 
 
 def _now(session: Session) -> list[int]:
-    """The session's tasks in order; none while it is in the bin."""
-    if session.deleted_at:
-        return []
-    return list(session.tasks.order_by("position").values_list("conversation_id", flat=True))
+    return _layout([session])[session.pk]
+
+
+def _layout(sessions: Iterable[Session]) -> Layout:
+    """The sessions' tasks in order; none while a session is in the bin."""
+    found: Layout = {session.pk: [] for session in sessions}
+    rows = SessionTask.objects.filter(session__in=found, session__deleted_at=None).order_by("session", "position")
+    for session, task in rows.values_list("session", "conversation"):
+        found[session].append(task)
+    return found
 
 
 def _counted(count: int) -> str:

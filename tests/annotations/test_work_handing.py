@@ -100,6 +100,17 @@ def test_a_person_who_asks_ten_times_at_once_gets_one_item() -> None:
     assert Assignment.objects.count() == 1
 
 
+@pytest.mark.django_db(transaction=True)
+def test_what_was_left_behind_goes_to_one_of_the_people_who_ask_at_once() -> None:
+    campaign = factories.make_campaign()
+    open_items(campaign, 1)
+    left = handing.next_item(colleague(campaign), campaign, "decompose")
+    expire(left)
+    won = claims_of_threads(campaign, [colleague(campaign) for _ in range(8)], attempts=1)
+    assert [item for item, _ in won] == [left.item_id]
+    assert Assignment.objects.get().user_id == won[0][1]
+
+
 def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, annotator) -> None:
     first, second, heavy = open_items(campaign, 3)
     heavy.session.weight = 2

@@ -128,7 +128,7 @@ function mark() {
 // Actions -------------------------------------------------------------------------------------------------------
 
 async function act(action, { isUndo = false } = {}) {
-  if (busy) return;
+  if (busy) return say("Wait: the change before is on its way.", undo);
   busy = true;
   try {
     take(await call(state.act, action), isUndo);
@@ -205,7 +205,7 @@ function decide(what, row = cursor()) {
 }
 
 async function propose() {
-  if (busy) return;
+  if (busy) return say("Wait: the change before is on its way.", undo);
   busy = true;
   say("Looking for tasks that go together …", null);
   try {
@@ -264,8 +264,11 @@ document.getElementById("accept-all").addEventListener("click", () => {
 document.getElementById("each").addEventListener("click", () => {
   act({ do: "each", tasks: view().leftovers.filter((task) => task.turns > 1).map((task) => task.id) });
 });
-document.getElementById("open-menu").addEventListener("toggle", (event) => {
-  if (event.target.open) document.getElementById("batch").focus();
+document.querySelector("#open-menu > summary").addEventListener("click", (event) => {
+  event.preventDefault(); // opened here, so that what is typed next is the batch's name
+  const menu = event.currentTarget.parentElement;
+  menu.open = !menu.open;
+  if (menu.open) document.getElementById("batch").focus();
 });
 toast.querySelector("button").addEventListener("click", () => {
   if (undo) act(undo, { isUndo: true });
