@@ -88,6 +88,38 @@ def test_a_rewrite_with_an_anaphor_is_made_without_the_mouse(app_server, page, s
     assert said == []
 
 
+def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in, said) -> None:
+    assignment = begun(tasks=1, steps=8)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    page.keyboard.press("p")
+    expect(page.locator("#proposed")).to_contain_text("Proposed by pages and forms 1")
+    assert page.locator(".gap.proposed").count() == 1
+    page.keyboard.press("y")
+    expect(page.locator(".part-row")).to_have_count(2)
+    expect(page.locator("#proposed")).to_contain_text("2 of 2 as proposed")
+    expect_saved(page)
+    proposal = assignment.proposals.get()
+    assert {edit.proposal for edit in Edit.objects.filter(assignment=assignment)} == {proposal}
+    assert [part["step"] for part in proposal.content["parts"]] == [
+        part.first_step_id for part in assignment.parts.order_by("first_step")
+    ]
+    assert said == []
+
+
+def test_what_a_rewrite_loses_is_warned_of_below_it(app_server, page, sign_in) -> None:
+    assignment = begun("rewrite")
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    page.locator(".part-row textarea").first.focus()
+    press(page, "Control+a")
+    page.keyboard.type("Please take it.")
+    expect(page.locator(".part-row").first.locator(".warning").first).to_be_visible()
+    expect(page.locator(".part-row").first.locator("mark.doubtful")).to_have_text("it")
+    press(page, "Escape j w")
+    expect(page.locator(".part-row:focus")).to_have_attribute("aria-label", "Turn 1, steps 1–3")
+
+
 def test_cuts_are_made_and_taken_away_by_clicks_between_the_cards(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)

@@ -16,6 +16,7 @@ from tests.web.annotating import begun, expect_saved, open_item, press, texts
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 expect.set_options(timeout=15_000)  # a loaded machine answers late; nothing here is about speed
+PAUSE = 700  # milliseconds without a key before a question takes one as its answer
 ORIGINAL = "Please do part 1 of the task."
 
 
@@ -133,6 +134,7 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     page.keyboard.press("Escape")
     page.reload()  # nothing is decided by going away
     expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(PAUSE)
     press(page, "e Control+a")
     page.keyboard.type("Theirs and mine.")
     page.keyboard.press("Control+Enter")
@@ -173,6 +175,9 @@ def test_two_people_on_one_item_lose_nothing(app_server, page, browser_context, 
     expect(page.locator("#conflict")).to_be_visible()
     expect_saved(page)  # what does not clash
     assert texts(first) == ["By the second.", "Only the first wrote here."]
+    page.keyboard.press("3")  # so soon it may have been meant for the text
+    expect(page.locator("#conflict")).to_be_visible()
+    page.wait_for_timeout(PAUSE)
     page.keyboard.press("3")
     expect_saved(page)
     assert texts(first) == ["By the first.", "Only the first wrote here."]

@@ -3,6 +3,8 @@ import { make } from "../replay_elements.js";
 import { wordDiff } from "./diff.js";
 import { newEdit } from "./document.js";
 
+const PAUSE_MS = 600; // whoever was typing when the question came has not answered it
+
 /** @typedef {import("./journal.js").Conflict} Conflict */
 
 export class ConflictDialog {
@@ -10,6 +12,7 @@ export class ConflictDialog {
   #onDecide;
   /** @type {Conflict | null} */
   #conflict = null;
+  #lastKey = 0;
   /** @type {Map<string, () => void>} what the keys 1, 2, 3 do */
   #choices = new Map();
 
@@ -31,13 +34,14 @@ export class ConflictDialog {
     const intro = conflict.why ? `It could not be saved: ${conflict.why}` : "This was changed in two ways at once. Nothing is written until you decide.";
     const rows = conflict.kind === "text" ? this.#texts() : this.#wholes();
     this.#dialog.replaceChildren(
-      make("h1", {}, where, left ? make("small.faint", {}, ` and ${left} more`) : null),
+      make("h1", { tabindex: -1, autofocus: true }, where, left ? make("small.faint", {}, ` and ${left} more`) : null),
       make("p.muted", {}, intro),
       ...rows,
       make("p.faint", {}, make("kbd", {}, "Esc"), " decides later; your version stays in this browser."),
     );
     if (!this.#dialog.open) this.#dialog.showModal();
-    this.#dialog.querySelector("button").focus();
+    this.#dialog.querySelector("h1").focus(); // no button, which a space would press
+    this.#lastKey = performance.now();
   }
 
   #texts() {
@@ -103,10 +107,12 @@ export class ConflictDialog {
   }
 
   #press(event) {
+    const isHasty = performance.now() - this.#lastKey < PAUSE_MS;
+    this.#lastKey = performance.now();
     const typing = event.target.closest("textarea") !== null;
     const name = (event.ctrlKey || event.metaKey) && event.key === "Enter" ? "save" : typing || event.ctrlKey || event.metaKey || event.altKey ? "" : event.key;
     const run = name ? this.#choices.get(name) : null;
-    if (!run) return;
+    if (!run || (isHasty && !typing)) return;
     event.preventDefault();
     event.stopPropagation();
     run();

@@ -8,6 +8,8 @@ import { TreeView } from "./tree.js";
 
 const FRESH_MS = 240_000; // addresses of rendered pages are good for at least five minutes
 const KEPT_TREES = 8;
+const NO_PAGE = "The source recorded no page for this step.";
+const OFFLINE = "This page was not read before the connection was lost; it is shown when it is back.";
 
 export const TABS = ["page", "tree", "candidates"];
 
@@ -20,6 +22,9 @@ export class Evidence {
   #trees = new Map();
   /** @type {Map<number, {frame: object | null, at: number}>} by step */
   #frames = new Map();
+  /** Addresses whose pages have been here, so that they can be shown without the network. */
+  #loaded = new Set();
+  #isMissed = false;
   #found = { text: "", places: [], at: -1 };
 
   /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document */
@@ -27,15 +32,10 @@ export class Evidence {
     this.root = root;
     this.document = document;
     const part = (name) => root.querySelector(name);
-    Object.assign(this, { action: part("#action"), facts: part("#page-facts"), search: part("#search"), count: part("#search-count") });
+    Object.assign(this, { action: part("#action"), facts: part("#page-facts"), search: part("#search"), count: part("#search-count"), note: part("#page-note") });
     for (const step of document.steps) this.#frames.set(step.id, { frame: step.frame, at: performance.now() });
-    this.frame = new SnapshotFrame(part("#snapshot"), { title: "Page of the step" });
-    this.frame.onKey = press;
-    this.frame.onPick = (id) => this.#each((tree) => tree.point(id));
-    this.frame.onExpired = () => {
-      this.#frames.delete(this.#step.id);
-      this.#showFrame();
-    };
+    this.#open();
+    window.addEventListener("online", () => this.#again());
     const options = { onPick: (id) => this.#point(id), onHover: (id) => this.frame.hover(id) };
     this.tree = new TreeView(part("#panel-tree"), options);
     this.candidates = new TreeView(part("#panel-candidates"), options);
@@ -88,6 +88,26 @@ export class Evidence {
     this.#showFound();
   }
 
+  #open() {
+    this.frame = new SnapshotFrame(this.root.querySelector("#snapshot"), { title: "Page of the step" });
+    this.frame.onKey = press;
+    this.frame.onPick = (id) => this.#each((tree) => tree.point(id));
+    this.frame.onExpired = () => {
+      this.#frames.delete(this.#step.id);
+      this.#showFrame();
+    };
+  }
+
+  /** The network is back: what was asked for without it is read now. */
+  #again() {
+    if (!this.#isMissed) return;
+    this.#isMissed = false;
+    this.frame.destroy(); // a frame that could not be loaded would be taken for the page
+    this.#loaded.clear();
+    this.#open();
+    this.show(this.#step.index);
+  }
+
   #each(run) {
     run(this.tree);
     run(this.candidates);
@@ -103,10 +123,14 @@ export class Evidence {
     const step = this.#step;
     const view = await this.#view(step).catch(() => null);
     if (step !== this.#step) return;
-    this.root.querySelector(".snapshot").classList.toggle("none", !view);
-    if (!view) return;
-    const url = this.#isMarked || view.scripted ? view.url : view.plain;
+    const url = view && (this.#isMarked || view.scripted ? view.url : view.plain);
+    this.#isMissed ||= !navigator.onLine;
+    const note = view === null ? (navigator.onLine ? NO_PAGE : OFFLINE) : navigator.onLine || this.#loaded.has(url) ? "" : OFFLINE;
+    this.note.textContent = note;
+    this.note.hidden = !note;
+    if (note) return;
     await this.frame.show(url, { ...view, marks: this.#isMarked ? view.marks : [] });
+    this.#loaded.add(url);
   }
 
   /** How a step's page is shown, with an address that is still good. */
@@ -157,7 +181,9 @@ export class Evidence {
       const view = await this.#view(step).catch(() => null);
       await this.#tree(step).catch(() => null);
       if (this.#step.index !== place) return;
-      if (view && this.tab === "page") await this.frame.prefetch(view.url, view); // one at a time: a page may be large
+      if (!view || this.tab !== "page" || !navigator.onLine) continue;
+      await this.frame.prefetch(view.url, view); // one at a time: a page may be large
+      this.#loaded.add(view.url);
     }
     if (this.#step.index === place) performance.mark("neighbours read");
   }

@@ -178,7 +178,8 @@ function answered({ others }) {
   if (others.length) {
     const parts = [...new Set(others.map(({ step }) => doc.partAt(doc.places.get(step)) + 1))];
     const who = others.at(-1).who === data.username ? "Changed in another window" : `Changed by ${others.at(-1).who}`;
-    say(`${who}: ${parts.length > 1 ? "parts" : "part"} ${parts.join(", ")}`);
+    const word = rows.field === "rewrite" ? "turn" : "part";
+    say(`${who}: ${parts.length > 1 ? `${word}s` : word} ${parts.join(", ")}`);
   }
   decideNext();
 }
@@ -265,16 +266,26 @@ function isKept({ step, instruction, rewrite }) {
 
 async function propose() {
   rows.flush();
-  await saver.now();
+  if (!isWritable() || !(await saver.now())) return;
   say("Proposing …");
   try {
     const answer = await saver.post("propose/", { kind: rows.field === "rewrite" ? "rewrite" : "cuts" });
-    if (answer.proposal) proposal = answer.proposal;
-    say(answer.proposal ? "" : "The model is at work; its proposal is here when the page is opened again");
+    proposal = answer.proposal ?? (await proposalOfJob(proposal?.id ?? 0));
+    say(proposal ? "" : "The model takes long; its proposal is here when the page is opened again");
     render();
   } catch (error) {
-    say(error.message);
+    say(error.message || "The server cannot be reached");
   }
+}
+
+/** What a model that runs elsewhere proposes, once it is there; null when it takes too long. */
+async function proposalOfJob(before) {
+  for (let asked = 0; asked < 60; asked += 1) {
+    await new Promise((resolve) => window.setTimeout(resolve, 2000));
+    const { proposals } = await call(`${data.url}document/`);
+    if (proposals[0]?.id > before) return proposals[0];
+  }
+  return null;
 }
 
 function accept() {
