@@ -15,6 +15,7 @@ from annotations.models import (
     Dataset,
     Operation,
     Rationale,
+    SessionTask,
     Snapshot,
     SourceFile,
     SourceTask,
@@ -91,7 +92,11 @@ class ConversationStore:
         """Make room for a changed conversation, unless work of others refers to the stored one; its position."""
         stored = self.dataset.conversations.get(source_id=source_id)
         by_people = Rationale.objects.filter(step__turn__conversation=stored, source=Rationale.Source.HUMAN)
-        uses = ((stored.trajectories, "which runs have used"), (by_people, "which holds rationales of people"))
+        uses = (
+            (stored.trajectories, "which runs have used"),
+            (by_people, "which holds rationales of people"),
+            (SessionTask.objects.filter(conversation=stored), "which lies in a session of a campaign"),
+        )
         for used, what in uses:
             if used.exists():
                 advice = "import it into a new dataset, or delete those first"

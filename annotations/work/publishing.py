@@ -49,8 +49,8 @@ def parts_with_steps(assignment: Assignment) -> list[tuple[Part, list[Step]]]:
 
 def target_dataset(campaign: Campaign) -> Dataset:
     """Where the verified conversations of a campaign go; made when the first one passes."""
-    # The row is locked, so that two verdicts at once make one dataset.
-    campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
+    if campaign.target is None:  # locked and read again, so that two verdicts at once make one dataset
+        campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
     if campaign.target is None:
         campaign.target = Dataset.objects.create(
             project=campaign.project, name=_free_name(campaign), source_format=FORMAT, licence=campaign.source.licence,

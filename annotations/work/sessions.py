@@ -199,8 +199,8 @@ ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], Change]] = {
 
 def _write(campaign: Campaign, wanted: Layout, said: str) -> Change:
     """Give sessions their tasks. Sessions that lose tasks by it are changed too; empty ones go into the bin."""
-    moving = [task for tasks in wanted.values() for task in tasks]
-    if len(moving) != len(set(moving)):
+    moving = {task for tasks in wanted.values() for task in tasks}
+    if len(moving) != sum(map(len, wanted.values())):
         raise Refused("A task is named twice.")
     losing = Session.objects.live().filter(campaign=campaign, tasks__conversation__in=moving).exclude(pk__in=wanted)
     for pk, tasks in _layout(losing.distinct()).items():
@@ -234,13 +234,17 @@ def _store(campaign: Campaign, wanted: Layout) -> None:
     Session.objects.filter(pk__in=filled).exclude(deleted_at=None).update(deleted_at=None)
 
 
-def _check_not_begun(campaign: Campaign, sessions: Iterable[Session]) -> None:
-    # Locked, so that nobody claims an item of a session while its tasks change.
+def _check_not_begun(campaign: Campaign, sessions: list[Session]) -> None:
+    def check() -> None:
+        at_work = begun(campaign)
+        for session in sessions:
+            if session.pk in at_work:
+                raise Refused(f"Work on {session} has begun: its tasks are fixed.")
+
+    check()
+    # Locked, so that nobody claims an item of a session while its tasks change; then looked at again.
     list(Item.objects.select_for_update().filter(session__in=sessions).order_by("pk"))
-    at_work = begun(campaign)
-    for session in sessions:
-        if session.pk in at_work:
-            raise Refused(f"Work on {session} has begun: its tasks are fixed.")
+    check()
 
 
 def _check_together(campaign: Campaign, wanted: list[tuple[Session, list[int]]]) -> None:
