@@ -16,7 +16,7 @@ from annotations.models import Assignment, Job, Proposal
 from annotations.work.cuts import SeenStep
 from annotations.work.mentions import PHENOMENA
 from annotations.work.operations import MAX_TEXT
-from annotations.work.proposing import JOB_KIND, check, ordered_parts, seen_steps, store
+from annotations.work.proposing import check, ordered_parts, seen_steps, store
 
 MAX_TOKENS = 4_000
 TRIES = 2
@@ -173,4 +173,4 @@ def _place(row: dict[str, Any], turn: int, said: list[str]) -> dict[str, Any]:
 
 
 QUESTIONS = {Proposal.Kind.CUTS: _cuts_question, Proposal.Kind.REWRITE: _rewrites_question}
-RUNNERS = {JOB_KIND: propose}
+RUNNERS = {Job.Kind.PROPOSE: propose}

@@ -22,7 +22,6 @@ from annotations.work.rephrasing import propose_rewrites
 
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 1", Proposal.Kind.REWRITE: "repeated words 1"}
 STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
-JOB_KIND = "propose"
 Outcome = Proposal.Outcome
 
 
@@ -64,8 +63,8 @@ def start_job(assignment: Assignment, kind: str, user) -> Job:
     project = assignment.item.session.campaign.project
     policy.require(user, "annotate", project)
     params = {"name": assignment.item.session.name, "assignment": assignment.pk, "kind": str(kind)}
-    waiting = Job.objects.filter(kind=JOB_KIND, project=project, params=params, state=Job.State.QUEUED)
-    return waiting.first() or jobs.queue(Job(kind=JOB_KIND, project=project, created_by=user, params=params))
+    waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=project, params=params, state=Job.State.QUEUED)
+    return waiting.first() or jobs.queue(Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params))
 
 
 def store(assignment: Assignment, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:

@@ -390,7 +390,7 @@ def test_the_tree_of_a_page_is_one_array_that_browsers_keep(assignment: Assignme
         [1, "2", "body", "", False, False],
         [2, "3", "h1", f"{step.turn.conversation.source_id}, turn 0, step 0", False, False],
         [2, "4", "form", "", False, False],
-        [3, "5", "input", "text query search", True, True],
+        [3, "5", "input", "text query Search", True, True],
     ]
     assert len(rows) == 14
     assert "private" in response["Cache-Control"]
