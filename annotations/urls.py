@@ -3,6 +3,7 @@
 from django.urls import include, path
 
 from annotations import account_views, job_views, people_views, rationale_views, views
+from annotations.work import keymap_views
 
 urlpatterns = [
     path("login/", account_views.sign_in, name="login"),
@@ -30,6 +31,8 @@ urlpatterns = [
     path("jobs/<int:pk>/retry/", job_views.retry_job, name="job-retry"),
     path("jobs/<int:pk>/file/", job_views.job_file, name="job-file"),
     path("jobs/<int:pk>/errors.<str:kind>", job_views.job_errors, name="job-errors"),
+    path("keys/", keymap_views.keys, name="keys"),
+    path("keys/choose/", keymap_views.choose, name="keys-choose"),
     path("annotate/", include("annotations.work.queue_urls")),
     path("annotate/", include("annotations.work.organise_urls")),
     path("annotate/", include("annotations.work.document_urls")),

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 from django.http import HttpRequest
 from django.urls import reverse
 
+from annotations.work.keymaps import SESSION_KEY
 from webnav_site.health import worker_banner
 
 THEMES = ("auto", "light", "dark")
@@ -33,13 +34,20 @@ SECTIONS = (
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """The sections of the top bar with the current one marked, and the theme that the reader chose."""
+    """The sections of the top bar with the current one marked, and the theme and keys that the reader chose."""
     match = getattr(request, "resolver_match", None)
     word = (match.url_name or "").split("-")[0] if match and not match.namespaces else ""
     theme = request.COOKIES.get("theme", "auto")
     return {
         "sections": [Section(label, reverse(route), key, word in words) for label, route, key, words in SECTIONS],
         "worker_banner": worker_banner,  # called by the templates that show it
+        "key_map": _key_map(request),
         "themes": THEMES,
         "theme": theme if theme in THEMES else "auto",
     }
+
+
+def _key_map(request: HttpRequest) -> dict[str, str] | None:
+    """The keys that the reader has chosen; pages of errors may come before anybody knows who reads."""
+    user = getattr(request, "user", None)
+    return request.session.get(SESSION_KEY) if user is not None and user.is_authenticated else None

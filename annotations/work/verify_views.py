@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST
 
 from annotations import policy
 from annotations.models import Assignment, Stage, Verdict
-from annotations.work import edits, handing, verdicts
+from annotations.work import edits, guidelines, handing, verdicts
 from annotations.work.document_views import for_the_workbench
 from annotations.work.json_body import read_body
 from annotations.work.verify_page import verify_context
@@ -37,6 +37,7 @@ def verify(request: HttpRequest, pk: int) -> HttpResponse:
         "guideline": found.guideline or session.campaign.guidelines.first(),
         "why_not": why_not,
     }
+    context["blocks"] = guidelines.blocks(context["guideline"].text) if context["guideline"] else []
     context["data"] = _data(request, found, writable=not why_not)
     return render(request, "annotate/verify.html", context)
 

@@ -238,7 +238,7 @@ byId("reason").addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) judge("return");
 });
 byId("accept").addEventListener("click", () => judge("accept"));
-byId("return").addEventListener("click", () => (document.activeElement === byId("return") && hasReason() ? judge("return") : startReturn()));
+byId("return").addEventListener("click", startReturn);
 byId("give-back").addEventListener("click", giveBack);
 byId("show-guidelines")?.addEventListener("click", () => byId("guidelines").showModal());
 
@@ -256,12 +256,6 @@ document.addEventListener("annotate:goto", (event) => {
   goTo(event.detail);
 });
 
-function hasReason() {
-  return defects.length > 0 || byId("reason").value.trim() !== "";
-}
-
-bind("a", "Accept", () => judge("accept"), { group: "Verdict" });
-bind("r", "Return: write the reason, Ctrl+Enter sends it", startReturn, { group: "Verdict" });
 bind("j", "Next part", () => select(current + 1));
 bind("k", "Previous part", () => select(current - 1));
 bind("0", "The whole conversation", () => select(-1));

@@ -5,20 +5,24 @@
 
 /** @type {Map<string, Command>} */
 const commands = new Map();
+/** The keys that this person has chosen, by what commands are called. @type {Record<string, string>} */
+const chosen = JSON.parse(document.getElementById("key-map")?.textContent ?? "{}");
 const SEQUENCE_MS = 1200;
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Enter: "⏎", Shift: "⇧" };
 let prefix = "";
 let prefixTimer = 0;
 
 /**
- * Register a key: "j", "ArrowLeft", "Shift+ArrowLeft", "g d" (one after the other), "?". A later registration wins.
+ * Register a key: "j", "ArrowLeft", "Shift+ArrowLeft", "g d" (one after the other), "?". A later registration wins,
+ * and a key that this person has chosen for the command stands in for it.
  * @param {string} spec
  * @param {string} label what it does, for the sheet
  * @param {(event?: Event) => void} run
  * @param {{group?: string, hidden?: boolean}} [options]
  */
 export function bind(spec, label, run, { group = "This page", hidden = false } = {}) {
-  commands.set(spec, { spec, label, group, run, hidden });
+  const key = Object.hasOwn(chosen, label) ? chosen[label] : spec;
+  commands.set(key, { spec: key, label, group, run, hidden });
 }
 
 /** Bind every element with data-key (and data-key-label, else its text) below `root` to a click on it. */
@@ -26,6 +30,8 @@ export function bindElements(root = document) {
   for (const element of root.querySelectorAll("[data-key]")) {
     const label = element.dataset.keyLabel || element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", "").trim();
     bind(element.dataset.key, label, () => element.click());
+    const sign = element.querySelector("kbd");
+    if (sign && Object.hasOwn(chosen, label)) sign.textContent = shown(chosen[label]).join(" ");
   }
 }
 

@@ -1,0 +1,172 @@
+"""Talking at work in a real browser: comments by keys, the inbox, and keys that people have chosen."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from annotations.models import Comment, KeyMap
+from annotations.work import comments, keymaps
+from tests import factories
+from tests.annotations.work_world import make_verification
+
+expect.set_options(timeout=15_000)
+
+
+def client_of(user) -> Client:
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def choose(client: Client, **body):
+    return client.post(reverse("keys-choose"), json.dumps(body), content_type="application/json")
+
+
+def test_commands_are_read_from_templates_and_the_scripts_they_load():
+    found = keymaps.commands()
+    assert found["everywhere"] == {"Inbox": "g i", "Search": "/"}
+    assert found["annotations/step"]["Next turn"] == "Shift+ArrowRight"
+    assert found["annotate/verify"]["Comment"] == "c"  # bound in a script of its own
+    assert found["annotate/verify"]["Accept"] == "a"  # an element of the template
+    assert "This sheet" not in keymaps.defaults()
+
+
+@pytest.mark.django_db
+def test_a_chosen_key_is_on_every_page_without_a_query_more():
+    client, plain = client_of(factories.make_user("reader")), client_of(factories.make_user("reader"))
+    assert choose(client, command="Next turn", key="t").json() == {"keys": {"Next turn": "t"}}
+    pages, counts = [], []
+    for one in (client, plain):
+        with CaptureQueriesContext(connection) as queries:
+            pages.append(one.get(reverse("annotate-inbox")).content.decode())
+        counts.append(len(queries))
+    assert '<script id="key-map" type="application/json">{"Next turn": "t"}</script>' in pages[0]
+    assert "key-map" not in pages[1]
+    assert counts[0] == counts[1]
+
+
+@pytest.mark.django_db
+def test_another_browser_learns_the_keys_at_sign_in():
+    user = factories.make_user("reader")
+    choose(client_of(user), command="Next turn", key="t")
+    other = client_of(user)
+    assert other.session[keymaps.SESSION_KEY] == {"Next turn": "t"}
+    choose(other, reset=True)
+    assert keymaps.SESSION_KEY not in other.session
+    assert not KeyMap.objects.exists()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("command", "key", "why"),
+    [
+        ("Accept", "j", "is also the key of “Next part” on annotate/verify"),
+        ("Accept", "g", "is also the key of"),  # sequences begin with it
+        ("Accept", "Ctrl+a", "browsers keep the rest"),
+        ("Accept", "F5", "browsers keep the rest"),
+        ("Accept", "Tab", "browsers keep the rest"),
+        ("Accept", "", "browsers keep the rest"),
+        ("Accept", "<script>", "browsers keep the rest"),
+        ("Nothing", "z", "no such command"),
+        ("This sheet", "z", "no such command"),
+    ],
+)
+def test_keys_that_cannot_be_chosen_are_refused_with_why(command, key, why):
+    client = client_of(factories.make_user("reader"))
+    answer = choose(client, command=command, key=key)
+    assert answer.status_code == 422
+    assert why in answer.json()["problems"][0]
+    assert not KeyMap.objects.exists()
+
+
+@pytest.mark.django_db
+def test_keys_can_change_places_over_a_free_one_and_go_back():
+    client = client_of(factories.make_user("reader"))
+    choose(client, command="Accept", key="z")
+    assert choose(client, command="Next part", key="a").status_code == 200
+    back = choose(client, command="Accept", key=None)
+    assert "is also the key of “Next part”" in back.json()["problems"][0]
+    choose(client, command="Next part", key=None)
+    assert choose(client, command="Accept", key=None).json() == {"keys": {}}
+    assert choose(client, command="Search", key=None).status_code == 200
+    assert choose(client, command=3, key="a").status_code == 400
+
+
+@pytest.mark.django_db
+def test_a_stored_map_is_checked_when_it_is_read():
+    user = factories.make_user("reader")
+    KeyMap.objects.create(user=user, keys={"A command of old": "x", "Accept": "z"})
+    assert keymaps.chosen(user) == {"Accept": "z"}
+    assert Client().post(reverse("keys-choose"), "{}", content_type="application/json").status_code == 401
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_key_is_changed_on_its_page_and_works_on_the_others(app_server, page: Page, sign_in):
+    verification = make_verification()
+    sign_in(verification.user)
+    page.goto(app_server.url("/keys/"))
+    row = page.locator('[data-command="Next part"]')
+    row.locator("[data-change]").click()
+    page.keyboard.press("a")
+    expect(page.locator("#said")).to_contain_text("is also the key of “Accept”")
+    row.locator("[data-change]").click()
+    page.keyboard.press("F5")
+    expect(page.locator("#said")).to_contain_text("need this key")
+    page.keyboard.press("s")
+    expect(row.locator("[data-reset]")).to_be_visible()
+    expect(row.locator(".chosen-key kbd")).to_have_text("s")
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    expect(page.locator("#action")).to_contain_text("step 1")
+    page.keyboard.press("j")
+    expect(page.locator(".part[data-current]")).to_have_count(0)
+    page.keyboard.press("s")
+    expect(page.locator(".part[data-current]")).to_have_attribute("data-number", "1")
+    page.keyboard.press("?")
+    expect(page.locator("#key-sheet dt", has_text="s").first).to_be_visible()
+    expect(page.locator("#key-sheet dl", has_text="Next part")).to_contain_text("s Next part")
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_a_comment_is_written_found_in_the_inbox_and_resolved_by_keys(app_server, page: Page, sign_in):
+    verification = make_verification()
+    subject = verification.item.subject
+    project = subject.item.session.campaign.project
+    colleague = factories.make_user("reviewer", project, username="nadia")
+    sign_in(verification.user)
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    expect(page.locator("#comments form")).to_be_visible()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    page.keyboard.press("c")
+    page.keyboard.type("Is this right, @nad")
+    page.keyboard.press("Tab")
+    page.keyboard.type("?")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#comments .thread")).to_contain_text("part from step 4")
+    comment = Comment.objects.get()
+    assert comment.text == "Is this right, @nadia ?"
+    assert (comment.step_id, comment.is_about_turn) == (subject.parts.order_by("id").last().first_step_id, True)
+    assert {mention.user for mention in comment.mentions.all()} == {colleague, subject.user}
+    sign_in(subject.user)
+    page.goto(app_server.url("/keys/"))
+    page.keyboard.press("g")
+    page.keyboard.press("i")
+    expect(page.locator(".mail.unread")).to_contain_text("Is this right")
+    expect(page.locator(".mail a", has_text="Go to it")).to_have_attribute(
+        "href", comments.place_url(comment, subject.user)
+    )
+    sign_in(verification.user)
+    page.goto(app_server.url(comments.place_url(comment, verification.user)))
+    expect(page.locator(".part[data-current]")).to_have_attribute("data-number", "2")
+    expect(page.locator(".remark.wanted")).to_be_visible()
+    page.get_by_role("button", name="Resolve", exact=True).click()
+    expect(page.locator(".thread.over")).to_contain_text(f"resolved by {verification.user.username}")
+    comment.refresh_from_db()
+    assert comment.resolved_by == verification.user
