@@ -1,6 +1,11 @@
 """How work moves from stage to stage, and what becomes of it in the target dataset."""
 
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
+from django.db import connection
 
 from annotations.exports import conversation_records
 from annotations.models import Assignment, Campaign, Conversation, Delivery, Item, Part, Session, Step, Webhook
@@ -194,6 +199,45 @@ def test_a_second_rewrite_that_passes_does_not_publish_again() -> None:
     session.refresh_from_db()
     assert Conversation.objects.get(dataset=session.campaign.target) == session.released
     assert Item.objects.get(pk=item.pk).state == "done"
+
+
+def at_once(work: Callable[[Assignment], None], assignments: list[Assignment]) -> None:
+    start = threading.Barrier(len(assignments))
+
+    def run(assignment: Assignment) -> None:
+        start.wait()
+        try:
+            work(assignment)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(len(assignments)) as pool:
+        list(pool.map(run, assignments))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_last_two_who_submit_at_once_open_one_rewrite() -> None:
+    campaign = factories.make_campaign(overlap=4)
+    item = flow.open_work(factories.make_session(campaign))
+    people = [factories.make_user("annotator", campaign.project) for _ in range(4)]
+    at_once(flow.submit, [handing.hand(item, person, slot) for slot, person in enumerate(people)])
+    assert Item.objects.get(stage="decompose").state == "done"
+    assert Item.objects.filter(stage="rewrite").count() == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_first_sessions_that_pass_at_once_go_into_one_dataset() -> None:
+    campaign = factories.make_campaign()
+    person = factories.make_user("annotator", campaign.project)
+    subjects = []
+    for _ in range(4):
+        session = factories.make_session(campaign)
+        decompose(session, person, {0: "All"})
+        subjects.append(rewrite(session, person, ["All of it"]))
+    at_once(flow.passed, [Assignment.objects.get(pk=subject.pk) for subject in subjects])
+    campaign.refresh_from_db()
+    assert campaign.target.conversations.count() == 4
+    assert campaign.project.datasets.count() == 2
 
 
 def test_two_campaigns_of_one_name_get_datasets_of_their_own() -> None:
