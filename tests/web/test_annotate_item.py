@@ -8,7 +8,7 @@ from annotations.dom.generated import list_page
 from annotations.models import Assignment, Edit, Step, Target
 from annotations.work import flow, handing
 from tests import factories
-from tests.web.annotating import QUIET, begun, expect_saved, open_item, press, texts
+from tests.web.annotating import QUIET, begun, contention, expect_saved, open_item, press, texts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -169,30 +169,35 @@ def test_the_search_goes_from_place_to_place_in_the_tree(app_server, page, sign_
 
 @pytest.mark.slow
 def test_a_page_of_400_000_tokens_is_there_at_once_and_stepping_takes_no_time(app_server, page, sign_in) -> None:
-    """The quickest of three pages that nothing has read before: how busy the machine is should not count."""
+    """The quickest of three pages that nothing has read before; times count as on a machine that does nothing else."""
     assignment = begun(tasks=1, steps=8)
     for seed, step in enumerate(assignment.item.session.steps()):
         html, candidates = list_page(LARGE, seed)
         Step.objects.filter(pk=step.pk).update(snapshot=factories.make_snapshot(html))
         Target.objects.filter(step=step).update(node_id=candidates[2000])
     sign_in(assignment.user)
+    slower = [contention()]
     open_item(app_server, page, assignment)
-    for number, place in enumerate((0, 3, 6)):
-        if place:
-            page.locator(f"[data-place='{place}']").click()
-        rests = "number => performance.getEntriesByName('neighbours read').length > number"
+    rests = "number => performance.getEntriesByName('neighbours read').length >= number"
+    page.wait_for_function(rests, arg=1, timeout=60_000)
+    for number, place in ((2, 3), (3, 6)):
+        slower.append(contention())
+        page.locator(f"[data-place='{place}']").click()
         page.wait_for_function(rests, arg=number, timeout=60_000)
-    cold = measured(page, "step shown")
+    cold = [ms / factor for ms, factor in zip(measured(page, "step shown"), slower, strict=True)]
+    slower.append(contention())
     for key in ("ArrowRight", "ArrowLeft", "2", "ArrowLeft", "ArrowRight"):
         page.keyboard.press(key)
         page.wait_for_timeout(500)
-    stepped, trees = measured(page, "step shown")[len(cold) :], measured(page, "tree shown")
+    stepped = [ms / slower[-1] for ms in measured(page, "step shown")[len(cold) :]]
+    trees = [ms / slower[-1] for ms in measured(page, "tree shown")]
+    times = f"cold {cold}, stepping {stepped}, trees {trees}, slowed down {slower} times"
     assert page.locator("#page-facts").inner_text().startswith("11,")
     assert 0 < page.locator("#panel-tree .tree-row").count() < 120
-    assert min(cold) < PAGE_MS, (cold, stepped, trees)
-    assert max(trees) < TREE_MS, trees
+    assert min(cold) < PAGE_MS, times
+    assert max(trees) < TREE_MS, times
     assert len(stepped) == 4
-    assert sorted(stepped)[1] < STEP_MS, stepped
+    assert sorted(stepped)[2] < STEP_MS, times
 
 
 def test_the_page_is_as_wide_as_the_window_and_every_text_is_named(app_server, page, sign_in, said) -> None:
