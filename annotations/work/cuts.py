@@ -24,8 +24,9 @@ SENDING = frozenset(
     "add update reserve".split()
 )
 ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
-_TITLE = re.compile(r"<title\b[^>]*>(?:\s*<text\b[^>]*>)?([^<]*)", re.IGNORECASE)
-_TEXT = re.compile(r">([^<>]*\w[^<>]*)<")
+# Pages are hostile: none of these looks twice at the same characters.
+_TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
+_TEXT = re.compile(r">([^<>]+)<")
 _CLAUSE = re.compile(r"(?:[.;!?]\s+|,\s+(?:and\s+)?(?:then\s+)?|\s+(?:and\s+then|then|and)\s+)", re.IGNORECASE)
 
 
@@ -62,7 +63,7 @@ class CutPart:
 def face_of(html: str, address: str = "") -> Face:
     """Read from the markup as it is, without a parser: proposals look at many pages at once."""
     title = _TITLE.search(html)
-    texts = frozenset(" ".join(text.split()) for text in _TEXT.findall(html))
+    texts = frozenset(" ".join(text.split()) for text in _TEXT.findall(html)) - {""}
     return Face(address, " ".join(title[1].split()) if title else "", texts)
 
 
@@ -164,6 +165,7 @@ def _shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tup
 def clauses_of(text: str) -> list[str]:
     """A request taken apart at full stops, commas and "and", but never leaving pieces of one word; "and" alone after
     two words joins what was asked for ("find red and black shoes"), not requests."""
+    text = " ".join(text.split())
     pieces, reached = [], 0
     for found in _CLAUSE.finditer(text):
         piece, rest = text[reached : found.start()], text[found.end() :]

@@ -57,8 +57,13 @@ def merge_lists(
 
 
 def _hunks(before: list[str], after: list[str]) -> list[Hunk]:
-    changes = SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
-    return [(a, b, after[c:d]) for tag, a, b, c, d in changes if tag != "equal"]
+    shorter = min(len(before), len(after))
+    same = next((i for i in range(shorter) if before[i] != after[i]), shorter)
+    left = shorter - same
+    tail = next((i for i in range(left) if before[-1 - i] != after[-1 - i]), left)
+    middle = before[same : len(before) - tail], after[same : len(after) - tail]
+    changes = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
+    return [(same + a, same + b, middle[1][c:d]) for tag, a, b, c, d in changes if tag != "equal"]
 
 
 def _joined(mine: list[Hunk], theirs: list[Hunk]) -> list[Hunk] | None:

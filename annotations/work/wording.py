@@ -119,10 +119,23 @@ def alike(a: str, b: str) -> bool:
     return common >= 4 and len(shorter) - common <= 1 and len(longer) - common <= 3
 
 
+class Said:
+    """Keys of words that were said, found again by words that are alike."""
+
+    def __init__(self, said: Iterable[Word]) -> None:
+        self._by_beginning: dict[str, set[str]] = {}
+        for word in said:
+            self._by_beginning.setdefault(word.key[:3], set()).add(word.key)
+
+    def __contains__(self, key: str) -> bool:
+        there = self._by_beginning.get(key[:3], set())
+        return key in there or (key.isalpha() and any(alike(key, other) for other in there))
+
+
 def says(text: str, value: str) -> bool:
     """Whether all words of a value are in the text; never for a value without words."""
-    wanted, there = words(value), words(text)
-    return bool(wanted) and all(any(alike(word.key, other.key) for other in there) for word in wanted)
+    wanted, there = words(value), Said(words(text))
+    return bool(wanted) and all(word.key in there for word in wanted)
 
 
 def place_of(text: str, value: str) -> tuple[int, int] | None:
@@ -159,11 +172,11 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
 
 def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
     """What the instruction says and the rewrite leaves out although no earlier turn says it, run by run."""
-    said = [word.key for p in (*earlier, part) for word in words(p.rewrite)]
+    said = Said(word for p in (*earlier, part) for word in words(p.rewrite))
     told = [warned.span for warned in lost if warned.span]
     runs: list[list[Word]] = [[]]
     for word in informative(part.instruction):  # empty words neither break a run nor begin one
-        if any(alike(word.key, key) for key in said) or any(start <= word.start < end for start, end in told):
+        if word.key in said or any(start <= word.start < end for start, end in told):
             runs.append([])
         else:
             runs[-1].append(word)
@@ -181,8 +194,8 @@ def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     """A rewrite that reads as the instruction although an earlier turn speaks of the same."""
     if [word.key for word in words(part.rewrite)] != [word.key for word in words(part.instruction)]:
         return []
-    before = [word.key for p in earlier for word in informative(p.rewrite)]
-    shared = [word for word in informative(part.rewrite) if any(alike(word.key, key) for key in before)]
+    before = Said(word for p in earlier for word in informative(p.rewrite))
+    shared = [word for word in informative(part.rewrite) if word.key in before]
     names = list(dict.fromkeys(f"“{word.text}”" for word in shared))[:3]
     if not shared:
         return []

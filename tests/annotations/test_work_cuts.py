@@ -1,5 +1,7 @@
 """Proposed cuts: at changes of the page, after forms, between tasks; and the words that ask for each part."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,3 +89,10 @@ def test_parts_are_as_many_as_wanted_ordered_and_begin_with_the_first_step(count
 )
 def test_requests_are_taken_apart_into_clauses(text, clauses):
     assert clauses_of(text) == clauses
+
+
+@pytest.mark.parametrize("page", ["<p>" + "a" * 300_000 + ">", "<title" * 60_000, ">" * 300_000, "<p>" + "a" * 300_000])
+def test_hostile_pages_take_no_time(page):
+    begun = time.thread_time()
+    face_of(page)
+    assert time.thread_time() - begun < 1

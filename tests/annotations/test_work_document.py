@@ -343,6 +343,23 @@ def test_without_a_session_the_browser_is_told_so_in_json(assignment: Assignment
     assert browser.edit(text(steps_of(assignment)[0], "", "x"), status=401)["code"] == "signed_out"
 
 
+def test_the_token_in_the_document_lets_a_page_go_on_after_signing_in_again(assignment: Assignment, browser: Browser):
+    browser.client = Client(enforce_csrf_checks=True)
+    browser.client.force_login(browser.user)
+    body = {"base": 0, "token": browser.token, "edits": [cut(steps_of(assignment)[1]) | {"op_id": str(uuid.uuid4())}]}
+
+    def status(token: str) -> int:
+        sent = {"content_type": "application/json", "headers": {"X-CSRFToken": token}}
+        return browser.client.post(f"{browser.path}edits/", body, **sent).status_code
+
+    former = browser.get()["csrf"]
+    assert status(former) == 200
+    assert status("x" * 64) == 403
+    browser.client.cookies.pop("csrftoken")  # what signing in does: another secret
+    token = browser.get()["csrf"]
+    assert (status(former), status(token)) == (403, 200)
+
+
 def test_a_save_costs_few_queries(assignment: Assignment, browser: Browser, django_assert_num_queries):
     first = steps_of(assignment)[0]
     browser.edit(text(first, "", "Find shoes"))

@@ -1,5 +1,6 @@
 """What the checks of rewrites warn of, on requests as people make them: tickets, flights, shops."""
 
+import time
 from typing import Any
 
 import pytest
@@ -188,3 +189,12 @@ def test_values_are_found_as_words_not_as_letters():
     assert not says("12 people", "1")
     assert place_of("from New York to Denver", "new york") == (5, 13)
     assert place_of("York is new", "new york") is None
+
+
+def test_long_texts_are_checked_in_time():
+
+    long = " ".join(f"word{n}" for n in range(450))
+    found = [PartText(n, long, long.replace("word", f"{chr(97 + n)}ther"), values=(long,)) for n in range(12)]
+    begun = time.thread_time()
+    assert check_rewrites(found)
+    assert time.thread_time() - begun < 1
