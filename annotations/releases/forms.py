@@ -12,7 +12,7 @@ class ReleaseForm(forms.Form):
 
     version = forms.CharField(
         max_length=40, help_text="Begins with a digit: 1.0, 2026.1, 2.0-rc1. A release never changes.",
-        widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+        widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false", "autofocus": True}),
     )  # fmt: skip
     licence = forms.CharField(max_length=200, help_text="Under which it may be used, such as CC BY 4.0.")
     consent = forms.CharField(

@@ -93,7 +93,8 @@ def redact_found(request: HttpRequest, name: str) -> HttpResponse:
     dataset = visible_dataset(request, name)
     policy.require(request.user, "manage", dataset.project)
     kind, fingerprint = request.POST.get("kind", ""), request.POST.get("fingerprint", "")
-    chosen = [text for text in scan_dataset(dataset).texts if text.fingerprint == fingerprint or text.kind == kind]
+    known = scan_dataset(dataset, SCAN_SECONDS).texts
+    chosen = [text for text in known if text.fingerprint == fingerprint or text.kind == kind]
     if not chosen:
         messages.error(request, "This is not in the dataset any more.")
         return redirect("release-new", name)

@@ -87,6 +87,8 @@ def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_datase
     assert {"SHA256SUMS", "DATASHEET.md"} <= first.keys()
     plain = tree(tmp_path / "plain")
     assert {path: data for path, data in first.items() if path in plain} == plain
+    again = import_files(format_name, tmp_path / "1", factories.make_dataset(source_format=format_name))
+    assert (again.errors, again.conversations) == ([], 2)
 
 
 def test_pages_of_a_release_are_not_forgotten() -> None:
