@@ -97,7 +97,8 @@ def beat(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def take(request: HttpRequest, pk: int) -> JsonResponse:
     """The lease for whoever asks; somebody else's work only when their time is up."""
-    assignment = get_object_or_404(policy.visible(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
+    live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
+    assignment = get_object_or_404(policy.visible(request.user, live.select_related(*RELATED)), pk=pk)
     _check_gold(request, assignment)
     return JsonResponse(lease(handing.take(assignment, request.user), request.user))
 

@@ -146,6 +146,7 @@ def test_work_in_the_bin_does_not_exist(assignment: Assignment, browser: Browser
     assignment.item.session.deleted_at = timezone.now()
     assignment.item.session.save()
     browser.get(status=404)
+    browser.post("take/", status=404)
     browser.edit(text(steps_of(assignment)[0], "", "x"), status=404)
 
 
