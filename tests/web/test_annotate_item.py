@@ -107,6 +107,24 @@ def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in,
     assert said == []
 
 
+def test_a_comment_is_about_the_step_that_is_shown(app_server, page, sign_in, said) -> None:
+    assignment = begun("rewrite")
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    press(page, "ArrowRight c")
+    page.locator("#comments select").select_option("about step 2")
+    page.locator("#comments textarea").focus()
+    page.keyboard.type("Is this right?")
+    page.keyboard.press("Control+Enter")  # sends the comment, not the item
+    expect(page.locator(".thread")).to_contain_text("Is this right?")
+    comment = assignment.comments.get()
+    assert comment.step == list(assignment.item.session.steps())[1]
+    press(page, "Escape ArrowRight ArrowRight")
+    page.locator(".thread header").get_by_text("step 2").click()
+    expect(page.locator("#action")).to_contain_text("step 2")
+    assert said == []
+
+
 def test_what_a_rewrite_loses_is_warned_of_below_it(app_server, page, sign_in) -> None:
     assignment = begun("rewrite")
     sign_in(assignment.user)

@@ -27,6 +27,9 @@ export class Evidence {
   #isMissed = false;
   #found = { text: "", places: [], at: -1 };
 
+  /** Called with the id of an element that was pointed out, in the page or in a tree. @type {(id: string) => void} */
+  onElement = () => {};
+
   /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document */
   constructor(root, document) {
     this.root = root;
@@ -91,7 +94,10 @@ export class Evidence {
   #open() {
     this.frame = new SnapshotFrame(this.root.querySelector("#snapshot"), { title: "Page of the step" });
     this.frame.onKey = press;
-    this.frame.onPick = (id) => this.#each((tree) => tree.point(id));
+    this.frame.onPick = (id) => {
+      this.#each((tree) => tree.point(id));
+      this.onElement(id);
+    };
     this.frame.onExpired = () => {
       this.#frames.delete(this.#step.id);
       this.#showFrame();
@@ -209,5 +215,6 @@ export class Evidence {
   #point(id) {
     this.frame.scrollTo(id);
     this.frame.hover(id);
+    this.onElement(id);
   }
 }

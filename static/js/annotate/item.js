@@ -12,6 +12,7 @@ import { MentionDialog } from "./mentions.js";
 import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
 import { StatusLine } from "./status.js";
+import { Talk } from "./talk.js";
 
 const data = JSON.parse(document.getElementById("item-data").textContent);
 const element = (id) => document.getElementById(id);
@@ -35,6 +36,7 @@ const rows = new Rows(element("rows"), doc, {
   onConflict: decideNext,
 });
 const evidence = new Evidence(element("evidence"), doc);
+const talk = new Talk({ document: doc, evidence, go, word: rows.field === "rewrite" ? "turn" : "part" });
 const conflicts = new ConflictDialog(element("conflict"), async (conflict, edits) => {
   await saver.decide(conflict, edits);
   render();
@@ -107,14 +109,15 @@ function showSource() {
 
 /** Show a step: its card, its part's row, its page. */
 function go(wanted) {
-  if (wanted < 0 || wanted >= doc.steps.length) return;
+  if (wanted < 0 || wanted >= doc.steps.length) return undefined;
   const changes = doc.partAt(wanted) !== doc.partAt(place);
   place = wanted;
   film.select(place);
   rows.select(doc.partAt(place), place);
   if (changes && !rows.isTyping) rows.reveal(doc.partAt(place));
   showSource();
-  evidence.show(place);
+  talk.tell(place);
+  return evidence.show(place);
 }
 
 function goPart(direction) {
@@ -358,4 +361,5 @@ if (doc.about.writable) {
 }
 go(0);
 render();
+talk.goToAddress();
 decideNext();
