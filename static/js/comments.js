@@ -16,6 +16,8 @@ let people = [];
 let comments = [];
 /** @type {{id: number, author: string} | null} */
 let answered = null;
+/** The comment that the address names. */
+const wanted = new URLSearchParams(location.search).get("comment");
 /** What can be commented on from here, in the order of the select. @type {{name: string, step?: number, turn?: boolean, node?: string}[]} */
 let places = [{ name: "the session" }];
 
@@ -66,7 +68,7 @@ function remark(one) {
   if (one.place && !one.parent) head.append(" ", placeLink(one));
   if (one.may_delete) head.append(" ", action(one.deleted ? "restore" : "delete", () => change(one, one.deleted ? "restore" : "delete")));
   const body = one.deleted ? make("p.faint", {}, make("s", {}, one.text), " deleted") : make("p", {}, ...named(one.text));
-  return make("article.remark", { "data-remark": one.id }, head, body);
+  return make(String(one.id) === wanted ? "article.remark.wanted" : "article.remark", { "data-remark": one.id }, head, body);
 }
 
 /** The text with the names of members made visible. */
@@ -200,10 +202,8 @@ text.value = localStorage.getItem(draftName) ?? "";
 showPlaces({});
 document.dispatchEvent(new CustomEvent("annotate:where")); // a page that loaded first says again where it stands
 if (await ask(listUrl)) {
-  const wanted = new URLSearchParams(location.search).get("comment");
-  const shown = wanted && section.querySelector(`[data-remark="${CSS.escape(wanted)}"]`);
+  const shown = section.querySelector(".remark.wanted");
   if (shown) {
-    shown.classList.add("wanted");
     shown.scrollIntoView({ block: "nearest" });
     change(comments.find(({ id }) => String(id) === wanted), "seen");
   }

@@ -1,6 +1,7 @@
 """Talking at work in a real browser: comments by keys, the inbox, and keys that people have chosen."""
 
 import json
+import re
 
 import pytest
 from django.db import connection
@@ -170,3 +171,21 @@ def test_a_comment_is_written_found_in_the_inbox_and_resolved_by_keys(app_server
     expect(page.locator(".thread.over")).to_contain_text(f"resolved by {verification.user.username}")
     comment.refresh_from_db()
     assert comment.resolved_by == verification.user
+
+
+@pytest.mark.browser
+@pytest.mark.django_db(transaction=True)
+def test_an_author_is_led_to_the_element_that_a_comment_is_about(app_server, page: Page, sign_in):
+    verification = make_verification()
+    subject = verification.item.subject
+    session = subject.item.session
+    step = session.steps()[4]
+    comment = comments.say(session, verification.user, "This one?", assignment=subject, step=step, node_id="9")
+    sign_in(subject.user)
+    with page.expect_response(lambda response: response.url.partition("?")[0].endswith("/seen/")):
+        page.goto(app_server.url(comments.place_url(comment, subject.user)))
+    expect(page.locator("#action")).to_contain_text("step 5")
+    expect(page.locator("#panel-tree .tree-row.current")).to_have_attribute("title", re.compile("element 9$"))
+    expect(page.locator(".remark.wanted")).to_contain_text("This one?")
+    expect(page.locator("#comments select")).to_contain_text("about step 5")
+    assert comments.unread(subject.user).count() == 0
