@@ -139,9 +139,11 @@ function startReturn() {
 
 async function takeLease() {
   if (!data.writable) return;
+  setWritable(false); // no verdict without a lease
   try {
     const lease = await call(data.take, {});
     token = lease.token;
+    setWritable(true);
     window.setInterval(beat, HEARTBEAT_MS);
   } catch (error) {
     say(error instanceof Refused ? error.message : "The server cannot be reached: reload to verify this.");
