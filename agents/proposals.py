@@ -1,4 +1,4 @@
-"""Proposals of cuts and rewrites by the configured LLM endpoint, as background jobs. Queue `gpu`.
+"""Proposals of sessions by the embedded model, of cuts and rewrites by the LLM endpoint, as jobs. Queue `gpu`.
 
 Replies are JSON and read strictly: what is wrong with one is told to the model once, then to the person who asked.
 """
@@ -7,18 +7,24 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from agents.embedding import load_encoder
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
 from agents.planner.generator import complete
 from agents.prompts.render import load
-from annotations.models import Assignment, Job, Proposal
+from agents.weights import MINILM
+from annotations.models import Assignment, Campaign, Job, Proposal
+from annotations.work import sessions
 from annotations.work.cuts import SeenStep
 from annotations.work.mentions import PHENOMENA
 from annotations.work.operations import MAX_TEXT
+from annotations.work.organising import Rules
 from annotations.work.proposing import check, ordered_parts, seen_steps, store
 
 MAX_TOKENS = 4_000
+# Sentences of one site are never far apart for an encoder: more alike than by their words before they count as such.
+VECTOR_RULES = Rules(alike=0.65, related=0.35)
 TRIES = 2
 FENCE = "```"
 
@@ -29,8 +35,20 @@ class BadProposal(ValueError):
     """A reply that is not what was asked for; the message says what is wrong with it."""
 
 
+def propose_sessions(job: Job) -> bool:
+    """Group the leftovers of a campaign by the vectors of what they ask for."""
+    campaign = Campaign.objects.live().filter(pk=job.params["campaign"], project=job.project).first()
+    if campaign is None:
+        raise ValueError("the campaign has been deleted")
+    count = sessions.suggest(campaign, load_encoder(MINILM).encode, MINILM, VECTOR_RULES)
+    job.finish(Job.State.DONE, report={"said": f"Proposed {count} sessions", "model": MINILM}, last_error="")
+    return False
+
+
 def propose(job: Job) -> bool:
     """Ask for one proposal and keep it. ValueError, which ends the job, says why there is none."""
+    if job.params["kind"] == Proposal.Kind.SESSIONS:
+        return propose_sessions(job)
     rows = Assignment.objects.select_related("item__session__campaign")
     assignment = rows.filter(pk=job.params["assignment"], item__session__campaign__project=job.project).first()
     if assignment is None or assignment.state not in (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS):

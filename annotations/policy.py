@@ -18,10 +18,13 @@ User = AbstractBaseUser | AnonymousUser
 # What a role may do besides reading; superusers may do everything everywhere. The kinds of jobs are abilities too.
 ABILITIES: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(
-        {"import", "export", "train", "embed", "induce", "refine", "evaluate", "review", "annotate", "manage"}
+        {
+            *("import", "export", "train", "embed", "induce", "refine", "propose", "evaluate", "review", "annotate"),
+            "manage",
+        }
     ),
     Role.REVIEWER: frozenset({"export", "review"}),
-    Role.ANNOTATOR: frozenset({"annotate"}),
+    Role.ANNOTATOR: frozenset({"annotate", "propose"}),
     Role.READER: frozenset(),
 }
 # From each model to its project.

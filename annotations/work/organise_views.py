@@ -8,10 +8,10 @@ from django.db.models import Count, OuterRef, Prefetch, Subquery
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.models import Campaign, Proposal, Session, SessionTask, Turn
-from annotations.work import flow, sessions
+from annotations.work import flow, proposing, sessions
 from annotations.work.campaign_views import managed_campaign
 from annotations.work.json_body import read_body
 from annotations.work.operations import BadEdit
@@ -54,13 +54,20 @@ def act(request: HttpRequest, pk: int) -> JsonResponse:
     )
 
 
-@require_POST
+@require_http_methods(["GET", "POST"])
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
-    """Propose sessions of the leftovers by their words; answers {"said", "proposals"}."""
+    """The proposals; a POST makes new ones of the leftovers, by their words at once and, where the campaign has the
+    embedded model propose, by its vectors in a job: {"said", "proposals", "job": address of its state or null}."""
     campaign = managed_campaign(request, pk)
-    count = sessions.suggest(campaign)
-    said = f"{count} session{'' if count == 1 else 's'} proposed." if count else "No leftovers go together."
-    return JsonResponse({"said": said, "proposals": proposal_rows(campaign)})
+    job = None
+    if request.method == "POST":
+        sessions.suggest(campaign)
+        if campaign.proposer == Campaign.Proposer.EMBEDDED:
+            job = proposing.start_sessions_job(campaign, request.user)
+    rows = proposal_rows(campaign)
+    said = f"{len(rows)} session{'' if len(rows) == 1 else 's'} proposed." if rows else "No leftovers go together."
+    state_url = reverse("job-state", args=[job.pk]) if job else None
+    return JsonResponse({"said": said, "proposals": rows, "job": state_url})
 
 
 @require_POST

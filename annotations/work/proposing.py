@@ -67,6 +67,16 @@ def start_job(assignment: Assignment, kind: str, user) -> Job:
     return waiting.first() or jobs.queue(Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params))
 
 
+def start_sessions_job(campaign: Campaign, user) -> Job:
+    """Have the embedded model look at the leftovers of a campaign in the background; one job at a time."""
+    policy.require(user, "manage", campaign.project)
+    params = {"name": campaign.name, "campaign": campaign.pk, "kind": str(Proposal.Kind.SESSIONS)}
+    open_states = [Job.State.QUEUED, Job.State.RUNNING]
+    waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=campaign.project, params=params, state__in=open_states)
+    job = Job(kind=Job.Kind.PROPOSE, project=campaign.project, created_by=user, params=params)
+    return waiting.first() or jobs.queue(job)
+
+
 def store(assignment: Assignment, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:
     """Keep a proposal; one of the same kind that nobody has made use of yet gives way to it."""
     with transaction.atomic():

@@ -147,3 +147,18 @@ def test_an_ellipsis_is_a_point_after_the_words_before_it():
     turns = [{"turn": 1, "text": "Find flights to Rome"}, {"turn": 2, "text": "And to Oslo", "mentions": [mention]}]
     (mark,) = read_rewrites(json.dumps({"turns": turns}), [10, 13])[1]["mentions"]
     assert (mark["start"], mark["end"], mark["text"], mark["antecedent"]["step"]) == (3, 3, "", 10)
+
+
+@pytest.mark.django_db
+def test_the_embedded_model_groups_tasks_that_ask_for_like_things_in_other_words():
+    campaign = factories.make_campaign()
+    website = factories.make_website(campaign.source)
+    wishes = ("Buy tickets for a wrestling show", "Order seats at the wrestling event", "Track my parcel")
+    tasks = [factories.make_conversation(turns=1, dataset=campaign.source, website=website) for _ in wishes]
+    for task, wish in zip(tasks, wishes, strict=True):
+        task.turns.update(instruction=wish)
+    job = proposing.start_sessions_job(campaign, factories.make_user("admin", campaign.project))
+    assert proposing.start_sessions_job(campaign, factories.make_superuser()) == job
+    assert work_inline(job).state == Job.State.DONE
+    proposal = campaign.proposals.get()
+    assert (proposal.model_name, proposal.content["tasks"]) == ("all-MiniLM-L6-v2", [tasks[0].pk, tasks[1].pk])

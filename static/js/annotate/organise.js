@@ -6,6 +6,8 @@ import { drawLeft, drawRight } from "./organise_rows.js";
 import { bindDragging } from "./organise_drag.js";
 
 const TOAST_MS = 12_000;
+const POLL_MS = 2_000;
+const FOLLOWED = 60; // polls, then the proposals by words stay
 const state = JSON.parse(document.getElementById("state").textContent);
 const tasks = new Map(state.tasks.map((task) => [task.id, task]));
 const sessions = new Map(state.sessions.map((session) => [session.id, session]));
@@ -204,16 +206,37 @@ function decide(what, row = cursor()) {
   else say("Go to a proposal.", null, true);
 }
 
+/** New proposals in place of those shown. */
+function renew(answer) {
+  proposals.clear();
+  for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
+  draw();
+}
+
+/** When the job of the embedding model has ended, its proposals take the place of those by words. */
+async function follow(job) {
+  for (let tries = 0; tries < FOLLOWED; tries++) {
+    await new Promise((resolve) => window.setTimeout(resolve, POLL_MS));
+    const live = await (await fetch(job, { headers: { Accept: "application/json" } })).json();
+    if (live.running) continue;
+    if (busy) return; // what is being decided stays where it is
+    const answer = await (await fetch(state.propose, { headers: { Accept: "application/json" } })).json();
+    const models = new Set(answer.proposals.map((proposal) => proposal.model));
+    renew(answer);
+    say(models.size ? `${answer.said} By ${[...models].join(", ")}.` : answer.said, null);
+    return;
+  }
+}
+
 async function propose() {
   if (busy) return say("Wait: the change before is on its way.", undo);
   busy = true;
   say("Looking for tasks that go together …", null);
   try {
     const answer = await call(state.propose, {});
-    proposals.clear();
-    for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
-    draw();
+    renew(answer);
     say(answer.said, null);
+    if (answer.job) follow(answer.job).catch(() => {}); // those by words stay
   } catch (error) {
     say(reason(error), null, true);
   } finally {
