@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from annotations import page_admin, people_admin  # noqa: F401  their tables are registered too
+from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
 from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
 from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website
 from annotations.page_admin import ratio_text

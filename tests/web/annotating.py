@@ -2,7 +2,6 @@
 
 import re
 import tempfile
-import time
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -64,11 +63,3 @@ def texts(assignment: Assignment, field: str = "instruction") -> list[str]:
     order = {step: place for place, step in enumerate(assignment.item.session.steps().values_list("pk", flat=True))}
     parts = sorted(assignment.parts.all(), key=lambda part: order[part.first_step_id])
     return [getattr(part, field) for part in parts]
-
-
-def contention(seconds: float = 0.3) -> float:
-    """How many times longer than on an idle machine work takes now: wall time by CPU time, at least 1."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    while time.process_time() - cpu < seconds:
-        pass
-    return max(1.0, (time.perf_counter() - wall) / seconds)

@@ -12,8 +12,9 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from knox.models import AuthToken
+from pghistory.models import Event
 
-from annotations.models import IdempotencyKey, Invite, Membership, PageDictionary, Snapshot, Website
+from annotations.models import IdempotencyKey, Invite, Membership, PageDictionary, Snapshot, Webhook, Website
 from annotations.models.pages import compress
 from evaluation.models import Study
 from tests import factories
@@ -21,9 +22,15 @@ from tests.web.test_permissions import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db
-OURS = [model for label in ("annotations", "agents", "evaluation") for model in apps.get_app_config(label).get_models()]
+# Events of the history have a page of their own: the audit trail.
+OURS = [
+    model
+    for label in ("annotations", "agents", "evaluation")
+    for model in apps.get_app_config(label).get_models()
+    if not issubclass(model, Event)
+]
 ACCOUNTS = [apps.get_model(name) for name in ("auth.User", "auth.Group", "knox.AuthToken")]
-SUPERUSERS_ONLY = {*ACCOUNTS, Invite, IdempotencyKey}
+SUPERUSERS_ONLY = {*ACCOUNTS, Invite, IdempotencyKey, Webhook}
 BLOBS = [
     *('"annotations_snapshot"."data"', '"annotations_screenshot"."data"', '"annotations_pagedictionary"."data"'),
     *('"candidates"', '"embedding"', '"trace"', '"candidate_ids"', '"report"', '"conversation_ids"'),

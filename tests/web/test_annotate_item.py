@@ -8,7 +8,8 @@ from annotations.dom.generated import list_page
 from annotations.models import Assignment, Edit, Step, Target
 from annotations.work import flow, handing
 from tests import factories
-from tests.web.annotating import QUIET, begun, contention, expect_saved, open_item, press, texts
+from tests.contention import contention
+from tests.web.annotating import QUIET, begun, expect_saved, open_item, press, texts
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -144,6 +144,7 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     sign_in(verification.user)
     page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
     expect(page.frame_locator("#snapshot iframe:not([aria-hidden])").locator("h1")).to_be_visible()
+    expect(page.locator("#accept")).to_be_enabled()
     for key in ("j", "j", "5"):
         page.keyboard.press(key)
     expect(page.locator("#checklist .wrong")).to_have_count(1)
@@ -161,6 +162,7 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     Assignment.objects.filter(pk=verification.pk).update(state="assigned")
     page.reload()
     expect(page.get_by_text("Nothing has changed since your last verdict.")).to_be_visible()
+    expect(page.locator("#accept")).to_be_enabled()
     page.keyboard.press("a")
     expect(page.locator("#accept")).to_be_disabled()
     expect(page.locator("#status")).to_contain_text("You have judged this round")
@@ -174,6 +176,7 @@ def test_what_was_marked_outlives_the_tab(app_server, page: Page, sign_in):
     verification = make_verification()
     sign_in(verification.user)
     page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    expect(page.locator("#return")).to_be_enabled()
     page.keyboard.press("1")
     page.keyboard.press("r")
     page.keyboard.type("Half a reason")

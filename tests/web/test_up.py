@@ -15,6 +15,8 @@ from uuid import uuid4
 import psutil
 import pytest
 
+from tests.contention import contention
+
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
@@ -114,11 +116,13 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     assert f"cannot listen on 127.0.0.1:{port}" in blocked
     assert "Traceback" not in blocked
 
+    slower = [contention()]
     process = start(var, port)
     seconds = wait_until_healthy(port, 60)
+    slower.append(contention())
     os.kill(process.pid, signal.SIGKILL)  # a crash: children and servers stay behind
     process.wait()
-    assert seconds < 10
+    assert seconds / max(slower) < 10
     assert left_running(var)
 
     process = start(var, port)

@@ -1,0 +1,179 @@
+"""Admin of annotation work, what is said about it, and releases: looked up here, made and changed on the pages."""
+
+from django.contrib import admin
+
+from annotations.admin_base import MadeElsewhere, SuperuserOnly
+from annotations.models import (
+    Assignment,
+    Campaign,
+    Comment,
+    Defect,
+    Delivery,
+    Edit,
+    Guideline,
+    Item,
+    KeyMap,
+    Mention,
+    Part,
+    Proposal,
+    Redaction,
+    Release,
+    ReleasedConversation,
+    Session,
+    SessionTask,
+    Verdict,
+    Webhook,
+)
+
+
+@admin.register(Campaign)
+class CampaignAdmin(MadeElsewhere):
+    list_display = ["name", "project", "source", "target", "mode", "overlap", "created_at", "closed_at", "deleted_at"]
+    list_select_related = ["project", "source", "target"]
+    list_filter = ["project", "mode", "closed_at", "deleted_at"]
+    search_fields = ["name", "project__name", "source__name"]
+
+
+@admin.register(Guideline)
+class GuidelineAdmin(MadeElsewhere):
+    list_display = ["campaign", "version", "created_by", "created_at"]
+    list_select_related = ["campaign", "created_by"]
+    search_fields = ["campaign__name", "text"]
+
+
+@admin.register(Session)
+class SessionAdmin(MadeElsewhere):
+    list_display = ["name", "campaign", "website", "split", "batch", "weight", "is_gold", "deleted_at"]
+    list_select_related = ["campaign", "website"]
+    list_filter = ["campaign", "split", "is_gold", "deleted_at"]
+    search_fields = ["name", "batch", "campaign__name"]
+
+
+@admin.register(SessionTask)
+class SessionTaskAdmin(MadeElsewhere):
+    list_display = ["session", "position", "conversation"]
+    list_select_related = ["session", "conversation"]
+    search_fields = ["session__name", "conversation__source_id"]
+
+
+@admin.register(Item)
+class ItemAdmin(MadeElsewhere):
+    list_display = ["session", "stage", "state", "overlap", "opened_at", "finished_at"]
+    list_select_related = ["session"]
+    list_filter = ["stage", "state"]
+    search_fields = ["session__name"]
+
+
+@admin.register(Assignment)
+class AssignmentAdmin(MadeElsewhere):
+    list_display = ["session", "stage", "user", "slot", "state", "review", "round", "version", "lease_until"]
+    list_select_related = ["item__session", "user"]
+    list_filter = ["item__stage", "state", "review"]
+    search_fields = ["item__session__name", "user__username"]
+
+    @admin.display(ordering="item__session__name")
+    def session(self, assignment: Assignment) -> str:
+        return assignment.item.session.name
+
+    @admin.display(ordering="item__stage")
+    def stage(self, assignment: Assignment) -> str:
+        return assignment.item.stage
+
+
+@admin.register(Part)
+class PartAdmin(MadeElsewhere):
+    list_display = ["pk", "assignment_id", "first_step_id", "instruction", "rewrite"]
+    search_fields = ["instruction", "rewrite"]
+
+
+@admin.register(Edit)
+class EditAdmin(MadeElsewhere):
+    list_display = ["assignment_id", "version", "kind", "field", "user", "at"]
+    list_select_related = ["user"]
+    list_filter = ["kind"]
+    search_fields = ["user__username", "assignment__item__session__name"]
+
+
+@admin.register(Proposal)
+class ProposalAdmin(MadeElsewhere):
+    list_display = ["kind", "model_name", "campaign", "outcome", "distance", "created_at"]
+    list_select_related = ["campaign"]
+    list_filter = ["kind", "outcome", "model_name"]
+    search_fields = ["campaign__name", "model_name"]
+
+
+@admin.register(Verdict)
+class VerdictAdmin(MadeElsewhere):
+    list_display = ["outcome", "round", "version", "reason", "created_at"]
+    list_filter = ["outcome"]
+    search_fields = ["reason", "assignment__item__session__name"]
+
+
+@admin.register(Defect)
+class DefectAdmin(MadeElsewhere):
+    list_display = ["code", "note", "verdict_id"]
+    list_filter = ["code"]
+    search_fields = ["code", "note"]
+
+
+@admin.register(Comment)
+class CommentAdmin(MadeElsewhere):
+    list_display = ["__str__", "session", "author", "created_at", "resolved_at", "deleted_at"]
+    list_select_related = ["session", "author"]
+    list_filter = ["resolved_at", "deleted_at"]
+    search_fields = ["text", "author__username", "session__name"]
+
+
+@admin.register(Mention)
+class MentionAdmin(MadeElsewhere):
+    list_display = ["user", "comment", "seen_at"]
+    list_select_related = ["user", "comment"]
+    search_fields = ["user__username", "comment__text"]
+
+
+@admin.register(Release)
+class ReleaseAdmin(MadeElsewhere):
+    list_display = ["dataset", "version", "sha256", "licence", "created_by", "created_at"]
+    list_select_related = ["dataset", "created_by"]
+    search_fields = ["dataset__name", "version", "sha256"]
+
+
+@admin.register(ReleasedConversation)
+class ReleasedConversationAdmin(MadeElsewhere):
+    heavy = ("data",)
+    list_display = ["source_id", "release_id", "position", "split", "sha256"]
+    list_filter = ["split"]
+    search_fields = ["source_id", "sha256"]
+    fields = ["release", "position", "source_id", "split", "sha256"]
+
+
+@admin.register(Redaction)
+class RedactionAdmin(MadeElsewhere):
+    list_display = ["kind", "place", "dataset", "conversation", "count", "user", "created_at"]
+    list_select_related = ["dataset", "conversation", "user"]
+    list_filter = ["kind", "place"]
+    search_fields = ["dataset__name", "conversation__source_id"]
+
+
+@admin.register(Webhook)
+class WebhookAdmin(SuperuserOnly):
+    """Holds the secrets that deliveries are signed with."""
+
+    list_display = ["url", "project", "is_active", "created_by", "created_at"]
+    list_select_related = ["project", "created_by"]
+    search_fields = ["url", "project__name"]
+
+
+@admin.register(Delivery)
+class DeliveryAdmin(MadeElsewhere):
+    list_display = ["event", "webhook", "state", "attempts", "created_at", "sent_at"]
+    list_select_related = ["webhook"]
+    list_filter = ["event", "state"]
+    search_fields = ["event", "webhook__url"]
+
+
+@admin.register(KeyMap)
+class KeyMapAdmin(MadeElsewhere):
+    list_display = ["user"]
+    list_select_related = ["user"]
+    search_fields = ["user__username"]
