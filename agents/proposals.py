@@ -51,7 +51,7 @@ def propose(job: Job) -> bool:
         return propose_sessions(job)
     rows = Assignment.objects.select_related("item__session__campaign")
     assignment = rows.filter(pk=job.params["assignment"], item__session__campaign__project=job.project).first()
-    if assignment is None or assignment.state not in (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS):
+    if assignment is None or assignment.state not in Assignment.UNFINISHED:
         raise ValueError("the annotation is not in work any more")
     check(assignment, job.params["kind"])
     llm, (question, read) = endpoint(), QUESTIONS[job.params["kind"]](assignment)

@@ -115,6 +115,12 @@ def sees_gold(user: User, project: Project, split: str) -> bool:
     return Membership.objects.filter(may, user_id=user.pk, project=project).exists()
 
 
+def require_gold(user: User, project: Project, split: str) -> None:
+    """Raise PermissionDenied (403) where the steps of this split may not be shown to the user."""
+    if not sees_gold(user, project, split):
+        raise PermissionDenied("Its steps show the gold actions of a test split.")
+
+
 def may_download(user: User, project: Project, maker_id: int | None) -> bool:
     """An export holds what its maker may see, which can be more than this reader may."""
     return can(user, "export", project) and (maker_id == user.pk or sees_gold(user, project, Split.TEST_TASK))

@@ -20,7 +20,7 @@ from annotations.dom.marks import Mark
 from annotations.dom.tree import NODE_ID, PageError, parse
 from annotations.forms import ConversationFilter
 from annotations.models import Conversation, Rationale, Snapshot, Step, Turn
-from annotations.snapshot_host import snapshot_url
+from annotations.snapshot_host import page_address
 
 TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
 LISTED_BEFORE, LISTED_AFTER = 15, 35
@@ -158,23 +158,24 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         page.panel = {"rows": tree_rows.tree(root, page.gold_ids)}
     elif page.tab == "accessibility":
         page.panel = _text_panel(accessibility_tree(root))
-    if page.tab == "page" and (shown := _rendered(stored, page.of)) is not None:
-        page.panel = {"frame": _frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
+    if page.tab == "page" and (shown := rendered(stored, page.of)) is not None:
+        page.panel = {"frame": frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
         recorded = stored.raw_snapshot
         page.panel["both"] = recorded is not None and recorded.can_be_shown and stored.snapshot is not None
     page.panel["snapshot"] = stored.snapshot
 
 
-def _rendered(step: Step, wanted: str) -> Snapshot | None:
+def rendered(step: Step, wanted: str) -> Snapshot | None:
     """The page as it was recorded, which still has its looks, where the source kept it; else the cleaned one."""
     recorded = step.raw_snapshot if wanted != "cleaned" else None
     return recorded if recorded is not None and recorded.can_be_shown else step.snapshot
 
 
-def _frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str, Any]:
-    """How the browser shows the page, marked and plain; without scripts the marks are part of the address."""
-    marked = snapshot_url(request, snapshot, [Mark(node_id, "gold") for node_id in gold])
-    plain = marked if marked.scripted else snapshot_url(request, snapshot)
+def frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str, Any]:
+    """How the browser shows the page of a step that the user may see, marked and plain; without scripts the marks are
+    part of the address."""
+    marked = page_address(request, snapshot, [Mark(node_id, "gold") for node_id in gold])
+    plain = marked if marked.scripted else page_address(request, snapshot)
     return marked.as_dict() | {"plain": plain.url}
 
 

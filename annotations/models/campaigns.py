@@ -155,6 +155,10 @@ class Session(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def places(self) -> dict[int, int]:
+        """Step -> its place, 0, 1, 2 …, in order. One query."""
+        return {pk: place for place, pk in enumerate(self.steps().values_list("pk", flat=True))}
+
     def steps(self) -> models.QuerySet[Step]:
         """All steps of its source tasks, in order."""
         ordered = Step.objects.filter(turn__conversation__sessiontask__session=self)
@@ -247,6 +251,8 @@ class Assignment(models.Model):
         IN_PROGRESS = "in_progress", "in progress"
         SUBMITTED = "submitted", "submitted"
         RELEASED = "released", "given back"
+
+    UNFINISHED = (State.ASSIGNED, State.IN_PROGRESS)  # somebody has it and may still write
 
     class Review(models.TextChoices):
         NONE = "", "not reviewed"

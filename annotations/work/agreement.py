@@ -38,6 +38,11 @@ class Estimate:
         return f"{many} too few for an interval: {MIN_SESSIONS} are needed."
 
 
+def cuts_of(firsts: Iterable[int], places: Mapping[int, int]) -> set[int]:
+    """Places of the cuts, from the first steps of the parts; the beginning is no cut."""
+    return {places[step] for step in firsts} - {0}
+
+
 def boundary_similarity(cuts_a: Collection[int], cuts_b: Collection[int], steps: int, near: int = NEAR) -> float:
     """B in [0, 1] of two segmentations of `steps` steps; 1.0 when neither has a cut.
 

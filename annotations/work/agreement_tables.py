@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from annotations.models import Assignment, Campaign, Session, Stage, Verdict
+from annotations.models import Assignment, Campaign, Stage, Verdict
 from annotations.work import agreement
 from annotations.work.agreement import Counts, Estimate
 
@@ -87,19 +87,16 @@ def _annotations(campaign: Campaign) -> tuple[_Tally, _Tally]:
         if len(group) < 2:
             continue
         session = group[0].item.session
-        order = _order(session)
+        order = session.places()
         for first, second in combinations(group, 2):
             pair = first.user, second.user
             if group[0].item.stage == Stage.DECOMPOSE:
-                places = [{order[part.first_step_id] for part in one.parts.all()} - {0} for one in (first, second)]
-                cuts.add(session.pk, pair, [agreement.boundary_similarity(*places, len(order))])
+                pieces = [(part.first_step_id for part in one.parts.all()) for one in (first, second)]
+                both = [agreement.cuts_of(firsts, order) for firsts in pieces]
+                cuts.add(session.pk, pair, [agreement.boundary_similarity(*both, len(order))])
             else:
                 words.add(session.pk, pair, _same_parts(first, second, order))
     return cuts, words
-
-
-def _order(session: Session) -> dict[int, int]:
-    return {pk: place for place, pk in enumerate(session.steps().values_list("pk", flat=True))}
 
 
 def _same_parts(first: Assignment, second: Assignment, order: dict[int, int]) -> list[float]:

@@ -1,7 +1,6 @@
 """Agreement in a campaign, hidden gold items, and what their annotators learn from them."""
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -58,8 +57,8 @@ def feedback(request: HttpRequest, pk: int) -> HttpResponse:
     if found.user_id != request.user.pk:
         if not policy.can(request.user, "manage", campaign.project):
             raise Http404
-    elif not policy.sees_gold(request.user, campaign.project, found.item.session.split):
-        raise PermissionDenied("Its steps show the gold actions of a test split.")
+    else:
+        policy.require_gold(request.user, campaign.project, found.item.session.split)
     following = handing.next_item(request.user, campaign, found.item.stage) if found.user == request.user else None
     context = {"assignment": found, "campaign": campaign, "compared": gold.compare(found), "following": following}
     return render(request, "annotate/feedback.html", context)

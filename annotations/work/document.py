@@ -8,11 +8,8 @@ from django.middleware.csrf import get_token
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations import policy
-from annotations.dom.marks import Mark
+from annotations import policy, step_page
 from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
-from annotations.snapshot_host import page_address
-from annotations.work import edits
 from annotations.work.edits import Desk, Saved, open_desk, own_stacks
 from annotations.work.wording import PartText, check_instructions, check_rewrites
 
@@ -137,13 +134,8 @@ def frame(request: HttpRequest, step: Step) -> dict[str, Any] | None:
 
     The caller has made sure that the user may see the step and its gold.
     """
-    recorded = step.raw_snapshot
-    snapshot = recorded if recorded is not None and recorded.can_be_shown else step.snapshot
-    if snapshot is None:
-        return None
-    marked = page_address(request, snapshot, [Mark(target.node_id, "gold") for target in step.targets.all()])
-    plain = marked if marked.scripted else page_address(request, snapshot)
-    return marked.as_dict() | {"plain": plain.url}
+    shown = step_page.rendered(step, "")
+    return step_page.frame(request, shown, step_page.gold_ids(step)) if shown is not None else None
 
 
 def _step(request: HttpRequest, assignment: Assignment, step: Step, place: int, tasks: list[dict]) -> dict[str, Any]:
@@ -182,6 +174,6 @@ def _why_not(assignment: Assignment, user) -> str:
         return f"This is the work of {assignment.user.get_username()}."
     if assignment.state == Assignment.State.SUBMITTED:
         return "It has been submitted."
-    if assignment.state not in edits.OPEN_STATES:
+    if assignment.state not in Assignment.UNFINISHED:
         return "It was given back."
     return ""

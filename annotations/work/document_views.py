@@ -3,7 +3,6 @@
 A browser whose session has ended gets 401 instead of the sign-in page, keeps its journal and sends it again later.
 """
 
-import json
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -24,6 +23,7 @@ from annotations.models import Assignment, Campaign, Step
 from annotations.work import edits, flow, handing, proposing
 from annotations.work.document import answer, document, edit_row, frame, lease, proposal_row, readable
 from annotations.work.edits import NotYours
+from annotations.work.json_body import read_body
 from annotations.work.operations import BadEdit
 from annotations.work.step_trees import page_tree_response
 
@@ -63,7 +63,7 @@ def show(request: HttpRequest, pk: int) -> JsonResponse:
 @for_the_workbench
 @require_POST
 def save(request: HttpRequest, pk: int) -> JsonResponse:
-    body = _body(request)
+    body = read_body(request)
     with transaction.atomic():
         assignment = _locked(request, pk)
         saved = edits.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
@@ -87,7 +87,7 @@ def redo(request: HttpRequest, pk: int) -> JsonResponse:
 def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
     assignment = _readable(request, pk)
-    token = _uuid(_body(request), "token")
+    token = _uuid(read_body(request), "token")
     held = assignment.user_id == request.user.pk and token is not None and handing.beat(assignment, token)
     assignment = _readable(request, pk)
     return JsonResponse({"held": held} | {k: v for k, v in lease(assignment, request.user).items() if k != "token"})
@@ -107,7 +107,7 @@ def take(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def submit(request: HttpRequest, pk: int) -> JsonResponse:
     """Hand in what the browser has seen, and say what comes next."""
-    body = _body(request)
+    body = read_body(request)
     with transaction.atomic():
         assignment = _locked(request, pk)
         edits.check_lease(assignment, request.user, body.get("token"))
@@ -128,7 +128,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     with transaction.atomic():
         assignment = _locked(request, pk)
-        edits.check_lease(assignment, request.user, _body(request).get("token"))
+        edits.check_lease(assignment, request.user, read_body(request).get("token"))
         handing.give_back(assignment)
     return JsonResponse({"next": None})
 
@@ -137,7 +137,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
     """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
-    kind = str(_body(request).get("kind"))
+    kind = str(read_body(request).get("kind"))
     assignment = _own(request, pk)
     try:
         if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
@@ -187,7 +187,7 @@ def _own(request: HttpRequest, pk: int) -> Assignment:
     if found.user_id != request.user.pk:
         raise PermissionDenied("Only the person who does an item writes in it.")
     policy.require(request.user, "annotate", found.item.session.campaign.project)
-    if found.state not in edits.OPEN_STATES:
+    if found.state not in Assignment.UNFINISHED:
         raise NotYours("submitted", "It has been submitted.")
     return found
 
@@ -214,26 +214,15 @@ def _locked(request: HttpRequest, pk: int) -> Assignment:
 
 def _check_gold(request: HttpRequest, assignment: Assignment) -> None:
     session = assignment.item.session
-    if not policy.sees_gold(request.user, session.campaign.project, session.split):
-        raise PermissionDenied("Its steps show the gold actions of a test split.")
+    policy.require_gold(request.user, session.campaign.project, session.split)
 
 
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
-    body = _body(request)
+    body = read_body(request)
     op_id = _uuid(body, "op_id")
     with transaction.atomic():
         saved = step(_locked(request, pk), request.user, body.get("token"), _base(body), op_id)
     return JsonResponse(answer(saved))
-
-
-def _body(request: HttpRequest) -> dict[str, Any]:
-    try:
-        body = json.loads(request.body or b"{}")
-    except ValueError as error:
-        raise BadEdit("The request is no JSON.") from error
-    if not isinstance(body, dict):
-        raise BadEdit("The request is no JSON object.")
-    return body
 
 
 def _base(body: dict[str, Any]) -> int:

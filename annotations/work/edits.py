@@ -24,7 +24,6 @@ from annotations.work.operations import (
     read_operations,
 )
 
-OPEN_STATES = (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS)
 STEP_COLUMNS = ("pk", "operation", "value", "turn_id", "turn__instruction")
 
 
@@ -98,7 +97,7 @@ def check_lease(assignment: Assignment, user, token: str | None) -> None:
         raise NotYours("taken_over", "Somebody else has taken this over.", assignment.user.get_username())
     if assignment.state == Assignment.State.SUBMITTED:
         raise NotYours("submitted", "It has been submitted.")
-    if assignment.state not in OPEN_STATES:
+    if assignment.state not in Assignment.UNFINISHED:
         raise NotYours("lease_lost", "It was given back.")
     if assignment.lease_token is None or str(assignment.lease_token) != token:
         raise NotYours("lease_lost", "It is open in another window.", user.get_username())

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.models import Assignment, Item, Part, Session, Stage, Turn
-from annotations.work.agreement import boundary_similarity
+from annotations.work.agreement import boundary_similarity, cuts_of
 from annotations.work.edits import fix_mentions
 from annotations.work.events import emit
 from annotations.work.proposing import settle
@@ -67,12 +67,11 @@ def chosen_decomposition(session: Session) -> Assignment:
         raise NotReady([f"No decomposition of {session} has been submitted yet."])
     if len(submitted) == 1:
         return submitted[0]
-    steps = list(session.steps().values_list("pk", flat=True))
-    places = {pk: place for place, pk in enumerate(steps)}
-    cuts = [{places[part.first_step_id] for part in one.parts.all()} - {0} for one in submitted]
+    places = session.places()
+    cuts = [cuts_of((part.first_step_id for part in one.parts.all()), places) for one in submitted]
 
     def agreement(index: int) -> float:
-        others = [boundary_similarity(cuts[index], other, len(steps)) for n, other in enumerate(cuts) if n != index]
+        others = [boundary_similarity(cuts[index], other, len(places)) for n, other in enumerate(cuts) if n != index]
         return sum(others) / len(others)
 
     return submitted[max(range(len(submitted)), key=lambda index: (agreement(index), -index))]
@@ -85,7 +84,7 @@ def submit(assignment: Assignment) -> None:
     NotReady when parts are incomplete, or when it is not under way.
     """
     item = _locked(assignment)
-    if assignment.state not in (State.ASSIGNED, State.IN_PROGRESS):
+    if assignment.state not in Assignment.UNFINISHED:
         raise NotReady(["It was submitted already." if assignment.state == State.SUBMITTED else "It was given back."])
     if problems := missing(assignment):
         raise NotReady(problems)

@@ -44,7 +44,7 @@ def use_as_gold(session: Session, expert: Assignment) -> None:
         raise ValueError("The annotation is of other tasks.")
     if session.items.filter(assignments__isnull=False).exists():
         raise ValueError("Somebody has begun to work on this session.")
-    order = {pk: place for place, pk in enumerate(session.steps().values_list("pk", flat=True))}
+    order = session.places()
     parts = sorted(expert.parts.all(), key=lambda part: order[part.first_step_id])
     session.gold = [
         {"step": p.first_step_id, "instruction": p.instruction, "rewrite": p.rewrite, "mentions": p.mentions}
@@ -75,10 +75,10 @@ def _passed_elsewhere(campaign: Campaign) -> QuerySet[Assignment]:
 def compare(assignment: Assignment) -> Comparison:
     """One's annotation against the solution of its session, which must have one."""
     session = assignment.item.session
-    order = {pk: place for place, pk in enumerate(session.steps().values_list("pk", flat=True))}
+    order = session.places()
     known = {part["step"]: part for part in session.gold if part["step"] in order}
     own = {part.first_step_id: part for part in assignment.parts.all()}
-    gold_cuts, own_cuts = ({order[step] for step in side} - {0} for side in (known, own))
+    gold_cuts, own_cuts = (agreement.cuts_of(side, order) for side in (known, own))
     near = {cut for cut in own_cuts - gold_cuts if any(abs(cut - other) < NEAR for other in gold_cuts - own_cuts)}
     field = "rewrite" if assignment.item.stage == Stage.REWRITE else "instruction"
     turns = [_turn(order[step], known[step], own.get(step), field) for step in sorted(known, key=order.__getitem__)]

@@ -17,7 +17,6 @@ LEASE = timedelta(minutes=2)
 HEARTBEAT_SECONDS = 20
 NEEDS = {Stage.DECOMPOSE: "annotate", Stage.REWRITE: "annotate", Stage.VERIFY: "review"}
 State, Review = Assignment.State, Assignment.Review
-UNFINISHED = (State.ASSIGNED, State.IN_PROGRESS)
 
 
 class Refused(ValueError):
@@ -96,7 +95,7 @@ def take(assignment: Assignment, user: AbstractBaseUser) -> Assignment:
     over where the lease has run out: the assignment with its parts and edits is theirs then. Refused otherwise.
     """
     assignment.refresh_from_db(from_queryset=Assignment.objects.select_for_update(of=("self",)))
-    if assignment.state not in UNFINISHED:
+    if assignment.state not in Assignment.UNFINISHED:
         raise Refused("It was submitted." if assignment.state == State.SUBMITTED else "It was given back.")
     if assignment.user_id != user.pk:
         _check_takeover(assignment, user)
@@ -121,7 +120,9 @@ def beat(assignment: Assignment, token: uuid.UUID | str) -> bool:
 
     A lease that ran out is alive again if nobody took it; such a pause counts as none of the work.
     """
-    held = Assignment.objects.select_for_update().filter(pk=assignment.pk, lease_token=token, state__in=UNFINISHED)
+    held = Assignment.objects.select_for_update().filter(
+        pk=assignment.pk, lease_token=token, state__in=Assignment.UNFINISHED
+    )
     found = held.first()
     if found is None:
         return False
@@ -151,7 +152,7 @@ def in_order_of_need(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
         output_field=IntegerField(),
     )  # fmt: skip
     ordered = ("need", "-round", "-item__session__weight", "item__session__position", "id")
-    return assignments.filter(state__in=UNFINISHED).alias(need=need).order_by(*ordered)
+    return assignments.filter(state__in=Assignment.UNFINISHED).alias(need=need).order_by(*ordered)
 
 
 def held_items(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
@@ -287,7 +288,7 @@ def _why_none_of(left: QuerySet[Item], user: AbstractBaseUser, campaign: Campaig
     if not others.exists():
         own = "rewrites of your own" if stage == Stage.VERIFY else "of which you have had your part"
         return f"{_left(seen, stage)}, {own}: other people's work."
-    holders = Assignment.objects.filter(item__in=others.order_by(), state__in=UNFINISHED)
+    holders = Assignment.objects.filter(item__in=others.order_by(), state__in=Assignment.UNFINISHED)
     people = holders.order_by().values("user").distinct().count()
     first = holders.filter(lease_until__gt=timezone.now()).order_by("lease_until").first()
     until = (

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,8 +22,7 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own annotation to work on; that of others to read, where it may be seen."""
     found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
     session = found.item.session
-    if not policy.sees_gold(request.user, session.campaign.project, session.split):
-        raise PermissionDenied("Its steps show the gold actions of a test split.")
+    policy.require_gold(request.user, session.campaign.project, session.split)
     if found.item.stage == Stage.VERIFY:
         return redirect("annotate-verify", pk)
     verdict = _returned_with(found)
@@ -63,9 +61,9 @@ def _queue(request: HttpRequest, assignment: Assignment) -> list[Assignment]:
         user=request.user, item__stage=assignment.item.stage, item__session__campaign=assignment.item.session.campaign
     )
     rows = mine.select_related("item__session").order_by("item__session__position", "pk")
-    unfinished = [Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS]
-    open_rows = list(rows.filter(state__in=unfinished)[:LISTED])
-    return open_rows + list(rows.exclude(state__in=unfinished).order_by("-submitted_at")[: LISTED - len(open_rows)])
+    open_rows = list(rows.filter(state__in=Assignment.UNFINISHED)[:LISTED])
+    over = rows.exclude(state__in=Assignment.UNFINISHED).order_by("-submitted_at")
+    return open_rows + list(over[: LISTED - len(open_rows)])
 
 
 def _returned_with(assignment: Assignment) -> Verdict | None:

@@ -112,7 +112,7 @@ def other_versions(subject: Assignment, shown: dict[str, Any]) -> list[dict[str,
     for row in rows.select_related("user").prefetch_related("parts"):
         parts = sorted(row.parts.all(), key=lambda part: places[part.first_step_id])
         theirs = {part.first_step_id: part.rewrite for part in parts}
-        cuts = [{places[step] for step in version} - {0} for version in (mine, theirs)]
+        cuts = [agreement.cuts_of(version, places) for version in (mine, theirs)]
         ends = [*(places[part.first_step_id] for part in parts[1:]), len(places)]
         same = [agreement.chrf(mine[step], theirs[step]) for step in mine if step in theirs]
         found.append(

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
@@ -18,7 +17,6 @@ from annotations.work.json_body import read_body
 from annotations.work.verify_page import verify_context
 
 RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project", "item__subject__user")
-OPEN_STATES = (Assignment.State.ASSIGNED, Assignment.State.IN_PROGRESS)
 
 
 @never_cache
@@ -85,8 +83,7 @@ def _visible(request: HttpRequest, pk: int) -> Assignment:
     found = get_object_or_404(policy.visible(request.user, rows.select_related(*RELATED)), pk=pk)
     session = found.item.session
     policy.require(request.user, "review", session.campaign.project)
-    if not policy.sees_gold(request.user, session.campaign.project, session.split):
-        raise PermissionDenied("Its steps show the gold actions of a test split.")
+    policy.require_gold(request.user, session.campaign.project, session.split)
     return found
 
 
@@ -96,7 +93,7 @@ def _why_not(verification: Assignment, user: Any) -> str:
         return f"{verification.user.get_username()} verifies this."
     if verification.state == Assignment.State.SUBMITTED:
         return "You have judged this round."
-    if verification.state not in OPEN_STATES:
+    if verification.state not in Assignment.UNFINISHED:
         return "This verification was given back."
     if verification.item.subject.state != Assignment.State.SUBMITTED:
         return f"{verification.item.subject.user.get_username()} is correcting it."
