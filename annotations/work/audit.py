@@ -23,6 +23,7 @@ from annotations.models import Project
 CHUNK = 500
 COLUMNS = ("at", "who", "change", "model", "id", "url", "row")
 CHANGES = ("insert", "update", "delete")
+LEASE = {"lease_token", "lease_until", "heartbeat_at"}
 
 
 def tracked_models() -> dict[str, type[Model]]:
@@ -102,10 +103,11 @@ def as_row(model: str, event: Model, names: dict[int, str]) -> dict[str, Any]:
 
 
 def fields(event: Model | None) -> dict[str, Any]:
-    """The tracked row's own columns."""
+    """The tracked row's own columns, without those of leases: they say who is at work, not what changed."""
     if event is None:
         return {}
-    own = [field for field in event._meta.concrete_fields if not field.name.startswith("pgh_")]
+    columns = event._meta.concrete_fields
+    own = [field for field in columns if not field.name.startswith("pgh_") and field.name not in LEASE]
     return {field.attname: getattr(event, field.attname) for field in own}
 
 

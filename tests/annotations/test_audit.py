@@ -7,6 +7,7 @@ import json
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotations.models import Comment, Part
 from annotations.work import audit, comments
@@ -113,3 +114,10 @@ def test_the_trail_is_for_admins(subject, role, status):
     assert client_of(stranger).get(reverse("annotate-audit-csv", args=[project.slug])).status_code == 404
     strange = client_of(stranger).get(reverse("annotate-audit"), {"project": project.slug})
     assert strange.context["project"] != project
+
+
+def test_leases_are_not_told() -> None:
+    assignment = factories.make_assignment(lease_token="0" * 32, lease_until=timezone.now())
+    rows = [row for row in audit.stream(assignment.item.session.campaign.project) if row["model"] == "Assignment"]
+    assert rows
+    assert all(row["row"].keys() & {"lease_token", "lease_until", "heartbeat_at"} == set() for row in rows)
