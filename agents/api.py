@@ -1,7 +1,7 @@
 """Read endpoints of recipes, memory, runs and trajectories."""
 
 from django.db.models import Count, QuerySet
-from django.http import Http404, HttpResponseBase
+from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import viewsets
@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from agents import filters, recipe_store, recipes, serializers, workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
-from annotations.downloads import attachment, streamed
+from annotations.downloads import attachment
 from annotations.permissions import Gold, ReadOnlyViewSet
 
 
@@ -103,7 +103,9 @@ class RunViewSet(ReadOnlyViewSet):
 
         run = self.get_object()
         lines = trajectory_lines(run, Gold(request.user))
-        return attachment(streamed(request._request, lines, "application/x-ndjson"), f"run-{run.pk}-trajectories.jsonl")
+        return attachment(
+            StreamingHttpResponse(lines, content_type="application/x-ndjson"), f"run-{run.pk}-trajectories.jsonl"
+        )
 
 
 class TrajectoryViewSet(ReadOnlyViewSet):

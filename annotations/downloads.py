@@ -1,12 +1,10 @@
 """Downloads: always as an attachment that no browser sniffs; files with ETag and byte ranges; constant memory."""
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from asgiref.sync import sync_to_async
-from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
 
@@ -23,17 +21,6 @@ def attachment(response: HttpResponseBase, filename: str) -> HttpResponseBase:
     return response
 
 
-def streamed(request: HttpRequest, chunks: Iterator[bytes], media_type: str) -> StreamingHttpResponse:
-    """The chunks one after the other. Under ASGI Django would collect a plain iterator first, gigabytes or not."""
-    content = _pulled(chunks) if isinstance(request, ASGIRequest) else chunks
-    return StreamingHttpResponse(content, content_type=media_type)
-
-
-async def _pulled(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
-    while (chunk := await sync_to_async(next)(chunks, None)) is not None:
-        yield chunk
-
-
 def send_file(request: HttpRequest, path: Path, filename: str, media_type: str) -> HttpResponseBase:
     """A file or the part of it that `Range` asks for (one range; several are answered with the whole file)."""
     facts = path.stat()
@@ -45,7 +32,7 @@ def send_file(request: HttpRequest, path: Path, filename: str, media_type: str) 
         response = HttpResponse(status=416, headers={"Content-Range": f"bytes */{facts.st_size}"})
     else:
         chunks = iter(()) if request.method == "HEAD" else _read(path, first, last - first + 1)
-        response = streamed(request, chunks, media_type)
+        response = StreamingHttpResponse(chunks, content_type=media_type)
         response.status_code = status
         response["Content-Length"] = str(last - first + 1)
         if status == 206:

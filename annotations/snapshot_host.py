@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from asgiref.sync import iscoroutinefunction, markcoroutinefunction, sync_to_async
 from django.conf import settings
 from django.core.signing import BadSignature, SignatureExpired, TimestampSigner, b62_encode
 from django.http import Http404, HttpRequest, HttpResponse
@@ -66,18 +65,13 @@ class SnapshotView:
 class SnapshotHostMiddleware:
     """Answers requests for the snapshot host by itself; nothing below it (sessions, CSRF, auth) ever sees them."""
 
-    sync_capable = async_capable = True
-
-    def __init__(self, get_response: Callable) -> None:
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
-        self.is_async = iscoroutinefunction(get_response)
-        if self.is_async:
-            markcoroutinefunction(self)
 
-    def __call__(self, request: HttpRequest):
+    def __call__(self, request: HttpRequest) -> HttpResponse:
         if not second_origin() or _host_name(f"//{request.get_host()}") != _host_name(settings.SNAPSHOT_ORIGIN):
-            return self.get_response(request)  # a coroutine under ASGI
-        return sync_to_async(_answer)(request) if self.is_async else _answer(request)
+            return self.get_response(request)
+        return _answer(request)
 
 
 def second_origin() -> str:

@@ -74,7 +74,6 @@ def _environment(server: AppServer) -> dict[str, str]:
         "APP_ORIGIN": server.app_origin,
         "SNAPSHOT_ORIGIN": server.snapshot_origin,
         "DATABASE_URL": database_url(),
-        "DATABASE_POOL": "8",
         "REDIS_URL": layer["hosts"][0],
         "CHANNEL_PREFIX": layer["prefix"],
         "CELERY_BROKER_URL": settings.CELERY_BROKER_URL,

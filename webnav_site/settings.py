@@ -39,16 +39,9 @@ def postgres(url: str) -> dict:
         "PASSWORD": unquote(parts.password or ""),
         "HOST": unquote(query.get("host", parts.hostname or "")),
         "PORT": str(parts.port or ""),
-        **_connections(int(env("DATABASE_POOL", "0"))),
+        "CONN_MAX_AGE": 60,
+        "CONN_HEALTH_CHECKS": True,
     }
-
-
-def _connections(pool: int) -> dict:
-    """How connections are kept. Every request of the web process has a thread of its own, and a connection kept per
-    thread would soon be more than the server allows: there they come from a pool of this size, and requests wait."""
-    if pool:
-        return {"OPTIONS": {"pool": {"min_size": 1, "max_size": pool, "timeout": 20}}}
-    return {"CONN_MAX_AGE": 60, "CONN_HEALTH_CHECKS": True}
 
 
 BASE_DIR = services.ROOT

@@ -3,13 +3,13 @@
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotations import policy
-from annotations.downloads import attachment, streamed
+from annotations.downloads import attachment
 from annotations.models import Project
 from annotations.work import audit as trail
 
@@ -57,7 +57,7 @@ def export(request: HttpRequest, slug: str, kind: str) -> HttpResponseBase:
     policy.require(request.user, "manage", project)
     lines, media_type = FORMATS[kind]
     rows = trail.stream(project, **_filters(request))
-    return attachment(streamed(request, lines(rows), media_type), f"audit-{slug}.{kind}")
+    return attachment(StreamingHttpResponse(lines(rows), content_type=media_type), f"audit-{slug}.{kind}")
 
 
 def _filters(request: HttpRequest) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from uuid import UUID
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
-from django.db.models import Exists, OuterRef
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
@@ -86,11 +85,10 @@ def redo(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
-    assignment = _readable(request, pk)
     token = _uuid(read_body(request), "token")
-    held = assignment.user_id == request.user.pk and token is not None and handing.beat(assignment, token)
-    assignment = _readable(request, pk)
-    return JsonResponse({"held": held} | {k: v for k, v in lease(assignment, request.user).items() if k != "token"})
+    held = None if token is None else handing.beat(Assignment.objects.filter(pk=pk, user=request.user), token)
+    told = lease(held or _readable(request, pk), request.user)
+    return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
 
 
 @for_the_workbench
@@ -197,16 +195,13 @@ def _locked(request: HttpRequest, pk: int) -> Assignment:
 
     Who had it before it was taken over goes on to `check_lease`, which says so.
     """
-    rows = policy.visible(request.user, Assignment.objects.filter(item__session__deleted_at=None))
-    annotators = policy.projects(request.user, "annotate").filter(pk=OuterRef("item__session__campaign__project"))
-    try:
-        found = edits.locked(rows.annotate(may_annotate=Exists(annotators)), pk=pk)
-    except Assignment.DoesNotExist:
-        return get_object_or_404(Assignment.objects.none())
+    found = edits.locked(pk, request.user)
+    if found is None or found.role is None:
+        raise Http404("no such annotation")
     if found.user_id != request.user.pk and not found.events.filter(user=request.user).exists():
         get_object_or_404(readable(request.user), pk=pk)
         raise PermissionDenied("Only the person who does an item writes in it.")
-    if not found.may_annotate:
+    if "annotate" not in policy.ABILITIES[found.role]:
         policy.require(request.user, "annotate", found.item.session.campaign.project)
     _check_gold(request, found)
     return found
@@ -214,7 +209,8 @@ def _locked(request: HttpRequest, pk: int) -> Assignment:
 
 def _check_gold(request: HttpRequest, assignment: Assignment) -> None:
     session = assignment.item.session
-    policy.require_gold(request.user, session.campaign.project, session.split)
+    if session.split.startswith("test"):  # or the project need not be read
+        policy.require_gold(request.user, session.campaign.project, session.split)
 
 
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:

@@ -4,14 +4,15 @@ Every change is an `Edit`; undo and redo are computed from these rows, so they s
 inverse edit with `undoes`; redoing is undoing that one.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID, uuid4
 
-from django.db.models import F, Q, QuerySet
+from django.db import connection
+from django.db.models import F, Model, prefetch_related_objects
 
-from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
+from annotations.models import Assignment, Campaign, Edit, Item, Part, Proposal, Role, Session, Stage, Step, Turn
 from annotations.work.mentions import anchored, places
 from annotations.work.operations import (
     BadEdit,
@@ -24,7 +25,29 @@ from annotations.work.operations import (
     read_operations,
 )
 
-STEP_COLUMNS = ("pk", "operation", "value", "turn_id", "turn__instruction")
+# In SQL, as every save runs them: Django takes longer to put these together than to do all else that a save needs.
+LOCKED = """
+SELECT a.*, i.stage, i.session_id, s.split, s.is_gold, s.campaign_id, c.project_id, m.role
+FROM annotations_assignment a
+JOIN annotations_item i ON i.id = a.item_id
+JOIN annotations_session s ON s.id = i.session_id
+JOIN annotations_campaign c ON c.id = s.campaign_id
+LEFT JOIN annotations_membership m ON m.project_id = c.project_id AND m.user_id = %s
+WHERE a.id = %s AND s.deleted_at IS NULL
+FOR UPDATE OF a
+"""
+STEPS = """
+SELECT st.id, st.operation, st.value, st.turn_id, t.instruction
+FROM annotations_sessiontask k
+JOIN annotations_turn t ON t.conversation_id = k.conversation_id
+JOIN annotations_step st ON st.turn_id = t.id
+WHERE k.session_id = %s
+ORDER BY k.position, t.index, st.index
+"""
+LOG = """
+SELECT * FROM annotations_edit WHERE assignment_id = %s AND (version > %s OR op_id = ANY(%s)) ORDER BY version
+"""
+M = TypeVar("M", bound=Model)
 
 
 class NotYours(Exception):
@@ -41,7 +64,7 @@ class Desk:
 
     assignment: Assignment
     user: Any
-    steps: dict[int, Step]  # of the session, in order, with STEP_COLUMNS only
+    steps: dict[int, Step]  # of the session, in order, with operation, value and the turn's instruction only
     draft: Draft
     made: list[Edit]
 
@@ -61,10 +84,25 @@ class Saved:
     redo: bool
 
 
-def locked(rows: QuerySet[Assignment], **lookup: Any) -> Assignment:
-    """The one row, locked until the transaction ends: saves of one annotation wait for each other, others do not."""
-    related = rows.select_related("user", "item__session__campaign__project")
-    return related.select_for_update(of=("self",)).get(**lookup)
+def locked(pk: int, user) -> Assignment | None:
+    """The annotation, locked until the transaction ends: saves of one annotation wait for each other, others do not.
+
+    `role` is the user's in its project, None for strangers. None for what is not there or in the bin. Item, session
+    and campaign come with it as far as saving needs them, and read the rest when it is asked for.
+    """
+    found = next(iter(Assignment.objects.raw(LOCKED, [user.pk, pk])), None)
+    if found is None:
+        return None
+    campaign = _partly(Campaign, id=found.campaign_id, project_id=found.project_id)
+    session = _partly(Session, id=found.session_id, campaign_id=campaign.pk, split=found.split, is_gold=found.is_gold)
+    session.campaign = campaign
+    found.item = _partly(Item, id=found.item_id, session_id=session.pk, stage=found.stage)
+    found.item.session = session
+    if found.user_id == user.pk:
+        found.user = user
+    if user.is_superuser:
+        found.role = Role.ADMIN
+    return found
 
 
 def save(assignment: Assignment, user, token: str | None, base: int, rows: Any) -> Saved:
@@ -75,7 +113,7 @@ def save(assignment: Assignment, user, token: str | None, base: int, rows: Any) 
     check_lease(assignment, user, token)
     desk = open_desk(assignment, user)
     operations = read_operations(rows, desk.steps)
-    log = list(_log(assignment, base, [operation.op_id for operation in operations]))
+    log = _log(assignment, base, [operation.op_id for operation in operations])
     _check_proposals(operations, assignment)
     return _make_all(desk, operations, log, base)
 
@@ -107,8 +145,7 @@ def open_desk(assignment: Assignment, user) -> Desk:
     """Two queries: the steps of the session and the parts."""
     if assignment.item.stage == Stage.VERIFY:
         raise BadEdit("A verification has no parts to edit.")
-    rows = assignment.item.session.steps().select_related("turn").only(*STEP_COLUMNS)
-    steps = {step.pk: step for step in rows}
+    steps = {step.pk: step for step in _steps(assignment.item.session_id)}
     parts = {part.first_step_id: part for part in assignment.parts.all()}
     draft = {
         step: Content(parts[step].instruction, parts[step].rewrite, parts[step].mentions)
@@ -161,7 +198,7 @@ def _step_back(
 ) -> Saved:
     check_lease(assignment, user, token)
     desk = open_desk(assignment, user)
-    log = list(_log(assignment, base, [op_id] if op_id else []))
+    log = _log(assignment, base, [op_id] if op_id else [])
     newest = stack(own_stacks(assignment, user))[-1:]
     if any(edit.op_id == op_id for edit in log):
         newest = []  # asked for twice: it was done the first time
@@ -189,13 +226,33 @@ def _make_all(desk: Desk, operations: list[Operation], log: list[Edit], base: in
     _store(desk, before)
     asked = {operation.op_id for operation in operations}
     others = [edit for edit in log if edit.version > base and edit.op_id not in asked]
+    if any(edit.undoes_id is None and edit.before != edit.after for edit in desk.made):
+        return Saved(desk, results, others, undo=True, redo=False)  # as the stacks say after a new edit
     done, undone = own_stacks(desk.assignment, desk.user)
     return Saved(desk, results, others, bool(done), bool(undone))
 
 
-def _log(assignment: Assignment, base: int, op_ids: list[UUID]):
-    edits = assignment.edits.filter(Q(version__gt=base) | Q(op_id__in=op_ids))
-    return edits.select_related("user").order_by("version")
+def _steps(session: int) -> Iterator[Step]:
+    turns: dict[int, Turn] = {}
+    with connection.cursor() as cursor:
+        cursor.execute(STEPS, [session])
+        for pk, operation, value, turn, instruction in cursor.fetchall():
+            step = _partly(Step, id=pk, turn_id=turn, operation=operation, value=value)
+            step.turn = turns.setdefault(turn, _partly(Turn, id=turn, instruction=instruction))
+            yield step
+
+
+def _partly(model: type[M], **values: Any) -> M:
+    """A row of which these columns have been read; the others are read when somebody asks."""
+    names = [field.attname for field in model._meta.concrete_fields if field.attname in values]
+    return model.from_db(connection.alias, names, [values[name] for name in names])
+
+
+def _log(assignment: Assignment, base: int, op_ids: list[UUID]) -> list[Edit]:
+    """Edits after a version, and those with these ids: mostly none."""
+    rows = list(Edit.objects.raw(LOG, [assignment.pk, base, op_ids]))
+    prefetch_related_objects(rows, "user")
+    return rows
 
 
 def _check_proposals(operations: list[Operation], assignment: Assignment) -> None:

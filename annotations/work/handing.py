@@ -115,22 +115,22 @@ def lease(assignment: Assignment, user: AbstractBaseUser) -> Assignment:
 
 
 @transaction.atomic
-def beat(assignment: Assignment, token: uuid.UUID | str) -> bool:
-    """Extend the lease and count the time at work; False when somebody else has it or it is over.
+def beat(rows: QuerySet[Assignment], token: uuid.UUID | str) -> Assignment | None:
+    """Extend the lease of the one of these that has it by this token, and count the time at work; None when somebody
+    else has it or it is over.
 
     A lease that ran out is alive again if nobody took it; such a pause counts as none of the work.
     """
-    held = Assignment.objects.select_for_update().filter(
-        pk=assignment.pk, lease_token=token, state__in=Assignment.UNFINISHED
-    )
-    found = held.first()
+    held = rows.filter(lease_token=token, state__in=Assignment.UNFINISHED)
+    found = held.select_related("user").select_for_update(of=("self",)).first()
     if found is None:
-        return False
+        return None
     now = timezone.now()
     since = now - (found.heartbeat_at or now)
-    worked = round(since.total_seconds()) if since <= LEASE else 0
-    held.update(lease_until=now + LEASE, heartbeat_at=now, active_seconds=F("active_seconds") + worked)
-    return True
+    found.active_seconds += round(since.total_seconds()) if since <= LEASE else 0
+    found.lease_until, found.heartbeat_at = now + LEASE, now
+    found.save(update_fields=["lease_until", "heartbeat_at", "active_seconds"])
+    return found
 
 
 @transaction.atomic

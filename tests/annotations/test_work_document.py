@@ -364,8 +364,8 @@ def test_the_token_in_the_document_lets_a_page_go_on_after_signing_in_again(assi
 def test_a_save_costs_few_queries(assignment: Assignment, browser: Browser, django_assert_num_queries):
     first = steps_of(assignment)[0]
     browser.edit(text(first, "", "Find shoes"))
-    # Session, user, the savepoint's two, then: lock, steps, parts, log, edit, part, version, what can be undone.
-    with django_assert_num_queries(12):
+    # Session, user, the savepoint's two, then: lock, steps, parts, log, edit, part, version.
+    with django_assert_num_queries(11):
         browser.edit(text(first, "Find shoes", "Find red shoes"))
 
 

@@ -47,7 +47,7 @@ class Window:
             self.version, self.parts = assignment.version, open_desk(assignment, self.user).ordered()
 
     def locked(self) -> Assignment:
-        return edits.locked(Assignment.objects.all(), pk=self.assignment.pk)
+        return edits.locked(self.assignment.pk, self.user)
 
     def send(self, *rows: dict) -> edits.Saved:
         """Save without looking: what the window shows stays as it was."""
@@ -113,7 +113,6 @@ def leased() -> Assignment:
 # Not shrunk: every example is a dozen transactions, and the actions are short enough to be read.
 @settings(
     max_examples=15,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

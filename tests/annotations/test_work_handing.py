@@ -189,7 +189,7 @@ def test_another_takes_over_after_the_lease_with_parts_and_edits_kept(campaign, 
     taken = handing.take(assignment, other)
     assert (taken.user, taken.parts.get().instruction, taken.edits.count()) == (other, "Half done", 1)
     assert taken.lease_token != token
-    assert not handing.beat(taken, token)
+    assert handing.beat(Assignment.objects.filter(pk=taken.pk), token) is None
     with pytest.raises(handing.Refused):
         handing.take(Assignment.objects.get(pk=taken.pk), annotator)
 
@@ -236,13 +236,13 @@ def test_beats_extend_the_lease_and_count_the_time_at_work_but_not_pauses(campai
     mine = Assignment.objects.filter(pk=assignment.pk)
     soon = timezone.now() + timedelta(seconds=5)
     mine.update(heartbeat_at=timezone.now() - timedelta(seconds=20), lease_until=soon)
-    assert handing.beat(assignment, assignment.lease_token)
+    assert handing.beat(mine, assignment.lease_token)
     assert mine.get().active_seconds == 20
     assert mine.get().lease_until > soon
     mine.update(heartbeat_at=timezone.now() - timedelta(hours=1), lease_until=timezone.now() - timedelta(minutes=58))
-    assert handing.beat(assignment, assignment.lease_token)
+    assert handing.beat(mine, assignment.lease_token)
     assert mine.get().active_seconds == 20
-    assert not handing.beat(assignment, uuid.uuid4())
+    assert not handing.beat(mine, uuid.uuid4())
 
 
 def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> None:

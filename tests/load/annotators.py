@@ -52,12 +52,13 @@ class Person:
         self.random = random.Random(name)
 
     async def work(self, until: float) -> None:
+        assignment = None
         while time.monotonic() < until:
-            assignment = await self._next()
+            assignment = assignment or await self._next()
             if assignment is None:
                 await asyncio.sleep(self.pace)
-                continue
-            await self._do(assignment, until)
+            else:
+                assignment = await self._do(assignment, until)
 
     async def _next(self) -> int | None:
         """Claim the next item; the answer leads to its page."""
@@ -65,27 +66,28 @@ class Person:
         answer = await self.client.post("/annotate/next/", data={"campaign": str(self.campaign)})
         self.tally.seconds["claim"].append(time.perf_counter() - begun)
         if answer.status_code == 302:
-            return int(answer.headers["location"].rstrip("/").rpartition("/")[2])
+            return _named(answer.headers["location"])
         if answer.status_code != 200:
             self.tally.problems.append(f"{self.name}: a claim answered {answer.status_code}")
         self.tally.counts["nothing to do"] += 1
         return None
 
-    async def _do(self, pk: int, until: float) -> None:
+    async def _do(self, pk: int, until: float) -> int | None:
+        """One item from its page to handing it in; the one that the answer leads to, as a browser follows it."""
         path = f"/annotate/assignments/{pk}/"
         await self._ask("page", "GET", path)
         taken = await self._ask("take", "POST", f"{path}take/", {})
         answer = await self._ask("document", "GET", f"{path}document/")
         if taken.status_code != 200 or answer.status_code != 200:
             self.tally.problems.append(f"{self.name}: {taken.status_code} {answer.status_code} for assignment {pk}")
-            return
+            return None
         document, token = answer.json(), taken.json()["token"]
         name = "rewrite" if document["stage"] == "rewrite" else "instruction"
         texts = {part["step"]: part[name] for part in document["parts"]}
         version, beaten = document["version"], time.monotonic()
         for _ in range(self.random.randint(6, 12)):
             if time.monotonic() > until:
-                return
+                return None
             await asyncio.sleep(self.random.uniform(0.5, 1.5) * self.pace)
             step = self.random.choice(list(texts))
             base = version if self.random.random() < 0.8 else max(0, version - 1)  # an older tab
@@ -95,7 +97,7 @@ class Person:
             saved = await self._ask("save", "POST", f"{path}edits/", body)
             if saved.status_code != 200:
                 self.tally.problems.append(f"{self.name}: save answered {saved.status_code} {saved.text[:100]}")
-                return
+                return None
             answer = saved.json()
             self.tally.counts[answer["results"][0]["status"]] += 1
             texts = {part["step"]: part[name] for part in answer["parts"]}
@@ -109,6 +111,8 @@ class Person:
                 beaten = time.monotonic()
         done = await self._ask("submit", "POST", f"{path}submit/", {"base": version, "token": token})
         self.tally.counts[f"submit {done.status_code}"] += 1
+        following = done.json().get("next") if done.status_code == 200 else None
+        return _named(following) if following else None
 
     async def _ask(self, name: str, method: str, path: str, body: dict | None = None) -> Any:
         begun = time.perf_counter()
@@ -117,6 +121,11 @@ class Person:
         if answer.status_code >= 500:
             self.tally.problems.append(f"{method} {path} answered {answer.status_code}")
         return answer
+
+
+def _named(address: str) -> int:
+    """The assignment whose page this is."""
+    return int(address.rstrip("/").rpartition("/")[2])
 
 
 def main() -> None:

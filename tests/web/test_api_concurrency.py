@@ -1,20 +1,21 @@
 """Requests at the same time, and downloads that do not fill the memory."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from a2wsgi import WSGIMiddleware
 from django.db import connection
-from django.test import AsyncRequestFactory, RequestFactory
+from django.test import RequestFactory
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotations.downloads import streamed
 from annotations.idempotency import once
 from annotations.models import Project
 from tests import factories
+from webnav_site import asgi
 
 
 @pytest.mark.django_db(transaction=True)
@@ -41,26 +42,56 @@ def test_the_same_request_sent_eight_times_at_once_is_worked_on_once() -> None:
     assert answers == [(202, {"project": Project.objects.get().pk})] * 8
 
 
-def count_up(pulled: list[int]) -> Iterator[bytes]:
-    for number in range(1000):
-        pulled.append(number)
-        yield b"x"
+def asked(
+    headers: list[tuple[bytes, bytes]] = (), body: bytes = b"", seen: Callable[[dict], None] = lambda message: None
+) -> list[dict]:
+    """What the server sends for a request with these headers; `seen` is told of each message, and a slow one waits."""
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "POST", "path": "/", "query_string": b"", "headers": headers
+    }  # fmt: skip
+    sent = []
+
+    async def receive() -> dict:
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    async def send(message: dict) -> None:
+        sent.append(message)
+        seen(message)
+        await asyncio.sleep(0.001)
+
+    asyncio.run(asgi.http(scope, receive, send))
+    return sent
 
 
-def test_a_stream_is_pulled_chunk_by_chunk_under_asgi() -> None:
-    """Django itself would collect a plain iterator first, and a download of gigabytes with it."""
-    pulled: list[int] = []
-    response = streamed(AsyncRequestFactory().get("/"), count_up(pulled), "text/plain")
+def test_a_header_that_only_reads_like_the_proxys_is_dropped(monkeypatch) -> None:
+    found = []
 
-    async def read_three() -> None:
-        chunks = aiter(response.streaming_content)
-        for _ in range(3):
-            await anext(chunks)
+    def wsgi(environ: dict, start_response: Callable) -> list[bytes]:
+        found.append({name: value for name, value in environ.items() if "FORWARDED" in name})
+        start_response("200 OK", [])
+        return [b"."]
 
-    asyncio.run(read_three())
-    assert len(pulled) == 3
+    monkeypatch.setattr(asgi, "_requests", WSGIMiddleware(wsgi))
+    asked([(b"x_forwarded_proto", b"https"), (b"x-forwarded-for", b"192.0.2.1")])
+    assert found == [{"HTTP_X_FORWARDED_FOR": "192.0.2.1"}]
 
 
-def test_a_stream_is_a_plain_one_under_wsgi() -> None:
-    response = streamed(RequestFactory().get("/"), count_up([]), "text/plain")
-    assert b"".join(response.streaming_content) == b"x" * 1000
+def test_a_body_of_unknown_length_is_refused_and_not_read_as_empty() -> None:
+    sent = asked([(b"host", b"localhost"), (b"transfer-encoding", b"chunked")], b"{}")
+    assert sent[0]["status"] == 411
+    assert b"Content-Length" in sent[1]["body"]
+
+
+def test_a_download_is_made_only_as_fast_as_it_is_fetched(monkeypatch) -> None:
+    """Gigabytes must not gather in memory while the browser is slow."""
+    made: list[int] = []
+    ahead: list[int] = []
+
+    def wsgi(environ: dict, start_response: Callable) -> Iterator[bytes]:
+        start_response("200 OK", [])
+        return (made.append(number) or b"x" for number in range(300))
+
+    monkeypatch.setattr(asgi, "_requests", WSGIMiddleware(wsgi))
+    sent = asked(seen=lambda message: ahead.append(len(made) - len(ahead)))
+    assert b"".join(message.get("body", b"") for message in sent) == b"x" * 300
+    assert max(ahead) < 30
