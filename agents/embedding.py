@@ -56,7 +56,7 @@ class MeanPoolingEncoder:
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
         self._model = model.eval().to(self.device, getattr(torch, dtype))
         self.dimensions = int(model.config.hidden_size)
-        self._budget = token_budget(self.device, dtype)
+        self._budget = token_budget(self.device)
 
     def encode(self, texts: list[str]) -> np.ndarray:
         """Batches are sorted by length, so that short texts are not padded to the longest of all."""

@@ -3,15 +3,12 @@
 from collections.abc import Iterator, Sequence
 
 CPU_TOKENS = 4_096  # activations that stay near the processor's caches
-CPU_BFLOAT16_TOKENS = 16_384  # its matrix units want larger products
 GPU_TOKENS = 65_536
 
 
-def token_budget(device: str, dtype: str = "float32") -> int:
+def token_budget(device: str) -> int:
     """Tokens of a batch that keep the device busy and fit its memory."""
-    if device != "cpu":
-        return GPU_TOKENS
-    return CPU_BFLOAT16_TOKENS if dtype == "bfloat16" else CPU_TOKENS
+    return CPU_TOKENS if device == "cpu" else GPU_TOKENS
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:

@@ -5,16 +5,15 @@ The published way encodes every element of every step. Here, unless `exact` is s
 1. An element whose text but for its bounding box was met before (on the step before, mostly) takes the vector of then:
    its box has moved since, so the score is an estimate. The texts that are new are encoded in bfloat16 where the
    processor multiplies that faster.
-2. The elements near the first k are encoded again as they stand now, first in bfloat16, then in float32. "Near" is
-   every element whose estimate comes within a margin of the k-th best score; the margin is twice the largest error
-   that the ranker has seen so far. To see it, at least the best 2 k are encoded again, and 1.2 k of them in float32.
+2. The k best are encoded again as they stand now, in float32, which shows how far their estimates were off. So are the
+   elements near them, after bfloat16 has told those that still are near. "Near" is every element whose score comes
+   within a margin of the k-th best; the margin is twice the largest error of such a score that the ranker has seen.
 
 So the first k have the scores of the published computation; they are the same k as long as no other element's
 estimate is off by more than that margin, which is measured in the benchmark and not proven. What stands below the
 first k is ordered by estimates. `exact` encodes every element in float32; texts that stayed whole are still reused.
 """
 
-import heapq
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -36,7 +35,6 @@ MAX_TOKENS = 512
 CACHED_ELEMENTS = 50_000  # × two vectors of 384 floats: about 150 MB
 SAFETY = 2.0  # × the largest error seen
 UNSEEN = 0.02  # taken for the largest error as long as none was seen
-CHECKED = {1: 2.0, 2: 1.2}  # × top: elements that each level encodes at least, to see its errors
 
 
 @dataclass(frozen=True)
@@ -126,7 +124,8 @@ class DmrRanker:
         self.top, self.exact = settings.top_k, settings.exact
         self.weblinx = weblinx_text(settings, quirks)
         self.encoded = {"quick": 0, "exact": 0}  # documents that the models really read
-        self._errors = {1: 0.0, 2: 0.0}  # the largest of an estimate before that level
+        self._levels = (1, 2) if encoder.quick else (2,)
+        self._errors = {0: 0.0, 1: 0.0}  # level -> the largest of its scores
         self._known: OrderedDict[str, _Known] = OrderedDict()
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
@@ -151,44 +150,49 @@ class DmrRanker:
             self._encode(work, 2, lambda step: np.arange(len(step.scores)))
         else:
             self._estimate(work)
-            for level in (1, 2) if self.encoder.quick else (2,):
-                self._refine(work, level)
+            self._refine(work)
         self._forget()
         return [step.scores for step in work]
 
     def _estimate(self, work: list[_Step]) -> None:
-        """A score for every element. What is new is encoded now, and so are, in the same batches, the elements that
-        look best by what is known of them: their boxes have moved."""
-        level = 1 if self.encoder.quick else 2
-        guessed = [(step, *guess) for step in work for guess in self._best_known(step)]
+        """A score for every element: of its text now where that is known or new, else of its text then."""
         pairs = [pair for step in work for pair in zip(step.input.carried, step.input.texts, strict=True)]
         new = {carried: text for carried, text in pairs if carried not in self._known}
-        renewed = [(step.input.carried[i], step.input.texts[i]) for step, i, _ in guessed]
-        self._learn([*new.items(), *renewed], level)
+        likely = [(step, i, guess) for step in work for i, guess in self._likely(step)]
+        moved = [(step.input.carried[i], step.input.texts[i]) for step, i, _ in likely]
+        self._learn([*new.items(), *moved], self._levels[0])
         for step in work:
             known = [self._known[carried] for carried in step.input.carried]
             if known:
                 step.scores = np.stack([entry.best() for entry in known]) @ step.query
                 step.level = np.array([_level(*pair) for pair in zip(known, step.input.texts, strict=True)])
-        for step, i, guess in guessed:
-            if step.level[i] >= level:
-                self._errors[level] = max(self._errors[level], abs(float(step.scores[i]) - guess))
+        for step, i, guess in likely:
+            self._errors[0] = max(self._errors[0], abs(float(step.scores[i]) - guess))
 
-    def _best_known(self, step: _Step) -> list[tuple[int, float]]:
-        """Places and estimates of the elements met before whose text has changed, the `CHECKED` × top best."""
+    def _likely(self, step: _Step) -> list[tuple[int, float]]:
+        """Places and estimates of elements that have moved and look as if they come near the best without being among
+        them. `_refine` would ask for them: one batch with the new ones is faster than two."""
         known = [self._known.get(carried) for carried in step.input.carried]
-        estimates = [
-            (float(entry.best() @ step.query), i)
-            for i, (entry, text) in enumerate(zip(known, step.input.texts, strict=True))
-            if entry is not None and entry.text != text
-        ]
-        return [(i, estimate) for estimate, i in heapq.nlargest(round(CHECKED[1] * self.top), estimates)]
+        pairs = zip(known, step.input.texts, strict=True)
+        moved = [(i, entry.best()) for i, (entry, text) in enumerate(pairs) if entry and entry.text != text]
+        if not self.encoder.quick or not self._errors[0] or len(moved) <= self.top:
+            return []
+        scores = np.stack([vector for _, vector in moved]) @ step.query
+        kth = np.partition(scores, -self.top)[-self.top]
+        near = (scores < kth) & (scores >= kth - self._margin(0))
+        return [(moved[place][0], float(scores[place])) for place in np.flatnonzero(near)]
 
-    def _refine(self, work: list[_Step], level: int) -> None:
-        """Encode what may be among the first `top`, until nothing is left within the margin."""
-        self._encode(work, level, lambda step: step.best(level, round(CHECKED[level] * self.top)))
-        while self._encode(work, level, lambda step: step.near(level, self.top, self._margin(level))):
-            pass
+    def _refine(self, work: list[_Step]) -> None:
+        """Encode the best so far exactly; then, until nothing is left within a margin, quickly what has moved and comes
+        near them, and exactly what still does."""
+        self._encode(work, 2, lambda step: step.best(2, self.top))
+        found = 1
+        while found:
+            found = sum(self._encode(work, level, self._near(level)) for level in self._levels)
+
+    def _near(self, level: int) -> Callable[[_Step], np.ndarray]:
+        margin = self._margin(1 if level == 2 and self.encoder.quick else 0)
+        return lambda step: step.near(level, self.top, margin)
 
     def _margin(self, level: int) -> float:
         return SAFETY * (self._errors[level] or UNSEEN)
@@ -198,11 +202,11 @@ class DmrRanker:
         places = [(step, i) for step in work for i in choose(step)]
         wanted = dict.fromkeys((step.input.carried[i], step.input.texts[i]) for step, i in places)
         vectors = self._learn(wanted, level)
-        before = level - 1 if self.encoder.quick else 0
         for step, i in places:
             score = float(vectors[step.input.texts[i]] @ step.query)
-            if step.level[i] == before and not self.exact:
-                self._errors[level] = max(self._errors[level], abs(score - float(step.scores[i])))
+            if not self.exact:
+                before = int(step.level[i])
+                self._errors[before] = max(self._errors[before], abs(score - float(step.scores[i])))
             step.scores[i], step.level[i] = score, level
         return len(places)
 
