@@ -19,6 +19,7 @@ CORE = (
     "annotations/test_render*.py", "annotations/test_splits.py",
     "evaluation/test_metrics_*.py",
 )  # fmt: skip
+RERUNS = {"timed": 3, "browser": 1, None: 0}  # marker -> how often such a test is tried again
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,16 +27,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """With --core, properties are tried on fewer examples, and the same ones every time."""
-    if config.getoption("--core"):
-        from hypothesis import settings
+    """No property has a deadline of its own (a busy machine would break it). With --core, properties are tried on fewer
+    examples, and the same ones every time."""
+    from hypothesis import settings
 
-        settings.register_profile("core", max_examples=8, deadline=None, database=None, derandomize=True)
-        settings.load_profile("core")
+    settings.register_profile("all", deadline=None)
+    settings.register_profile("core", settings.get_profile("all"), max_examples=8, database=None, derandomize=True)
+    settings.load_profile("core" if config.getoption("--core") else "all")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With --core, tests on large pages and files are left to `make test`."""
+    """With --core, tests on large pages and files are left to `make test`. What a busy machine can spoil is tried again
+    (slow code is slow every time); the closing line counts such reruns."""
+    if config.pluginmanager.hasplugin("rerunfailures"):
+        for item in items:
+            if again := max(tries for name, tries in RERUNS.items() if name is None or item.get_closest_marker(name)):
+                item.add_marker(pytest.mark.flaky(reruns=again, reruns_delay=1))
     if not config.getoption("--core"):
         return
     large = [item for item in items if item.get_closest_marker("full_size")]

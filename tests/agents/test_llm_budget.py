@@ -157,6 +157,7 @@ def test_models_that_batch_get_batches_as_large_as_fit() -> None:
     assert llm.sizes == [2, 2, 2, 2, 2]
 
 
+@pytest.mark.timed
 def test_an_interrupted_call_keeps_what_is_booked_and_ends_at_once() -> None:
     class Interrupt(BaseException):
         pass

@@ -147,6 +147,7 @@ def test_one_failing_request_never_loses_the_others() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.timed
 def test_retry_after_is_waited_for() -> None:
     with serve(in_turn(failure(429, retry_after="0.3"), "fine")) as server:
         (reply,) = client(server).complete([ask()])
@@ -163,6 +164,7 @@ def test_too_long_a_retry_after_is_not_waited_for() -> None:
     assert len(server.requests) == 1
 
 
+@pytest.mark.timed
 def test_waits_grow_exponentially() -> None:
     with serve(lambda body: failure(500)) as server:
         client(server, attempts=4, first_wait=0.05).complete([ask()])
@@ -186,6 +188,7 @@ def test_retry_after_is_read_as_number_or_date(headers, seconds) -> None:
     assert retry_after(headers) == seconds
 
 
+@pytest.mark.timed
 def test_at_most_concurrency_requests_run_at_once() -> None:
     with serve(lambda body: good(delay=0.05)) as server:
         llm = client(server, concurrency=3)

@@ -7,7 +7,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.datasets.files import open_stream
@@ -205,7 +205,6 @@ def test_a_file_of_another_kind_is_given_up_early():
     assert found[-1].error == "gave up after 100 damaged elements in a row"
 
 
-@settings(deadline=None)
 @given(
     st.lists(
         st.dictionaries(

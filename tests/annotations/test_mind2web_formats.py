@@ -504,7 +504,7 @@ def conversations(screenshots: st.SearchStrategy) -> st.SearchStrategy[list[Conv
 
 
 images = st.none() | st.builds(ImageRecord, st.sampled_from(jsonl.MEDIA_TYPES), st.binary(max_size=9))
-FEW = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+FEW = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 @pytest.fixture(scope="module")

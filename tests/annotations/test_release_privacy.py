@@ -83,6 +83,7 @@ def test_only_whole_occurrences_are_taken_out() -> None:
     assert take_out(text, "ann@x.example", "email") == ("[email], joann@x.example, [email]", [0, 32])
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("unit", ["a", "1 ", "1-", "a.", "a@", "a@a.", "+1 ", "eyJ-", "eyJabcdefgh.", "Mary ", "x/+="])
 def test_the_time_is_in_proportion_to_the_length(unit: str) -> None:
     begun = time.perf_counter()

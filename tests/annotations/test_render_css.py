@@ -2,7 +2,7 @@
 
 import pytest
 import tinycss2
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.dom.css import MAX_SHEET_CHARS, filter_declarations, filter_sheet
@@ -96,7 +96,6 @@ FRAGMENTS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(deadline=None)
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
 def test_no_address_survives_and_filtering_again_changes_nothing(text):
     once = filter_sheet(text)

@@ -153,6 +153,7 @@ def test_redirects_are_not_followed(receiver):
     assert [path for path, _, _ in receiver.requests] == ["/told?x=1"]
 
 
+@pytest.mark.timed
 def test_a_slow_receiver_is_cut_off(receiver, monkeypatch):
     monkeypatch.setattr(webhooks, "TIME_LIMIT", 0.3)
     receiver.pause = 2

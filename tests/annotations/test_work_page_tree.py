@@ -37,6 +37,7 @@ def test_rows_come_in_document_order_with_the_depth_of_each():
     assert [row[0] for row in rows] == [depths[row[1]] for row in rows]
 
 
+@pytest.mark.timed
 @pytest.mark.full_size
 @pytest.mark.parametrize(("make", "nodes"), [(list_page, 25_000), (random_page, 17_500)])
 def test_a_page_of_400_000_tokens_takes_less_than_300_milliseconds(make, nodes):

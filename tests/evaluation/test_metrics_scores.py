@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluation.metrics import METRICS
@@ -53,7 +53,6 @@ def test_corrected_means_over_steps_are_plain_means(steps):
 
 
 @given(judged_steps(), st.randoms(use_true_random=False))
-@settings(deadline=None)
 def test_the_order_of_rows_changes_neither_values_nor_intervals(steps, order: random.Random):
     shuffled = list(steps)
     order.shuffle(shuffled)
@@ -62,7 +61,6 @@ def test_the_order_of_rows_changes_neither_values_nor_intervals(steps, order: ra
 
 
 @given(judged_steps())
-@settings(deadline=None)
 def test_no_value_is_ever_nan_and_all_lie_between_zero_and_one(steps):
     for preset in ("faithful", "corrected"):
         for metric in score(steps, preset, resamples=20):
@@ -72,7 +70,6 @@ def test_no_value_is_ever_nan_and_all_lie_between_zero_and_one(steps):
 
 
 @given(judged_steps())
-@settings(deadline=None)
 def test_without_a_skipped_tail_faithful_and_corrected_agree_where_they_group_alike(steps):
     faithful = aggregate_faithful(steps, legacy_tail=False)
     corrected = aggregate_corrected(steps)
@@ -82,7 +79,6 @@ def test_without_a_skipped_tail_faithful_and_corrected_agree_where_they_group_al
 
 
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=20), st.sampled_from([0.0, 0.3, 1.0]))
-@settings(deadline=None)
 def test_the_interval_of_constant_data_is_the_constant(steps_per_conversation, f1):
     steps = [
         make_outcome(f"c{number}", f"t{index}", success=False, operation_f1=f1)
@@ -181,6 +177,7 @@ def test_a_conversation_that_counts_for_nothing_is_refused():
         intervals(np.zeros((2, 1)), np.array([[1.0], [0.0]]))
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_ten_thousand_conversations_take_well_under_a_second():
     generator = np.random.default_rng(0)

@@ -186,6 +186,7 @@ def test_the_search_goes_from_place_to_place_in_the_tree(app_server, page, sign_
     expect(page.locator("#panel-candidates .tree-row")).to_have_count(5)
 
 
+@pytest.mark.timed
 @pytest.mark.slow
 def test_a_page_of_400_000_tokens_is_there_at_once_and_stepping_takes_no_time(app_server, page, sign_in) -> None:
     """The quickest of three pages that nothing has read before; times count as on a machine that does nothing else."""

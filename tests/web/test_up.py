@@ -94,6 +94,7 @@ def stop(process: subprocess.Popen) -> str:
     return output
 
 
+@pytest.mark.timed
 def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running(var):
     port = free_port()
     process = start(var, port)
