@@ -8,4 +8,10 @@ class AnnotationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotations import checks  # noqa: F401  registers the system checks
+        from annotations import (
+            checks,  # noqa: F401  registers the system checks
+            jobs,
+        )
+        from annotations.releases import releasing
+
+        jobs.RUNNERS.update(releasing.RUNNERS)

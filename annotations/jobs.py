@@ -1,4 +1,4 @@
-"""Imports and exports as background jobs: started by people, run by `io` workers in slices."""
+"""Imports, exports and releases as background jobs: started by people, run by `io` workers in slices."""
 
 import shutil
 import time
@@ -125,7 +125,7 @@ def publish(job: Job) -> None:
 
 def queue_of(kind: str) -> str:
     """Files are `io` work; training, embedding and what asks models are `gpu` work."""
-    return "io" if kind in (Job.Kind.IMPORT, Job.Kind.EXPORT) else "gpu"
+    return "io" if kind in (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE) else "gpu"
 
 
 def cancel(job: Job) -> None:
@@ -293,7 +293,7 @@ def _zip(folder: Path, archive: Path) -> None:
 
 
 RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
-"""Kind -> what works on a claimed job for one slice and says whether it must go on; other apps add theirs."""
+"""Kind -> what works on a claimed job for one slice and says whether it must go on; others add theirs."""
 
 
 def tell_job(job: Job, values: dict) -> None:

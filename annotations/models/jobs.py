@@ -21,6 +21,7 @@ class Job(Leased):
         INDUCE = "induce", "workflow induction"
         REFINE = "refine", "rationales"
         PROPOSE = "propose", "proposals"
+        RELEASE = "release", "release"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")

@@ -3,13 +3,13 @@
 import json
 import re
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import islice
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from annotations import policy
+from annotations import jobs, policy
 from annotations.models import Conversation, Dataset, Job, Release, ReleasedConversation, Snapshot
 from annotations.models.pages import compress, digest
 from annotations.releases.checking import Checks, check_dataset
@@ -19,11 +19,12 @@ from annotations.releases.leakage import THRESHOLD
 from annotations.statistics import dataset_stats
 from annotations.work.events import emit
 
+Progress = Callable[[str, int], None]
+TOLD_EVERY = 20  # conversations
 VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
 CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
 
 
-@transaction.atomic
 def make_release(
     dataset: Dataset,
     version: str,
@@ -34,8 +35,9 @@ def make_release(
     *,
     accepted_findings: Collection[str] = (),
     threshold: float = THRESHOLD,
+    progress: Progress = lambda phase, done: None,
 ) -> Release:
-    """Freeze the dataset as it is now under this version.
+    """Freeze the dataset as it is now under this version; `progress` hears of phases and of conversations done.
 
     `accepted_findings` holds the keys of the concerns (`Checks.concerns`) that the maker has looked at. Raises
     ValidationError, naming the field, where the version is taken or not well formed, licence or consent are empty,
@@ -44,11 +46,16 @@ def make_release(
     for who may not manage the project.
     """
     policy.require(user, "manage", dataset.project)
-    Dataset.objects.select_for_update().get(pk=dataset.pk)  # two releases at once come one after the other
     _refuse_bad_fields(dataset, version, licence, consent)
+    progress("checking", 0)
     checks = check_dataset(dataset, threshold)
     accepted = _accepted(checks, accepted_findings)
-    checksums = [digest(freeze(conversation)) for conversation in _conversations(dataset)]
+    checksums = []
+    for conversation in _conversations(dataset):
+        checksums.append(digest(freeze(conversation)))
+        if len(checksums) % TOLD_EVERY == 0:
+            progress("reading", len(checksums))
+    progress("writing", len(checksums))
     sha256 = release_sha256(checksums)
     canary = str(uuid.uuid5(CANARY_SPACE, f"{dataset.name} {version} {sha256}"))
     release = Release(
@@ -57,11 +64,49 @@ def make_release(
         checks=checks.to_dict() | {"accepted": accepted, "canary": canary},
     )  # fmt: skip
     release.datasheet = datasheet(release)
-    release.save()
-    _store(release, checksums)
-    told = {"dataset": dataset.name, "version": version, "sha256": sha256, "conversations": len(checksums)}
-    emit(dataset.project, "release.created", told)
+    with transaction.atomic():
+        Dataset.objects.select_for_update().get(pk=dataset.pk)  # two releases at once come one after the other
+        _refuse_bad_fields(dataset, version, licence, consent)
+        release.save()
+        _store(release, checksums)
+        told = {"dataset": dataset.name, "version": version, "sha256": sha256, "conversations": len(checksums)}
+        emit(dataset.project, "release.created", told)
     return release
+
+
+def start_release(dataset: Dataset, user, version: str, accepted_findings: Collection[str], **fields: str) -> Job:
+    """`make_release` in the background. Raises ValidationError where it can be said at once."""
+    policy.require(user, "manage", dataset.project)
+    _refuse_bad_fields(dataset, version, fields["licence"], fields["consent"])
+    errors: dict[str, str] = {}
+    jobs.check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    params = {"name": dataset.name, "version": version, "accepted_findings": list(accepted_findings), **fields}
+    return jobs.queue(
+        Job(kind=Job.Kind.RELEASE, project=dataset.project, dataset=dataset, created_by=user, params=params)
+    )
+
+
+def run_release(job: Job) -> bool:
+    """A claimed job of `start_release`; bad input and a dataset that changed meanwhile end it with the reason."""
+    if job.dataset is None or job.created_by is None:
+        raise ValueError("the dataset, or the person who asked for this release, has been removed")
+    total = job.dataset.conversations.count()
+
+    def tell(phase: str, done: int) -> None:
+        jobs.tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+
+    params = {name: value for name, value in job.params.items() if name != "name"}
+    try:
+        release = make_release(job.dataset, user=job.created_by, progress=tell, **params)
+    except PermissionDenied as error:
+        raise ValueError(str(error)) from error
+    job.finish(Job.State.DONE, report={"counts": {"conversations": total}, "release": release.version}, last_error="")
+    return False
+
+
+RUNNERS = {Job.Kind.RELEASE: run_release}
 
 
 def version_problem(dataset: Dataset, version: str) -> str:

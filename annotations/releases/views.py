@@ -20,12 +20,13 @@ from annotations.releases.datasheet import PLACES, statistics_table
 from annotations.releases.diffing import NAMES, Difference, compare, details
 from annotations.releases.forms import ReleaseForm
 from annotations.releases.redacting import redact
-from annotations.releases.releasing import make_release
+from annotations.releases.releasing import make_release, start_release
 from annotations.releases.scanning import PrivateText, scan_dataset
 from annotations.views import visible_dataset
 from annotations.work.guidelines import blocks
 
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
+AT_ONCE = 200  # conversations that are released while the person waits; more are a job
 SHOWN = 50  # findings of a kind
 ROWS = 25  # conversations of a difference
 PAGE_NAMES = {NAMES[name] for name in ("html", "raw_html", "html_after", "negatives")}
@@ -55,6 +56,8 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
     form = ReleaseForm(request.POST or None, concerns=checks.concerns(), initial=initial)
     if request.method == "POST" and form.is_valid() and checks.privacy.is_complete:
         try:
+            if dataset.conversations.count() > AT_ONCE:
+                return redirect("job", start_release(dataset, request.user, **form.cleaned_data).pk)
             made = make_release(dataset, user=request.user, **form.cleaned_data)
         except ValidationError as error:
             form.add_error(None, error)

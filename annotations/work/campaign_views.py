@@ -16,6 +16,7 @@ from annotations.work import guidelines
 from annotations.work.forms import CampaignForm, GuidelineForm
 from annotations.work.handing import free_places
 from annotations.work.progress import STATES, forecast, progress_of
+from annotations.work.proposing import pass_rates
 
 KEPT = timedelta(days=30)
 
@@ -55,6 +56,7 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "people": sorted(progress.people.items()),
         "batches": sorted(progress.batches.items()),
         "guideline": found.guidelines.first(),
+        "rates": pass_rates(found),
         "may_manage": policy.can(request.user, "manage", found.project),
         "unseen": _unseen(found),
     }

@@ -40,6 +40,15 @@ def text(response) -> str:
     return response.content.decode()
 
 
+def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign, admin) -> None:
+    page = reverse("annotate-campaign", args=[campaign.pk])
+    assert 'id="proposals"' not in text(admin.get(page))
+    for outcome, distance in (("unchanged", 0.0), ("edited", 0.5), ("", None)):
+        campaign.proposals.create(kind="cuts", model_name="tiny 1", content={}, outcome=outcome, distance=distance)
+    shown = text(admin.get(page))
+    assert all(said in shown for said in ("tiny 1", "50.0 %", "0.25"))
+
+
 # Who may see and do what -----------------------------------------------------------------------------------------
 
 SEEN_BY_MEMBERS = ("annotate-campaign", "annotate-guidelines")

@@ -10,6 +10,7 @@ from django.urls import reverse
 
 from annotations import jobs
 from annotations.models import Dataset, Job, Redaction, Step, Turn
+from annotations.releases import views
 from tests import factories
 from tests.annotations.test_release_making import released, small_dataset
 
@@ -117,6 +118,38 @@ def test_what_is_wrong_is_said_at_the_field() -> None:
         client.post(reverse("release-new", args=[dataset.name]), {"version": "1.0", "licence": "x", "consent": "y"})
     )
     assert "There is a release 1.0" in page
+
+
+def test_a_large_dataset_is_released_by_a_job_that_its_page_follows(monkeypatch) -> None:
+    monkeypatch.setattr(views, "AT_ONCE", 1)
+    dataset = private_dataset()
+    client = member(dataset, "admin")
+    url = reverse("release-new", args=[dataset.name])
+    keys = [concern.key for concern in client.get(url).context["concerns"]]
+    fields = {"version": "1.0", "licence": "CC0", "consent": "Made up.", "accepted_findings": keys}
+    started = client.post(url, fields)
+    job = Job.objects.get(kind="release")
+    assert started.url == reverse("job", args=[job.pk])
+    assert not dataset.releases.exists()
+    jobs.run(Job.objects.claim(job.pk))
+    job.refresh_from_db()
+    assert (job.state, job.report["counts"], job.progress["phase"]) == ("done", {"conversations": 4}, "writing")
+    assert reverse("release", args=[dataset.name, "1.0"]) in text(client.get(started.url))
+    assert dataset.releases.get().checks["accepted"]
+
+
+def test_what_is_wrong_with_a_large_release_is_said_at_once_or_at_the_end_of_the_job(monkeypatch) -> None:
+    monkeypatch.setattr(views, "AT_ONCE", 1)
+    dataset = small_dataset()
+    client = member(dataset, "admin")
+    fields = {"version": "1.0", "licence": "CC0", "consent": "Made up."}
+    job = Job.objects.get(pk=client.post(reverse("release-new", args=[dataset.name]), fields).url.split("/")[-2])
+    released(dataset, "1.0")
+    assert "There is a release 1.0" in text(client.post(reverse("release-new", args=[dataset.name]), fields))
+    jobs.run(Job.objects.claim(job.pk))
+    job.refresh_from_db()
+    assert job.state == "failed"
+    assert "There is a release 1.0" in job.last_error
 
 
 def test_findings_that_changed_are_looked_at_again() -> None:
