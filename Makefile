@@ -4,7 +4,7 @@ PORT ?= 8000
 BIND ?= 127.0.0.1
 SAMPLE ?= yes
 # One process per core; the tests of a file stay together. PARALLEL= runs them one after the other.
-PARALLEL ?= -n logical --maxprocesses 6 --dist loadfile
+PARALLEL ?= -n logical --maxprocesses 6 --dist loadfile --no-loadscope-reorder
 RUN = .venv/bin/python manage.py
 
 .PHONY: run test test-core test-all bench load lint chromium backup restore stop

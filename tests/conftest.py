@@ -44,6 +44,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if again := max(tries for name, tries in RERUNS.items() if name is None or item.get_closest_marker(name)):
                 item.add_marker(pytest.mark.flaky(reruns=again, reruns_delay=1))
     if not config.getoption("--core"):
+        # The longest files first, so that no process ends with one of them while the others have nothing left to do.
+        long = {item.path for item in items if item.get_closest_marker("browser") or item.get_closest_marker("slow")}
+        items.sort(key=lambda item: item.path not in long)
         return
     large = [item for item in items if item.get_closest_marker("full_size")]
     config.hook.pytest_deselected(items=large)

@@ -102,7 +102,9 @@ def run_release(job: Job) -> bool:
         release = make_release(job.dataset, user=job.created_by, progress=tell, **params)
     except PermissionDenied as error:
         raise ValueError(str(error)) from error
-    job.finish(Job.State.DONE, report={"counts": {"conversations": total}, "release": release.version}, last_error="")
+    said = f"Released {job.dataset} {release.version}"
+    report = {"said": said, "release": release.version, "counts": {"conversations": release.conversations.count()}}
+    job.finish(Job.State.DONE, report=report, last_error="")
     return False
 
 
