@@ -70,9 +70,10 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
 def _findings(dataset: Dataset, checks: Checks) -> dict:
     """What the page of a new release shows of the checks."""
     kinds = []
-    for kind, (_, many) in KIND_WORDS.items():
+    for kind, (one, many) in KIND_WORDS.items():
         if texts := checks.privacy.of_kind(kind):
-            kinds.append({"kind": kind, "words": many, "count": len(texts), "texts": [_row(t) for t in texts[:SHOWN]]})
+            words, rows = one if len(texts) == 1 else many, [_row(text) for text in texts[:SHOWN]]
+            kinds.append({"kind": kind, "words": words, "count": len(texts), "texts": rows})
     return {
         "dataset": dataset,
         "checks": checks,

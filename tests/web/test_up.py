@@ -15,7 +15,7 @@ from uuid import uuid4
 import psutil
 import pytest
 
-from tests.contention import contention
+from tests.contention import contention_of_all_cores
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
@@ -117,10 +117,10 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     assert f"cannot listen on 127.0.0.1:{port}" in blocked
     assert "Traceback" not in blocked
 
-    slower = [contention()]
+    slower = [contention_of_all_cores()]
     process = start(var, port)
     seconds = wait_until_healthy(port, 60)
-    slower.append(contention())
+    slower.append(contention_of_all_cores())
     os.kill(process.pid, signal.SIGKILL)  # a crash: children and servers stay behind
     process.wait()
     assert seconds / max(slower) < 10
