@@ -8,10 +8,8 @@ class AnnotationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotations import (
-            checks,  # noqa: F401  registers the system checks
-            jobs,
-        )
+        from annotations import checks  # noqa: F401  registers the system checks
+        from annotations.jobs import RUNNERS
         from annotations.releases import releasing
 
-        jobs.RUNNERS.update(releasing.RUNNERS)
+        RUNNERS.update(releasing.RUNNERS)

@@ -114,8 +114,8 @@ def require(user: User, ability: str, project: Project) -> None:
         raise PermissionDenied(f"This needs a role that may {ability} in {project}; ask one of its admins.")
 
 
-def sees_gold(user: User, project: Project, split: str) -> bool:
-    """Gold actions of test splits are shown only to those who may see them."""
+def sees_gold(user: User, project: Project | int, split: str) -> bool:
+    """Gold actions of test splits are shown only to those who may see them; the project, or its number."""
     if not split.startswith("test"):
         return True
     if user.is_superuser:
@@ -124,7 +124,7 @@ def sees_gold(user: User, project: Project, split: str) -> bool:
     return Membership.objects.filter(may, user_id=user.pk, project=project).exists()
 
 
-def require_gold(user: User, project: Project, split: str) -> None:
+def require_gold(user: User, project: Project | int, split: str) -> None:
     """Raise PermissionDenied (403) where the steps of this split may not be shown to the user."""
     if not sees_gold(user, project, split):
         raise PermissionDenied("Its steps show the gold actions of a test split.")

@@ -191,7 +191,7 @@ class DmrRanker:
             found = sum(self._encode(work, level, self._near(level)) for level in self._levels)
 
     def _near(self, level: int) -> Callable[[_Step], np.ndarray]:
-        margin = self._margin(1 if level == 2 and self.encoder.quick else 0)
+        margin = self._margin(self._levels.index(level))
         return lambda step: step.near(level, self.top, margin)
 
     def _margin(self, level: int) -> float:

@@ -71,11 +71,10 @@ class Checks:
         if tasks := self.shared_tasks:
             said = f"{_count(len(tasks), 'source task')} in more than one split."
             found.append(_concern("shared_tasks", said, [task.task for task in tasks]))
-        for kind, (one, many) in KIND_WORDS.items():
+        for kind in KIND_WORDS:
             if texts := self.privacy.of_kind(kind):
                 places = sum(text.count for text in texts)
-                words = one if len(texts) == 1 else many
-                said = f"{len(texts):,} {words} in {_count(places, 'place')}."
+                said = f"{len(texts):,} {kind_words(kind, len(texts))} in {_count(places, 'place')}."
                 found.append(_concern(kind, said, [(text.fingerprint, text.count) for text in texts]))
         return found
 
@@ -115,6 +114,11 @@ def _counts(report: PrivacyReport, kind: str) -> dict[str, Any]:
         for place, count in text.places.items():
             places[place] += count
     return {"texts": len(texts), "places": dict(sorted(places.items()))}
+
+
+def kind_words(kind: str, count: int) -> str:
+    """So many findings of a kind are called this."""
+    return KIND_WORDS[kind][count != 1]
 
 
 def check_dataset(dataset: Dataset, threshold: float = leakage.THRESHOLD, scan_seconds: float | None = None) -> Checks:

@@ -15,7 +15,7 @@ from annotations import jobs, policy
 from annotations.downloads import attachment
 from annotations.forms import ExportForm
 from annotations.models import Conversation, Dataset, Redaction, Release
-from annotations.releases.checking import KIND_WORDS, Checks, check_dataset
+from annotations.releases.checking import KIND_WORDS, Checks, check_dataset, kind_words
 from annotations.releases.datasheet import PLACES, statistics_table
 from annotations.releases.diffing import NAMES, Difference, compare, details
 from annotations.releases.forms import ReleaseForm
@@ -70,10 +70,10 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
 def _findings(dataset: Dataset, checks: Checks) -> dict:
     """What the page of a new release shows of the checks."""
     kinds = []
-    for kind, (one, many) in KIND_WORDS.items():
+    for kind in KIND_WORDS:
         if texts := checks.privacy.of_kind(kind):
-            words, rows = one if len(texts) == 1 else many, [_row(text) for text in texts[:SHOWN]]
-            kinds.append({"kind": kind, "words": words, "count": len(texts), "texts": rows})
+            rows = [_row(text) for text in texts[:SHOWN]]
+            kinds.append({"kind": kind, "words": kind_words(kind, len(texts)), "count": len(texts), "texts": rows})
     return {
         "dataset": dataset,
         "checks": checks,
