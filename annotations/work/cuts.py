@@ -62,9 +62,14 @@ class CutPart:
 
 def face_of(html: str, address: str = "") -> Face:
     """Read from the markup as it is, without a parser: proposals look at many pages at once."""
-    title = _TITLE.search(html)
     texts = frozenset(" ".join(text.split()) for text in _TEXT.findall(html)) - {""}
-    return Face(address, " ".join(title[1].split()) if title else "", texts)
+    return Face(address, title_of(html), texts)
+
+
+def title_of(html: str) -> str:
+    """The title in the markup; "" without one."""
+    title = _TITLE.search(html)
+    return " ".join(title[1].split()) if title else ""
 
 
 def propose_cuts(

@@ -17,6 +17,7 @@ urlpatterns = [
     path("assignments/<int:pk>/give-back/", views.give_back, name="annotate-give-back"),
     path("assignments/<int:pk>/propose/", views.propose, name="annotate-propose"),
     path("assignments/<int:pk>/history/", views.history, name="annotate-history"),
+    path("assignments/<int:pk>/pages/", views.pages, name="annotate-pages"),
     path("assignments/<int:pk>/steps/<int:step_pk>/frame/", views.step_frame, name="annotate-step-frame"),
     path("assignments/<int:pk>/steps/<int:step_pk>/tree/", views.step_tree, name="annotate-step-tree"),
 ]

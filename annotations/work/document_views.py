@@ -24,6 +24,7 @@ from annotations.work.document import answer, document, edit_row, frame, lease, 
 from annotations.work.edits import NotYours
 from annotations.work.json_body import read_body
 from annotations.work.operations import BadEdit
+from annotations.work.page_titles import page_titles
 from annotations.work.step_trees import page_tree_response
 
 MAX_HISTORY = 500  # edits shown at once, newest first
@@ -171,6 +172,13 @@ def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
     rows = _readable(request, pk).item.session.steps().select_related("snapshot__dictionary")
     step: Step = get_object_or_404(rows.prefetch_related("targets"), pk=step_pk)
     return page_tree_response(request, step)
+
+
+@for_the_workbench
+@require_GET
+def pages(request: HttpRequest, pk: int) -> JsonResponse:
+    """What the page of each step is called: read after the document, as it opens the pages."""
+    return JsonResponse({"pages": page_titles(_readable(request, pk).item.session)})
 
 
 def _readable(request: HttpRequest, pk: int) -> Assignment:

@@ -7,8 +7,8 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from annotations.models import Assignment, Part, Proposal
-from annotations.work import handing
+from annotations.models import Assignment, Part, Proposal, Step
+from annotations.work import handing, page_titles
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -367,6 +367,22 @@ def test_a_save_costs_few_queries(assignment: Assignment, browser: Browser, djan
     # Session, user, the savepoint's two, then: lock, steps, parts, log, edit, part, version.
     with django_assert_num_queries(11):
         browser.edit(text(first, "Find shoes", "Find red shoes"))
+
+
+def test_the_pages_are_named_and_opened_once_for_it(assignment: Assignment, browser: Browser, monkeypatch):
+    first, second, third, *_ = steps_of(assignment)
+    title = "<title><text>{}</text></title>"
+    Step.objects.filter(pk=first).update(snapshot=factories.make_snapshot(f"<html>{title.format('A &amp; B')}</html>"))
+    Step.objects.filter(pk=second).update(
+        snapshot=factories.make_snapshot("<html><p/></html>"),
+        raw_snapshot=factories.make_snapshot(f"<html backend_node_id='1'>{title.format(' Find  shoes ')}</html>"),
+    )
+    Step.objects.filter(pk=third).update(snapshot=None)
+    pages = browser.get("pages/")["pages"]
+    assert pages == ["A & B", "Find shoes", "", *pages[3:]]
+    assert len(pages) == len(steps_of(assignment))
+    monkeypatch.setattr(page_titles, "title_of", lambda html: pytest.fail("opened again"))
+    assert browser.get("pages/")["pages"] == pages
 
 
 # History and pages --------------------------------------------------------------------------------------------------

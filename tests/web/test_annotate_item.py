@@ -52,6 +52,21 @@ def test_a_session_is_decomposed_and_submitted_without_the_mouse(app_server, pag
     assert said == []
 
 
+def test_the_strip_names_each_page_once_above_the_steps_on_it(app_server, page, sign_in, said) -> None:
+    assignment = begun(tasks=1, steps=4)
+    for step, title in zip(assignment.item.session.steps(), ("Shop", "Shop", "Basket", "Shop"), strict=True):
+        html = f"<html><title><text>{title}</text></title><p backend_node_id='{step.pk}'/></html>"
+        Step.objects.filter(pk=step.pk).update(snapshot=factories.make_snapshot(html))
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    expect(page.locator(".card-page")).to_have_text(["Shop", "", "Basket", "Shop"])
+    shop, card = page.locator(".card-page").first.bounding_box(), page.locator(".card").nth(1).bounding_box()
+    assert shop["x"] + shop["width"] > card["x"] + card["width"] / 2
+    press(page, "ArrowRight x")
+    expect(page.locator(".card-page")).to_have_text(["Shop", "Shop", "Basket", "Shop"])
+    assert said == []
+
+
 def test_what_is_missing_is_said_and_shown_when_it_is_submitted(app_server, page, sign_in) -> None:
     assignment = begun()
     sign_in(assignment.user)

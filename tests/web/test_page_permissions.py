@@ -103,6 +103,7 @@ PAGES = {
     "annotate-submit": post("assignments", OWNER),
     "annotate-give-back": post("assignments", OWNER),
     "annotate-history": get("assignments"),
+    "annotate-pages": get("assignments"),
     "annotate-step-frame": get("assignments", step_pk="steps"),
     "annotate-step-tree": get("assignments", step_pk="steps"),
     "annotate-verify": get("verifications", REVIEWERS),

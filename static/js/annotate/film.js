@@ -1,4 +1,5 @@
-// The film strip: the steps in order as cards, grouped into parts; between two cards lies a place to cut or to join.
+// The film strip: the steps in order as cards with the pages that they were done on, grouped into parts; between two
+// cards lies a place to cut or to join.
 import { make, representationParts } from "../replay_elements.js";
 
 export class Film {
@@ -10,6 +11,8 @@ export class Film {
     Object.assign(this, { root, document, onStep, onCut });
     this.mayCut = false;
     this.place = 0;
+    /** What the page of each step is called; empty until the server has told. @type {string[]} */
+    this.pages = [];
     root.addEventListener("click", (event) => {
       const gap = event.target.closest("[data-cut]");
       const card = event.target.closest("[data-place]");
@@ -28,7 +31,7 @@ export class Film {
       const cards = [];
       for (let place = first; place <= last; place += 1) {
         if (place > first) cards.push(this.#gap(place, false, proposed));
-        cards.push(this.#card(place));
+        cards.push(this.#card(place, first, last));
       }
       const range = first === last ? `step ${first + 1}` : `steps ${first + 1}–${last + 1}`;
       const head = make("div.part-head", {}, make("b", {}, index + 1), ` ${range}`);
@@ -54,7 +57,7 @@ export class Film {
     if (box.right > strip.right - 24) this.root.scrollLeft += box.right - strip.right + 96;
   }
 
-  #card(place) {
+  #card(place, first, last) {
     const step = this.document.steps[place];
     const { operation, name, value } = shownStep(step);
     const isFirst = place > 0 && step.task !== this.document.steps[place - 1].task;
@@ -62,8 +65,19 @@ export class Film {
       type: "button", tabindex: -1, "data-place": place, title: `Step ${place + 1}: ${step.repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
     });
     if (place === this.place) card.setAttribute("aria-current", "step");
-    card.append(make("span.card-top", {}, make("i", {}, place + 1), make("b", {}, operation)), make("span.card-name", {}, name), make("span.card-value", {}, value ? `“${value}”` : ""));
+    card.append(make("span.card-top", {}, make("i", {}, place + 1), make("b", {}, operation)), make("span.card-name", {}, name), make("span.card-value", {}, value ? `“${value}”` : ""), this.#page(place, first, last));
     return card;
+  }
+
+  /** The title of the page, once, as wide as the cards of this part that show the page. */
+  #page(place, first, last) {
+    const title = this.pages[place] ?? "";
+    if (!title || (place > first && this.pages[place - 1] === title)) return make("span.card-page");
+    let end = place;
+    while (end < last && this.pages[end + 1] === title) end += 1;
+    const named = make("span.card-page", { title: `Page: ${title}` }, title);
+    named.style.setProperty("--cards", end - place + 1);
+    return named;
   }
 
   #gap(place, isCut, proposed) {

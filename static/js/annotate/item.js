@@ -361,5 +361,9 @@ if (doc.about.writable) {
 }
 go(0);
 render();
+call(`${data.url}pages/`).then(({ pages }) => {
+  film.pages = pages;
+  render();
+}, () => {}); // without the titles the strip is as it was
 talk.goToAddress();
 decideNext();
