@@ -7,6 +7,7 @@ from django.urls import reverse
 
 from annotations.work.keymaps import SESSION_KEY
 from webnav_site.health import worker_banner
+from webnav_site.sections import SECTIONS
 
 THEMES = ("auto", "light", "dark")
 
@@ -18,19 +19,6 @@ class Section(NamedTuple):
     url: str
     key: str
     current: bool
-
-
-# Label, route, key, and the routes that belong to the section (by their first word).
-SECTIONS = (
-    ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import", "release", "releases"}),
-    ("Annotate", "annotate-queue", "q", {"annotate"}),
-    ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
-    ("Studies", "studies", "s", {"studies", "study"}),
-    ("Agents", "recipes", "a", {"recipes", "recipe"}),
-    ("Models", "models", "m", {"models", "model"}),
-    ("Jobs", "jobs", "j", {"jobs", "job"}),
-    ("People", "people", "p", {"people", "member"}),
-)
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from annotations.models import KeyMap
 
 SESSION_KEY = "keys"  # the map travels with the session, so that no page asks the database for it
 EVERYWHERE = "everywhere"
+SECTION_KEYS: dict[str, str] = {}  # section of the top bar -> its key; the site, which has the bar, adds them
 KEY = re.compile(r"(?:[a-zA-Z] )?(?:[a-zA-Z0-9/]|Enter|(?:Shift\+)?Arrow(?:Left|Right|Up|Down))")
 _BOUND = re.compile(r'(?:\bbind\(|\[)"([^"]+)",\s*"([^"]+)",')
 _ELEMENT = re.compile(r'data-key="([^"]+)"(?: data-key-label="([^"]+)")?[^>]*>([^<{]*)')
@@ -36,7 +37,7 @@ class BadKey(ValueError):
 @cache
 def commands() -> dict[str, dict[str, str]]:
     """Page (the name of its template, or "everywhere") -> command -> its key when nobody has chosen another."""
-    found: dict[str, dict[str, str]] = {EVERYWHERE: _of_template("base.html") | _of_script("base.js")}
+    found: dict[str, dict[str, str]] = {EVERYWHERE: SECTION_KEYS | _of_template("base.html") | _of_script("base.js")}
     root = Path(settings.TEMPLATES[0]["DIRS"][0])
     for path in sorted(root.rglob("*.html")):
         name = path.relative_to(root).as_posix()

@@ -30,7 +30,8 @@ def choose(client: Client, **body):
 
 def test_commands_are_read_from_templates_and_the_scripts_they_load():
     found = keymaps.commands()
-    assert found["everywhere"] == {"Inbox": "g i", "Search": "/"}
+    sections = {"Datasets": "g d", "Annotate": "g q", "Runs": "g r", "Studies": "g s", "Agents": "g a", "Models": "g m"}
+    assert found["everywhere"] == sections | {"Jobs": "g j", "People": "g p", "Inbox": "g i", "Search": "/"}
     assert found["annotations/step"]["Next turn"] == "Shift+ArrowRight"
     assert found["annotate/verify"]["Comment"] == "c"  # bound in a script of its own
     assert found["annotate/verify"]["Accept"] == "a"  # an element of the template
@@ -68,6 +69,7 @@ def test_another_browser_learns_the_keys_at_sign_in():
     [
         ("Accept", "j", "is also the key of “Next part” on annotate/verify"),
         ("Accept", "g", "is also the key of"),  # sequences begin with it
+        ("Inbox", "g d", "is also the key of “Datasets” on everywhere"),
         ("Accept", "Ctrl+a", "browsers keep the rest"),
         ("Accept", "F5", "browsers keep the rest"),
         ("Accept", "Tab", "browsers keep the rest"),
@@ -128,6 +130,14 @@ def test_a_key_is_changed_on_its_page_and_works_on_the_others(app_server, page: 
     expect(page.locator(".part[data-current]")).to_have_count(0)
     page.keyboard.press("s")
     expect(page.locator(".part[data-current]")).to_have_attribute("data-number", "1")
+    page.goto(app_server.url("/keys/"))
+    page.locator('[data-command="Datasets"] [data-change]').click()
+    page.keyboard.press("z")
+    expect(page.locator('[data-command="Datasets"] [data-reset]')).to_be_visible()
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
+    page.keyboard.press("z")
+    page.wait_for_url(app_server.url("/datasets/"))
+    page.goto(app_server.url(f"/annotate/verify/{verification.pk}/"))
     page.keyboard.press("?")
     expect(page.locator("#key-sheet dt", has_text="s").first).to_be_visible()
     expect(page.locator("#key-sheet dl", has_text="Next part")).to_contain_text("s Next part")

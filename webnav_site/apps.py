@@ -1,0 +1,13 @@
+"""The site, which wires the other apps together."""
+
+from django.apps import AppConfig
+
+
+class SiteConfig(AppConfig):
+    name = "webnav_site"
+
+    def ready(self) -> None:
+        from annotations.work.keymaps import SECTION_KEYS
+        from webnav_site.sections import SECTIONS
+
+        SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in SECTIONS})

@@ -1,0 +1,12 @@
+"""The sections of the top bar: label, route, key after `g`, and the routes that belong to it (by their first word)."""
+
+SECTIONS = (
+    ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import", "release", "releases"}),
+    ("Annotate", "annotate-queue", "q", {"annotate"}),
+    ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
+    ("Studies", "studies", "s", {"studies", "study"}),
+    ("Agents", "recipes", "a", {"recipes", "recipe"}),
+    ("Models", "models", "m", {"models", "model"}),
+    ("Jobs", "jobs", "j", {"jobs", "job"}),
+    ("People", "people", "p", {"people", "member"}),
+)
