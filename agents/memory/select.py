@@ -108,18 +108,6 @@ def select_task_knn(
     return sorted(chosen) if sort_by == "time" else chosen
 
 
-def environment_pool(specifiers: Sequence[str], website: str, domain: str, subdomain: str) -> list[int]:
-    """The exemplars of the same website, else of the same subdomain, else all (AWM; planners.md 8.3).
-
-    A specifier is the text by which Synapse finds an exemplar; it belongs to a site whose names it contains. As
-    published, a specifier that names the website alone is enough for the others not to be considered.
-    """
-    for name, wanted in ((website, (domain, subdomain, website)), (subdomain, (domain, subdomain))):
-        if any(name in specifier for specifier in specifiers):
-            return [index for index, text in enumerate(specifiers) if all(part in text for part in wanted)]
-    return list(range(len(specifiers)))
-
-
 def _by_cosine(query: str, texts: list[str], encode: Encode) -> list[int]:
     """Indices of the texts, most similar to the query first; of equal ones the later first, as published."""
     if not texts:

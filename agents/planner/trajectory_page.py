@@ -58,11 +58,6 @@ def observed_ids(step: GoldStep, top_k: int) -> list[str]:
     return [*(node_id for node_id, _ in step.positives[:1]), *negatives[: top_k - 1]]
 
 
-def ranked_ids(step: GoldStep, top_k: int) -> list[str]:
-    """The best `top_k` candidates whether gold or not: Q18 corrected."""
-    return [node_id for node_id, _ in sorted((*step.positives, *step.negatives), key=_rank)[:top_k]]
-
-
 def observation(step: GoldStep, top_k: int) -> str:
     """The page around `observed_ids`; a target that cleaning lost is put in front of the last "</html>"."""
     shown = page_text(step.html, observed_ids(step, top_k))

@@ -7,7 +7,6 @@ from agents.embedding import HashEncoder
 from agents.memory.select import (
     CORRECTED,
     FAITHFUL,
-    environment_pool,
     item_text,
     nearest_items,
     query_text,
@@ -15,7 +14,6 @@ from agents.memory.select import (
     select_multifaceted,
     select_task_knn,
 )
-from agents.planner.trajectory import memory_key
 
 
 def refuse(texts):
@@ -79,17 +77,6 @@ def test_task_knn_of_few_turns_takes_them_by_time_without_encoding():
 def test_q11_items_have_their_own_action_only_unless_corrected():
     assert item_text("buy", ["one", "two"], "three", FAITHFUL) == "Task: buy\nActions: three"
     assert item_text("buy", ["one", "two"], "three", CORRECTED) == "Task: buy\nActions: one; two; three"
-
-
-def test_exemplars_of_the_site_go_before_those_of_the_subdomain_and_those_before_all():
-    specifiers = [
-        memory_key(*names, "t")
-        for names in (("inn", "Travel", "Hotel"), ("air", "Travel", "Air"), ("jet", "Travel", "Air"))
-    ]
-    assert environment_pool(specifiers, "inn", "Travel", "Hotel") == [0]
-    assert environment_pool(specifiers, "fly", "Travel", "Air") == [1, 2]
-    assert environment_pool(specifiers, "bank", "Info", "Money") == [0, 1, 2]
-    assert environment_pool(specifiers, "inn", "Info", "Hotel") == []  # published: the name alone decides
 
 
 def test_a_state_can_be_part_of_both_texts():
