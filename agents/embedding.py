@@ -7,7 +7,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from agents import weights
+from agents import packing, weights
 from agents.ranker.batches import token_batches, token_budget
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
@@ -56,26 +56,33 @@ class MeanPoolingEncoder:
         model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
         self._model = model.eval().to(self.device, getattr(torch, dtype))
         self.dimensions = int(model.config.hidden_size)
-        self._budget = token_budget(self.device)
+        self._packs = packing.attend_within_texts(self._model)
 
     def encode(self, texts: list[str]) -> np.ndarray:
-        """Batches are sorted by length, so that short texts are not padded to the longest of all."""
+        """Texts of about the same length go through the model together, on a processor without padding."""
         torch = self._torch
         result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        tokens = (
-            self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
-            if texts
-            else []
-        )
+        if not texts:
+            return result
+        tokens = self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
+        lengths = [len(row) for row in tokens]
+        budget = token_budget(self.device)
         with torch.inference_mode():
-            for chosen in token_batches([len(row) for row in tokens], self._budget):
-                batch = self.tokenizer.pad({"input_ids": [tokens[i] for i in chosen]}, return_tensors="pt")
-                batch = batch.to(self.device)
-                hidden = self._model(**batch).last_hidden_state.float()
-                mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
-                mean = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
-                result[chosen] = torch.nn.functional.normalize(mean, dim=1).cpu().numpy()
+            for chosen in packing.packed_rows(lengths) if self._packs else token_batches(lengths, budget):
+                means = (self._packed_means if self._packs else self._padded_means)([tokens[i] for i in chosen])
+                result[chosen] = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
         return result
+
+    def _packed_means(self, tokens: list[list[int]]):
+        """Mean of the last hidden states of each text, float32, shape (texts, dimensions)."""
+        return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
+
+    def _padded_means(self, tokens: list[list[int]]):
+        """The same, of a padded batch."""
+        batch = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
+        hidden = self._model(**batch).last_hidden_state.float()
+        mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+        return (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
 
 
 class HashEncoder:

@@ -1,10 +1,18 @@
 """Encoders: every distinct text once, and the packaged MiniLM means something."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoModel, AutoTokenizer, DistilBertConfig, DistilBertModel
 
-from agents.embedding import CachedEncoder, Encoder, HashEncoder, load_encoder
+from agents.embedding import CachedEncoder, Encoder, HashEncoder, MeanPoolingEncoder, load_encoder
+from agents.packing import TOKENS, packed_rows
 from agents.weights import MINILM
+from tests.tiny_models import tiny_encoder
 
 
 class Counting(HashEncoder):
@@ -92,3 +100,39 @@ def test_minilm_gives_a_text_the_same_vector_in_any_batch(minilm) -> None:
     alone = np.stack([minilm.encode([text])[0] for text in texts])
     assert np.abs(together - alone).max() < 1e-3
     assert (together * alone).sum(1) == pytest.approx(np.ones(4), abs=1e-4)
+
+
+WORDS = "a red shoe in size ten from the shop by the sea".split()
+TEXTS = [" ".join(WORDS[: 1 + i % len(WORDS)] * (1 + i % 40)) for i in range(90)]  # 1 to 429 words
+
+
+def one_by_one(folder: Path, texts: list[str]) -> np.ndarray:
+    """Means of the last hidden states as transformers gives them, without batches."""
+    model, tokenizer = AutoModel.from_pretrained(folder).eval(), AutoTokenizer.from_pretrained(folder)
+    rows = []
+    for text in texts:
+        with torch.inference_mode():
+            hidden = model(**tokenizer(text, truncation=True, max_length=300, return_tensors="pt")).last_hidden_state
+        rows.append(torch.nn.functional.normalize(hidden.mean(1)[0], dim=0).numpy())
+    return np.stack(rows)
+
+
+@pytest.mark.parametrize("packed", [True, False], ids=["BERT, packed", "DistilBERT, padded"])
+def test_batches_do_not_change_the_vectors(packed: bool, tmp_path: Path) -> None:
+    folder = tiny_encoder(tmp_path, TEXTS)
+    if not packed:
+        sizes = {"vocab_size": 64, "dim": 64, "hidden_dim": 128, "n_layers": 2, "n_heads": 4}
+        DistilBertModel(DistilBertConfig(**sizes)).save_pretrained(folder)
+    encoder = MeanPoolingEncoder("tiny", folder, "cpu", max_tokens=300)
+    assert encoder._packs is packed
+    assert encoder.encode(TEXTS) == pytest.approx(one_by_one(folder, TEXTS), abs=1e-6)
+    assert encoder.encode([]).shape == (0, 64)
+
+
+@given(st.lists(st.integers(1, 3 * TOKENS // 2)))
+def test_rows_hold_every_text_once_and_few_tokens(lengths: list[int]) -> None:
+    rows = list(packed_rows(lengths))
+    assert sorted(i for row in rows for i in row) == list(range(len(lengths)))
+    assert all(len(row) == 1 or sum(lengths[i] for i in row) <= TOKENS for row in rows)
+    placed = [lengths[i] for row in rows for i in row]
+    assert placed == sorted(placed, reverse=True)
