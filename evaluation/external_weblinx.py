@@ -12,9 +12,10 @@ from agents.weblinx.quirks import CORRECTED, FAITHFUL
 from agents.weblinx.turns import PREDICTED_INTENTS, Demo, Turn
 from agents.weblinx_demos import demo_of
 from annotations.datasets.weblinx_turns import active_turns
-from annotations.models import Conversation, Dataset
+from annotations.models import Conversation, Dataset, Split
 from evaluation.external_scores import ExternalScores, refuse_strangers
 from evaluation.metrics.bootstrap import intervals
+from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_mean
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import Preset
 from evaluation.metrics.weblinx_groups import aggregate
@@ -22,6 +23,7 @@ from evaluation.metrics.weblinx_turns import Prediction, TurnScores, compare, go
 from evaluation.models import Study
 from evaluation.predictions import Place, read_replies
 
+Scored = list[tuple[str, list[TurnScores]]]  # (split, its turns) of each demonstration
 NAMES = {
     ("overall", "overall"): "overall",
     ("overall", "intent-match"): "intent_match",
@@ -36,7 +38,8 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
     """Score a file of action strings turn by turn (dmr_wma.md A7), one demonstration in memory at a time.
 
     A turn that a model is asked about (A6.1) and that the file leaves out counts as an unreadable reply. The means are
-    the unconditional ones; intervals draw demonstrations. Raises ValueError as `score_mind2web` does.
+    the unconditional ones; intervals draw demonstrations. `ood` is the mean over its four splits. Raises ValueError as
+    `score_mind2web` does.
     """
     replies, defects = read_replies(predictions)
     by_demo: dict[str, dict[int, str]] = {}
@@ -45,9 +48,13 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
     seen = _Weblinx()
     for conversation in _demonstrations(dataset, split):
         seen.add(conversation, by_demo)
+    if split == OOD and (lacking := set(OOD_SPLITS) - seen.splits):
+        raise ValueError(
+            f"{dataset.name} has no conversation in {', '.join(sorted(lacking))}; {OOD} is a mean of four"
+        )
     unknown = [f"{name} {turn}" for name, turn in replies if (name, turn) not in seen.known]
     refuse_strangers(predictions, replies, unknown, defects, seen.names)
-    metrics = {preset: _weblinx_metrics(seen.scores[preset], preset) for preset in Study.Preset.values}
+    metrics = {preset: _metrics(seen.scores[preset], split, preset) for preset in Study.Preset.values}
     counts = {
         "conversations": len(seen.names), "steps": seen.counts["scored"], "predicted": seen.counts["predicted"],
         "missing": len(seen.missing), "dropped": seen.counts["dropped"], "unknown": len(unknown),
@@ -57,7 +64,8 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
 
 
 def _demonstrations(dataset: Dataset, split: str) -> QuerySet[Conversation]:
-    rows = dataset.conversations.filter(split=split) if split else dataset.conversations
+    wanted = OOD_SPLITS if split == OOD else [split] if split else Split.values
+    rows = dataset.conversations.filter(split__in=wanted)
     return rows.order_by("position", "id")
 
 
@@ -65,7 +73,7 @@ class _Weblinx:
     """The turns scored so far, by preset and demonstration, and what was found or not."""
 
     def __init__(self) -> None:
-        self.scores: dict[str, list[list[TurnScores]]] = {preset: [] for preset in Study.Preset.values}
+        self.scores: dict[str, Scored] = {preset: [] for preset in Study.Preset.values}
         self.known: set[Place] = set()
         self.names: list[str] = []
         self.missing: list[str] = []
@@ -90,13 +98,26 @@ class _Weblinx:
         rows = [Prediction(demo.name, turn, replies[turn]) for turn in sorted(replies)]
         for preset, quirks in ((Study.Preset.FAITHFUL, FAITHFUL), (Study.Preset.CORRECTED, CORRECTED)):
             kept, dropped = compare(rows, {demo.name: demo}, quirks)
-            self.scores[preset].append(score_turns(kept, quirks=quirks))
+            self.scores[preset].append((conversation.split, score_turns(kept, quirks=quirks)))
         self.counts["scored"] += len(kept)
         self.counts["dropped"] += len(dropped)
+
+    @property
+    def splits(self) -> set[str]:
+        return {split for split, _ in self.scores[Study.Preset.FAITHFUL]}
 
     @staticmethod
     def _counts(demo: Demo, turn: Turn) -> bool:
         return turn.intent in PREDICTED_INTENTS and is_scored(demo, turn, gold_action(demo, turn))
+
+
+def _metrics(scored: Scored, split: str, preset: Preset) -> dict[str, Metric]:
+    """The metrics of all demonstrations together; for `ood`, the means of those that all four splits have."""
+    if split != OOD:
+        return _weblinx_metrics([turns for _, turns in scored], preset)
+    of_splits = [_weblinx_metrics([turns for s, turns in scored if s == name], preset) for name in OOD_SPLITS]
+    shared = [name for name in of_splits[0] if all(name in m and m[name].n for m in of_splits)]
+    return {name: ood_mean(name, [metrics[name] for metrics in of_splits]) for name in shared}
 
 
 def _weblinx_metrics(demos: list[list[TurnScores]], preset: Preset) -> dict[str, Metric]:

@@ -21,7 +21,6 @@ from agents.weblinx_demos import demo_of
 from annotations.models import Conversation, Dataset, Split
 from evaluation.metrics.weblinx_ranking import evaluate_elements
 
-OOD = (Split.TEST_WEB, Split.TEST_CAT, Split.TEST_GEO, Split.TEST_VIS)
 CHOOSING = (Split.VALID, Split.DEV, Split.TRAIN)  # splits that settings may be chosen on
 CUTS = (1, 5, 10)
 CHOSEN_BY = "recall@10"

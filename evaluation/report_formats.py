@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evaluation import exports
-from evaluation.metrics import METRICS
-from evaluation.models import Score
+from evaluation.metrics import label
+from evaluation.metrics.ood import Estimate
 from evaluation.reports import Row, Table
 
 CSV_COLUMNS = (
@@ -55,11 +55,10 @@ def to_markdown(tables: Sequence[Table]) -> str:
     parts = []
     for table in tables:
         places = _places(table)
-        head = ["Recipe", *(f"{split or 'all splits'} {_label(metric)}" for split, metric in places)]
+        head = ["Recipe", *(f"{split or 'all splits'} {label(metric)}" for split, metric in places)]
         lines = [f"### {table.dataset}", "", _pipes(head), _pipes(["---", *["---:"] * len(places)])]
         for row in table.rows:
-            label = _row_label(row, table)
-            lines.append(_pipes([label, *(_percent(row.scores.get(place)) for place in places)]))
+            lines.append(_pipes([_row_label(row, table), *(_percent(row.scores.get(place)) for place in places)]))
             for published in row.published:
                 values = (f"*{100 * published.values[p]:.1f}*" if p in published.values else "" for p in places)
                 lines.append(_pipes([f"*published ({published.label})*", *values]))
@@ -88,7 +87,7 @@ def _latex(table: Table) -> str:
         r"\begin{table}", rf"\caption{{{_tex(table.dataset)}. {_tex(table.caption)}}}",
         rf"\begin{{tabular}}{{l{'r' * width * len(table.splits)}}}", r"\toprule",
         " & ".join(["", *heads]) + r" \\", " ".join(rules),
-        " & ".join(["Recipe", *(_tex(_label(metric)) for _, metric in _places(table))]) + r" \\", r"\midrule",
+        " & ".join(["Recipe", *(_tex(label(metric)) for _, metric in _places(table))]) + r" \\", r"\midrule",
     ]  # fmt: skip
     for row in table.rows:
         cells = [_tex(_percent(row.scores.get(place))) for place in _places(table)]
@@ -125,7 +124,7 @@ def _object(table: Table) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _numbers(score: Score) -> dict[str, Any]:
+def _numbers(score: Estimate) -> dict[str, Any]:
     return {
         "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
     }  # fmt: skip
@@ -133,10 +132,6 @@ def _numbers(score: Score) -> dict[str, Any]:
 
 def _places(table: Table) -> list[tuple[str, str]]:
     return [(split, metric) for split in table.splits for metric in table.metrics]
-
-
-def _label(metric: str) -> str:
-    return METRICS[metric].label if metric in METRICS else metric
 
 
 def _row_label(row: Row, table: Table) -> str:
@@ -148,7 +143,7 @@ def _row_label(row: Row, table: Table) -> str:
     return ", ".join(parts) + ("*" if row.incomplete else "")
 
 
-def _percent(score: Score | None) -> str:
+def _percent(score: Estimate | None) -> str:
     return f"{100 * score.value:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]" if score else "–"
 
 

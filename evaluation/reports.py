@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from agents import published
 from agents.models import Run
 from annotations.models import Split
-from evaluation.metrics import METRICS
+from evaluation.metrics import label
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
 from evaluation.models import Score, Study
-from evaluation.score_tables import changed_settings
+from evaluation.score_tables import WEBLINX, changed_settings, planners
 
 AGENT_METRICS = ("element_accuracy", "operation_f1", "step_success", "turn_success")
 RANKING_METRICS = ("recall@1", "recall@5", "recall@10", "mrr")
@@ -16,7 +17,7 @@ PRESET_WORDS = {
     "faithful": "published quirks and groupings",
     "corrected": "all steps count, mean over conversations",
 }
-Place = tuple[str, str]  # split ("" = all), metric
+Place = tuple[str, str]  # split ("" = all, "ood" = mean of four), metric
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class Row:
     settings: dict[str, tuple]
     seed: int
     limit: int | None
-    scores: dict[Place, Score] = field(default_factory=dict)
+    scores: dict[Place, Estimate] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
 
@@ -67,12 +68,14 @@ class Table:
         """Metric set, groupings and intervals in one sentence, and where published numbers come from."""
         by_grouping: dict[str, list[str]] = {}
         for metric, grouping in self.groupings.items():
-            by_grouping.setdefault(grouping, []).append(METRICS[metric].label if metric in METRICS else metric)
+            by_grouping.setdefault(grouping, []).append(label(metric))
         means = "; ".join(f"{', '.join(names)}: mean over {grouping}s" for grouping, names in by_grouping.items())
         text = (
             f"Percent. Metric set {self.preset} ({PRESET_WORDS[self.preset]}). {means}. "
             "Brackets: 95 % percentile bootstrap over conversations."
         )
+        if OOD in self.splits:
+            text += f" {OOD}: unweighted mean of {', '.join(OOD_SPLITS)}; its bracket combines theirs (MOVER)."
         if any(row.incomplete for row in self.rows):
             text += " * Not every step has a result."
         if any(row.published for row in self.rows):
@@ -104,6 +107,8 @@ def _table(runs: list[Run], preset: str) -> Table:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
+    if any(_add_ood(row, metrics) for row in rows.values()):
+        table.splits.append(OOD)
     for row in rows.values():
         row.published = _published(row, table)
     table.rows = list(rows.values())
@@ -121,11 +126,19 @@ def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
     return rows[key]
 
 
+def _add_ood(row: Row, metrics: Sequence[str]) -> bool:
+    """Give the row the means of its out-of-domain splits; whether it has them all."""
+    for metric in metrics:
+        if estimates := of_all_splits({split: s for (split, name), s in row.scores.items() if name == metric}):
+            row.scores[OOD, metric] = ood_mean(metric, estimates)
+    return any(split == OOD for split, _ in row.scores)
+
+
 def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[str]:
-    """Those of agents; those of rankings where no run plans; whatever there is where there are neither."""
-    planned = [run for run in runs if run.recipe.get("plan", {}).get("kind") != "first"]
+    """Those of WebLINX's action strings or of agents; of rankings where no run plans; else whatever there is."""
     there = dict.fromkeys(metric for of_run in scores.values() for metric in of_run)
-    wanted = AGENT_METRICS if planned else RANKING_METRICS
+    kinds = planners(runs)
+    wanted = WEBLINX if kinds == {"action_string"} else AGENT_METRICS if kinds else RANKING_METRICS
     return [metric for metric in wanted if metric in there] or list(there)
 
 

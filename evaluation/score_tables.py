@@ -6,11 +6,14 @@ from math import ceil, floor
 
 from agents import recipes
 from agents.models import Run
-from evaluation.metrics import METRICS
+from evaluation.metrics import WEBLINX_LABELS, label
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
 from evaluation.models import Score
 
 MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
+WEBLINX = tuple(WEBLINX_LABELS)
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
+PLOTTED = {MAIN: "turn_success", WEBLINX: "overall"}  # the metric whose intervals are drawn at first
 FULL_NAMES = {
     "element_accuracy": "Element accuracy",
     "operation_f1": "Operation F1",
@@ -18,6 +21,10 @@ FULL_NAMES = {
     "turn_success": "Turn success rate",
     "conversation_success": "Conversation success rate",
     "mrr": "Mean reciprocal rank of the gold element",
+    "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
+    "intent_match": "Intent match",
+    "element_group": "Intersection over union of the boxes, over turns that act on an element",
+    "text_group": "chrF or URLF, over turns that write a text or an address",
 }
 PLOT_WIDTH = 190  # pixels, of which PLOT_MARGIN on each side are for the marks
 PLOT_MARGIN = 8
@@ -45,7 +52,7 @@ class Row:
     run: Run
     label: str
     settings: dict[str, tuple]  # those that differ from the named recipe
-    cells: list[Score | None]
+    cells: list[Estimate | None]
     plot: Plot | None = None
 
 
@@ -66,8 +73,18 @@ class Table:
         return groupings.pop() if len(groupings) == 1 else ""
 
 
+def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
+    """The columns of the main table: those of WebLINX where every run that plans writes its action strings."""
+    return WEBLINX if planners(runs) == {"action_string"} else MAIN
+
+
+def planners(runs: Iterable[Run]) -> set[str]:
+    """The kinds of planners in the runs' recipes; taking the first candidate is none."""
+    return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
+
+
 def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str) -> list[Table]:
-    """A table per split of runs that have scores; rows by the plotted metric, best first."""
+    """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
     headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
     several_seeds = len({run.seed for run in runs}) > 1
     found: dict[str, Table] = {}
@@ -76,12 +93,31 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
         if not any(cells):
             continue
         table = found.setdefault(run.split, Table(run.split or "all splits", _columns(metrics, cells)))
-        label = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
-        table.rows.append(Row(run, label, changed_settings(run), cells))
-    for table in found.values():
+        name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
+        table.rows.append(Row(run, name, changed_settings(run), cells))
+    together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
+    for table in together:
         _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None)
         table.sizes = _sizes(table)
-    return [found[split] for split in sorted(found)]
+    return together
+
+
+def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table]:
+    """A table of the means over WebLINX's out-of-domain splits, of the recipes that ran on all four."""
+    recipes_rows: dict[tuple, dict[str, Row]] = {}
+    for split, table in tables.items():
+        for row in table.rows:
+            recipes_rows.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
+    rows = []
+    for by_split in recipes_rows.values():
+        if four := of_all_splits(by_split):
+            cells = [
+                ood_mean(metric, estimates) if all(estimates := [row.cells[place] for row in four]) else None
+                for place, metric in enumerate(metrics)
+            ]
+            rows.append(Row(four[0].run, four[0].label, four[0].settings, cells))
+    name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
+    return [Table(name, _columns(metrics, rows[0].cells), rows)] if rows else []
 
 
 def changed_settings(run: Run) -> dict[str, tuple]:
@@ -95,8 +131,8 @@ def changed_settings(run: Run) -> dict[str, tuple]:
 def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column]:
     columns = []
     for metric, cell in zip(metrics, cells, strict=True):
-        label = METRICS[metric].label
-        columns.append(Column(metric, label, FULL_NAMES.get(metric, label), cell.grouping if cell else ""))
+        short = label(metric)
+        columns.append(Column(metric, short, FULL_NAMES.get(metric, short), cell.grouping if cell else ""))
     return columns
 
 
@@ -128,5 +164,5 @@ def _sort_and_plot(table: Table, column: int | None) -> None:
     ]
 
 
-def _plot(score: Score | None, pixel) -> Plot | None:
+def _plot(score: Estimate | None, pixel) -> Plot | None:
     return Plot(pixel(score.low), pixel(score.value), pixel(score.high)) if score else None

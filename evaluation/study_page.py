@@ -11,6 +11,7 @@ from agents.models import Run, TrajectoryStep
 from annotations import policy
 from evaluation import failures, score_tables
 from evaluation.forms import BudgetForm
+from evaluation.metrics import label
 from evaluation.metrics.scores import Preset
 from evaluation.models import Score, Study
 from evaluation.scoring import outcomes
@@ -23,10 +24,11 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool) -> dict[st
     live = study_live(study, runs)
     preset = query.get("preset", study.preset)
     preset = preset if preset in Study.Preset.values else study.preset
-    plotted = query.get("plot", "turn_success")
-    plotted = plotted if plotted in (*score_tables.MAIN, *score_tables.RANKING) else "turn_success"
+    metrics = score_tables.main_metrics(runs)
+    plotted = query.get("plot", "")
+    plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
     scores = list(Score.objects.headline(preset).filter(run__in=runs))
-    main = score_tables.tables(runs, scores, score_tables.MAIN, plotted)
+    main = score_tables.tables(runs, scores, metrics, plotted)
     shown = _chosen(runs, main, query.get("run"))
     return {
         "study": study,
@@ -35,7 +37,7 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool) -> dict[st
         "preset": preset,
         "presets": Study.Preset.values,
         "plotted": plotted,
-        "plotted_label": score_tables.METRICS[plotted].label,
+        "plotted_label": label(plotted),
         "tables": main,
         "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
         "plot_width": score_tables.PLOT_WIDTH,

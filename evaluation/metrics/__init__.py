@@ -29,6 +29,12 @@ def _recall(k: int) -> Definition:
     return Definition(f"Recall@{k}", "step", lambda step: recall_at(step.gold_rank, k))
 
 
+WEBLINX_LABELS = {  # turn scores of action strings, which `weblinx_turns` judges
+    "overall": "Overall",
+    "intent_match": "IM",
+    "element_group": "Element IoU",
+    "text_group": "Text chrF/URLF",
+}
 METRICS: dict[str, Definition] = {
     "element_accuracy": Definition("Ele. Acc", "step", lambda step: step.element_correct),
     "operation_f1": Definition("Op. F1", "step", lambda step: step.operation_f1),
@@ -45,3 +51,8 @@ METRICS: dict[str, Definition] = {
     "mrr": Definition("MRR", "step", lambda step: reciprocal_rank(step.gold_rank)),
     "mrr@50": Definition("MRR@50", "step", lambda step: reciprocal_rank(step.gold_rank, PUBLISHED_MRR_CUT)),
 }
+
+
+def label(metric: str) -> str:
+    """The metric's short name in tables; its own name for those of single intents."""
+    return METRICS[metric].label if metric in METRICS else WEBLINX_LABELS.get(metric, metric)

@@ -10,7 +10,8 @@ from agents.models import Run
 from agents.recipes import RECIPES
 from annotations.models import Dataset, Split
 from evaluation.following import follow, progress
-from evaluation.models import Shard, Study
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
+from evaluation.models import Score, Shard, Study
 from evaluation.studies import cancel_study, create_study, run_inline
 
 
@@ -23,7 +24,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("recipe", help=f"one of {', '.join(RECIPES)}")
         parser.add_argument("dataset")
-        parser.add_argument("--split", choices=Split.values, default="", help="default: the whole dataset")
+        parser.add_argument(
+            "--split",
+            choices=[*Split.values, OOD],
+            default="",
+            help=f"default: the whole dataset; {OOD}: {', '.join(OOD_SPLITS)} and their mean",
+        )
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
         parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
         parser.add_argument("--seed", type=int, default=0)
@@ -40,9 +46,10 @@ class Command(BaseCommand):
             raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1")
+        splits = list(OOD_SPLITS) if options["split"] == OOD else [options["split"]]
         try:
             study = create_study(
-                user=None, dataset=found, recipes=[recipe], splits=[options["split"]], seeds=[options["seed"]],
+                user=None, dataset=found, recipes=[recipe], splits=splits, seeds=[options["seed"]],
                 limit=options["limit"], overrides=pairs(options["changes"]), preset=options["preset"],
                 publish=not options["inline"],
                 budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
@@ -57,11 +64,11 @@ class Command(BaseCommand):
         except KeyboardInterrupt:
             cancel_study(study)
             raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
-        run = study.runs.get()
-        result = _result(study, run)
+        runs = list(study.runs.select_related("dataset").order_by("pk"))
+        result = _result(study, runs)
         self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
-        if run.state == Run.State.FAILED:
-            raise CommandError(run.error or "the run failed")
+        if failed := [run for run in runs if run.state == Run.State.FAILED]:
+            raise CommandError(failed[0].error or "the run failed")
 
     def _print(self, result: dict[str, Any]) -> None:
         write = self.stdout.write
@@ -88,30 +95,42 @@ def pairs(settings: list[str]) -> dict[str, str]:
     return found
 
 
-def _result(study: Study, run: Run) -> dict[str, Any]:
-    """The JSON contract of design.md section 4."""
-    trajectories = run.trajectories.filter(steps__isnull=False).distinct()
+def _result(study: Study, runs: list[Run]) -> dict[str, Any]:
+    """The JSON contract of design.md section 4. `runs`: one, or those of the four splits of `ood`."""
+    scores = {run.split: {score.metric: score for score in run.scores.headline(study.preset)} for run in runs}
+    first, counts = runs[0], [_counts(run) for run in runs]
     return {
         "study": study.pk,
-        "recipe": run.recipe_name,
-        "dataset": run.dataset.name,
-        "split": run.split,
-        "seed": run.seed,
+        "recipe": first.recipe_name,
+        "dataset": first.dataset.name,
+        "split": first.split if len(runs) == 1 else OOD,
+        "seed": first.seed,
         "preset": study.preset,
-        "state": run.state,
-        "counts": {
-            "conversations": trajectories.count(),
-            "turns": run.steps.values("step__turn").distinct().count(),
-            "steps": run.steps.count(),
-            "failed": run.steps.exclude(error="").count() + _missing_steps(run),
-        },
+        "state": next((run.state for run in runs if run.state != Run.State.DONE), Run.State.DONE),
+        "counts": {name: sum(of_run[name] for of_run in counts) for name in counts[0]},
         "metrics": {
-            score.metric: {
+            name: {
                 "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
             }
-            for score in run.scores.headline(study.preset)
+            for name, score in (scores[first.split] if len(runs) == 1 else _means(scores)).items()
         },
     }  # fmt: skip
+
+
+def _means(scores: dict[str, dict[str, Score]]) -> dict[str, Estimate]:
+    """Of the metrics that all four splits have."""
+    of_splits = of_all_splits(scores) or []
+    shared = [name for name in of_splits[0] if all(name in of_split for of_split in of_splits)] if of_splits else []
+    return {name: ood_mean(name, [of_split[name] for of_split in of_splits]) for name in shared}
+
+
+def _counts(run: Run) -> dict[str, int]:
+    return {
+        "conversations": run.trajectories.filter(steps__isnull=False).distinct().count(),
+        "turns": run.steps.values("step__turn").distinct().count(),
+        "steps": run.steps.count(),
+        "failed": run.steps.exclude(error="").count() + _missing_steps(run),
+    }
 
 
 def _missing_steps(run: Run) -> int:

@@ -9,8 +9,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.weights import MINILM
 from annotations.models import Dataset, Split
+from evaluation.metrics.ood import OOD, OOD_SPLITS
 from evaluation.models import Study
-from evaluation.rank_sweeps import CUTS, OOD, Cell, RankSetting, best, chosen_on_test, means, sweep
+from evaluation.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means, sweep
 
 TEST_NOTE = "Note: this setting was chosen on test data; choose on valid to report it on a test split."
 
@@ -23,7 +24,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        splits = [*Split.values, "ood"]
+        splits = [*Split.values, OOD]
         parser.add_argument("dataset")
         parser.add_argument("--model", nargs="+", default=[MINILM], metavar="NAME", help="trained here, or a folder")
         parser.add_argument("--history", nargs="+", type=int, default=[5, 10, 15], metavar="W", help="turns")
@@ -70,13 +71,13 @@ def _limit(text: str) -> int:
 
 
 def _splits(names: Iterable[str]) -> list[str]:
-    """The names in order, "ood" as its four splits."""
-    return list(dict.fromkeys(split for name in names for split in (OOD if name == "ood" else (name,))))
+    """The names in order, `ood` as its four splits."""
+    return list(dict.fromkeys(split for name in names for split in (OOD_SPLITS if name == OOD else (name,))))
 
 
 def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterator[str]:
     swept = [cell for cell in cells if cell.split in splits]
-    over = "OOD (mean of its four splits)" if set(splits) == set(OOD) else f"mean over {', '.join(splits)}"
+    over = "OOD (mean of its four splits)" if set(splits) == set(OOD_SPLITS) else f"mean over {', '.join(splits)}"
     yield f"Limits and history, {over} (Table 2): recall@{', @'.join(map(str, CUTS))}, percent"
     settings = list(dict.fromkeys(cell.setting for cell in swept))
     yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in settings)
@@ -92,8 +93,8 @@ def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterat
     yield f"\nSplits (Tables 4 and 5): {chosen}, chosen by recall@10 on {', '.join(splits)}"
     own = [cell for cell in cells if cell.setting == chosen]
     yield from _rows((cell.split, cell.metrics) for cell in own)
-    if {cell.split for cell in own} >= set(OOD):
-        yield from _rows([("OOD (mean of its four splits)", means(c for c in own if c.split in OOD))])
+    if {cell.split for cell in own} >= set(OOD_SPLITS):
+        yield from _rows([("OOD (mean of its four splits)", means(c for c in own if c.split in OOD_SPLITS))])
     if chosen_on_test(splits):
         yield f"\n{TEST_NOTE}"
 

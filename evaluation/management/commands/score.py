@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotations.models import Dataset, Split
 from evaluation.external_scores import ExternalScores, score_mind2web, split_of
+from evaluation.metrics.ood import OOD, OOD_SPLITS
 from evaluation.models import Study
 
 LISTED = 20  # ids and defects that are printed; all are counted
@@ -28,7 +29,10 @@ class Command(BaseCommand):
         parser.add_argument("file", type=Path)
         parser.add_argument("--format", choices=("mind2web", "weblinx"), required=True)
         parser.add_argument(
-            "--split", choices=Split.values, help="default: the one FILE's name starts with, else the whole dataset"
+            "--split",
+            choices=[*Split.values, OOD],
+            help=f"default: the one FILE's name starts with, else the whole dataset; {OOD} (weblinx): the mean of "
+            f"{', '.join(OOD_SPLITS)}",
         )
         parser.add_argument(
             "--scores", type=Path, metavar="FILE", help="candidate scores (mind2web): a score file, JSON or safetensors"
@@ -49,6 +53,8 @@ class Command(BaseCommand):
             raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
         split = split_of(file) if options["split"] is None else options["split"]
         try:
+            if format == "mind2web" and split == OOD:
+                raise ValueError(f"{OOD} belongs to --format weblinx")
             if format == "mind2web":
                 scored = score_mind2web(
                     found, split, file, options["scores"], top_k=options["top_k"],
