@@ -49,9 +49,7 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
     for conversation in _demonstrations(dataset, split):
         seen.add(conversation, by_demo)
     if split == OOD and (lacking := set(OOD_SPLITS) - seen.splits):
-        raise ValueError(
-            f"{dataset.name} has no conversation in {', '.join(sorted(lacking))}; {OOD} is a mean of four"
-        )
+        raise ValueError(f"{dataset.name} has no conversation in {', '.join(sorted(lacking))}; {OOD} is a mean of four")
     unknown = [f"{name} {turn}" for name, turn in replies if (name, turn) not in seen.known]
     refuse_strangers(predictions, replies, unknown, defects, seen.names)
     metrics = {preset: _metrics(seen.scores[preset], split, preset) for preset in Study.Preset.values}

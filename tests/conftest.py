@@ -78,3 +78,12 @@ def in_thread() -> Callable[[Callable[[], T]], T]:
             return pool.submit(then_close).result()
 
     return run
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(django_db_setup, django_db_blocker) -> None:
+    """Tests that commit leave an empty database behind quickly."""
+    from tests.emptying import use_after_tests
+
+    with django_db_blocker.unblock():
+        use_after_tests()

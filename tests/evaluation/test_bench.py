@@ -51,6 +51,7 @@ def test_quick_benchmarks_give_finite_figures_and_leave_no_rows(settings, tmp_pa
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.slow
 def test_a_failing_benchmark_leaves_no_database(settings, tmp_path, monkeypatch):
     settings.VAR_DIR = tmp_path
     before = _databases()
