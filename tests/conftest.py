@@ -1,5 +1,6 @@
 """What all tests share. Importing this file starts no service and loads no Django: `make test-core` has neither."""
 
+import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
@@ -27,10 +28,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """No property has a deadline of its own (a busy machine would break it). With --core, properties are tried on fewer
-    examples, and the same ones every time."""
+    """Processes that run beside each other compute with one thread each: threads that wait for others spin, and take
+    the processor from them. No property has a deadline of its own (a busy machine would break it). With --core,
+    properties are tried on fewer examples, and the same ones every time."""
     from hypothesis import settings
 
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
     settings.register_profile("all", deadline=None)
     settings.register_profile("core", settings.get_profile("all"), max_examples=8, database=None, derandomize=True)
     settings.load_profile("core" if config.getoption("--core") else "all")
