@@ -84,6 +84,16 @@ def cells() -> tuple[PublishedCell, ...]:
     return tuple(found)
 
 
+def of_table(source: str, table: str) -> dict[tuple[str, str], dict[str, float]]:
+    """(system, split) -> metric -> the number printed there, in the table's order, as fractions."""
+    rows: dict[tuple[str, str], dict[str, float]] = {}
+    for row in json.loads(FILE.read_text("utf-8")):
+        if (row["source"], row["table"]) == (source, table) and row["unit"] in SCALES:
+            found = rows.setdefault((row["system"], row["split"]), {})
+            found[row["metric"]] = round(row["value"] * SCALES[row["unit"]], 6)
+    return rows
+
+
 def of_recipe(name: str, data: str = "") -> list[PublishedCell]:
     """The printed numbers of a recipe; with `data`, only those measured on it."""
     return [cell for cell in cells() if cell.recipe == name and data in ("", cell.data)]

@@ -7,6 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.observations import RecordedConversation
+from agents.published import of_table
 from agents.ranker.dmr import dmr_encoder
 from agents.weblinx.documents import ElementLimit, documents, ranked_turns
 from agents.weblinx.query import dmr_query
@@ -14,7 +15,7 @@ from agents.weblinx.ranking import element_ranks
 from agents.weblinx_demos import demo_of
 from annotations.importing import import_files
 from annotations.models import Conversation, Dataset
-from evaluation.rank_sweeps import Cell, RankSetting, best, chosen_on_test, means
+from evaluation.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
 from tests.tiny_models import tiny_encoder
@@ -85,6 +86,16 @@ def test_a_choice_on_test_data_says_so_in_words(dataset, model, capsys) -> None:
     shown = capsys.readouterr().out
     assert all(title in shown for title in ("(Table 2)", "(Table 3)", "(Figure 3)", "(Tables 4 and 5)"))
     assert "chosen on test data" in shown
+
+
+def test_what_the_paper_prints_stands_beneath_each_table(dataset, model, capsys) -> None:
+    call_command("rank_sweep", "w", "--model", model, "--history", "5", "--limits", "100")
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    printed = of_table("context", "2")["MiniLM limit 400", "ood"]
+    percent = [f"{100 * printed[f'recall@{k}']:.2f}" for k in CUTS]
+    assert ["MiniLM", "limit", "400,", "ood", *percent] in lines
+    alone = of_table("context", "3")["BGE ours", "ood"]["recall@10"]
+    assert ["BGE", "ours,", "ood", "–", "–", f"{100 * alone:.2f}"] in lines
 
 
 def cell(history: int, split: str, recall: float) -> Cell:

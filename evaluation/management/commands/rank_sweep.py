@@ -7,6 +7,7 @@ from itertools import product
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents import published
 from agents.weights import MINILM
 from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS
@@ -81,9 +82,11 @@ def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterat
     yield f"Limits and history, {over} (Table 2): recall@{', @'.join(map(str, CUTS))}, percent"
     settings = list(dict.fromkeys(cell.setting for cell in swept))
     yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in settings)
+    yield from _published("2")
     yield f"\nModels at their best, {over} (Table 3)"
     winners = [best(c for c in swept if c.setting.model == m) for m in dict.fromkeys(s.model for s in settings)]
     yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in winners)
+    yield from _published("3")
     yield f"\nHistory by split (Figure 3): {chosen.model}, limit {chosen.limit or 'none'}"
     yield from _rows(
         (f"{c.split}, {c.setting.history} turns", c.metrics)
@@ -95,10 +98,21 @@ def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterat
     yield from _rows((cell.split, cell.metrics) for cell in own)
     if {cell.split for cell in own} >= set(OOD_SPLITS):
         yield from _rows([("OOD (mean of its four splits)", means(c for c in own if c.split in OOD_SPLITS))])
+    yield from _published("4")
+    yield from _published("5")
     if chosen_on_test(splits):
         yield f"\n{TEST_NOTE}"
 
 
+def _published(table: str) -> Iterator[str]:
+    """What the paper prints in that table, on the authors' WebLINX."""
+    yield f"  published, Table {table}:"
+    rows = published.of_table("context", table).items()
+    yield from _rows((f"  {system}, {split}", figures) for (system, split), figures in rows)
+
+
 def _rows(rows: Iterable[tuple[str, dict[str, float]]]) -> Iterator[str]:
+    """Recall in percent at each cut; a dash where a paper prints none."""
     for name, figures in rows:
-        yield f"  {name:58}" + "".join(f"{100 * figures[f'recall@{k}']:8.2f}" for k in CUTS)
+        values = (figures.get(f"recall@{k}") for k in CUTS)
+        yield f"  {name:58}" + "".join("       –" if value is None else f"{100 * value:8.2f}" for value in values)
