@@ -13,13 +13,13 @@ run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
 
 test: .venv/installed chromium ## everything but the tests marked slow
-	@exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
 
 test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds (kept bytecode saves one of them)
 	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest --core --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning $(ARGS)
 
 test-all: .venv/installed chromium ## what CI runs: slow tests too
-	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" --durations=12 $(ARGS)
+	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" --durations=12 $(ARGS)
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)

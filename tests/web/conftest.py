@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.app_server import AppServer, running
@@ -71,6 +72,7 @@ def _event_loop_only_in_browser_tests(
     monkeypatch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
     asyncio._set_running_loop(browser._loop)
     yield
+    connections.close_all()  # under a running loop Django keeps connections apart: the database could not be dropped
     asyncio._set_running_loop(None)
 
 
