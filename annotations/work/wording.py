@@ -8,6 +8,7 @@ words count as information and the checks warn more often, not less.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any
 
 from annotations.work.mentions import Mention
@@ -92,8 +93,9 @@ def check_instructions(parts: Sequence[PartText], tasks: Sequence[str]) -> list[
     return found
 
 
-def words(text: str) -> list[Word]:
-    return [Word(m[0], m.start(), m.end(), _key(m[0])) for m in _WORD.finditer(text)]
+@lru_cache(maxsize=256)  # the texts of a conversation are compared with one another again and again
+def words(text: str) -> tuple[Word, ...]:
+    return tuple(Word(m[0], m.start(), m.end(), _key(m[0])) for m in _WORD.finditer(text))
 
 
 def informative(text: str) -> list[Word]:

@@ -191,6 +191,7 @@ def test_values_are_found_as_words_not_as_letters():
     assert place_of("York is new", "new york") is None
 
 
+@pytest.mark.timed
 def test_long_texts_are_checked_in_time():
 
     long = " ".join(f"word{n}" for n in range(450))
