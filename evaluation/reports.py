@@ -107,7 +107,9 @@ def _table(runs: list[Run], preset: str) -> Table:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
-    if any(_add_ood(row, metrics) for row in rows.values()):
+    for row in rows.values():
+        _add_ood(row, metrics)
+    if any(split == OOD for row in rows.values() for split, _ in row.scores):
         table.splits.append(OOD)
     for row in rows.values():
         row.published = _published(row, table)
@@ -126,12 +128,11 @@ def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
     return rows[key]
 
 
-def _add_ood(row: Row, metrics: Sequence[str]) -> bool:
-    """Give the row the means of its out-of-domain splits; whether it has them all."""
+def _add_ood(row: Row, metrics: Sequence[str]) -> None:
+    """Give the row the means of its out-of-domain splits, where it has them all."""
     for metric in metrics:
         if estimates := of_all_splits({split: s for (split, name), s in row.scores.items() if name == metric}):
             row.scores[OOD, metric] = ood_mean(metric, estimates)
-    return any(split == OOD for split, _ in row.scores)
 
 
 def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[str]:

@@ -100,6 +100,15 @@ def test_a_report_has_a_column_of_the_mean_beside_the_published_one(study: Study
     assert "| 50.0 [45.0, 55.0] |" in out.getvalue()
 
 
+def test_every_recipe_that_ran_on_all_four_has_its_mean(dataset: Dataset) -> None:
+    names = ("dmr-minilm", "dmr-bge", "dmr-gte")
+    runs = [run_of(dataset, name, split, **{"recall@10": 0.5}) for split in OOD_SPLITS for name in names]
+    (table,) = report([factories.make_study(runs=runs[:-1], preset="faithful", project=dataset.project)])
+    assert {row.recipe: (OOD, "recall@10") in row.scores for row in table.rows} == dict(
+        zip(names, (True, True, False), strict=True)
+    )
+
+
 def test_three_splits_have_no_mean(dataset: Dataset) -> None:
     runs = [run_of(dataset, "dmr-minilm", split, **{"recall@10": 0.5}) for split in OOD_SPLITS[:3]]
     (table,) = report([factories.make_study(runs=runs, preset="faithful", project=dataset.project)])
