@@ -20,7 +20,7 @@ CORE = (
     "annotations/test_render*.py", "annotations/test_splits.py",
     "evaluation/test_metrics_*.py",
 )  # fmt: skip
-RERUNS = {"timed": 5, "browser": 1, None: 0}  # marker -> how often such a test is tried again
+RERUNS = {"timed": 5, "browser": 2, None: 0}  # marker -> how often such a test is tried again
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

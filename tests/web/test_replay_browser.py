@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from annotations.models import Role
 from tests import factories
+from tests.contention import contention_of_all_cores
 from tests.web.replay_world import make_replay
 
 pytestmark = pytest.mark.browser
@@ -241,9 +242,10 @@ def test_j_opens_the_next_conversation_of_the_run(at, page, world):
     page.wait_for_url(re.compile(f"/trajectories/{world.trajectory.pk}/steps/0/"))
 
 
+@pytest.mark.timed
 def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at, page):
     at(2)
-    page.wait_for_timeout(800)  # the neighbours are read meanwhile
+    slower = contention_of_all_cores()  # the neighbours are read meanwhile
     script = """async ([key, shown]) => {
       const begun = performance.now();
       const decision = document.querySelector(".actions-shown").textContent;
@@ -260,7 +262,7 @@ def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at,
     for key in ("ArrowRight", "ArrowLeft", "ArrowLeft", "ArrowRight"):
         times.append(page.evaluate(script, [key, SHOWN]))
         page.wait_for_timeout(500)
-    assert min(times) < 100, times  # other work on the machine may delay some, never all
+    assert min(times) / slower < 100, (times, slower)  # other work on the machine may delay some, never all
 
 
 def test_the_page_breaks_no_content_policy_and_moves_nothing_while_it_loads(at, page):

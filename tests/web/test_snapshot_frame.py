@@ -7,6 +7,7 @@ from annotations.dom.generated import list_page
 from annotations.dom.marks import Mark
 from annotations.snapshot_host import BUCKET, LIFETIME, snapshot_url
 from tests import factories
+from tests.contention import contention_of_all_cores
 
 pytestmark = pytest.mark.browser
 FRAMES = "#pages iframe"
@@ -88,9 +89,11 @@ def test_more_than_scripts_is_refused(frames):
         show(frames, {"url": "/x", "sandbox": "allow-scripts allow-same-origin", "scripted": True})
 
 
+@pytest.mark.timed
 def test_stepping_between_loaded_pages_is_quick_and_never_blank(frames, views):
     views_ = views(*(page_html(name) for name in ("one", "two", "three")))
     show(frames, views_[0])
+    slower = contention_of_all_cores()
     result = frames.evaluate(
         """async (views) => {
             for (const view of views) pages.prefetch(view.url, view);
@@ -113,7 +116,7 @@ def test_stepping_between_loaded_pages_is_quick_and_never_blank(frames, views):
         views_,
     )
     assert result["blank"] == 0
-    assert sorted(result["times"])[1] < 100, result["times"]
+    assert sorted(result["times"])[1] / slower < 100, (result["times"], slower)
 
 
 def test_the_old_page_stays_until_the_new_one_is_there(frames, views):
@@ -223,6 +226,7 @@ def test_pages_without_scripts_are_shown_with_their_marks_in_view(frames, views,
     assert frames.evaluate("() => pages.setMarks([])") is False
 
 
+@pytest.mark.timed
 def test_a_page_of_twelve_thousand_nodes_is_shown_in_time(frames, views):
     """The budget is 1.5 s on two idle cores; the bound leaves room for a busy machine."""
     html, candidates = list_page(12_000)
