@@ -17,7 +17,8 @@ from annotations.live import Live
 
 ROWS = 50
 MAX_CARD = 64 * 1024
-HEADLINES = ("dev_step_success", "dev_exact_match", "dev_recall@1", "train_loss")  # the first that there is
+# The first that there is.
+HEADLINES = ("dev_step_success", "dev_success", "dev_exact_match", "dev_recall@1", "train_loss")
 PLOT_WIDTH, PLOT_HEIGHT = 640, 180
 NOT_PLOTTED = {"step", "epoch", "learning_rate"}
 

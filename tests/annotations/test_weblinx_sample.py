@@ -25,6 +25,9 @@ from tests.annotations import weblinx_folder as demo
 CHOSEN = "willowclinic-low-ferritin"
 
 
+pytestmark = pytest.mark.slow  # the demonstrations are built twice
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The demonstrations of two websites."""
