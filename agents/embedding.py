@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from agents import packing, weights
-from agents.ranker.batches import token_batches, token_budget
+from agents.ranker.batches import packed_batches, token_batches, token_budget
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
@@ -65,20 +65,17 @@ class MeanPoolingEncoder:
         if not texts:
             return result
         tokens = self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
-        lengths = [len(row) for row in tokens]
-        budget = token_budget(self.device)
+        batches = packed_batches if self._packs else token_batches
         with torch.inference_mode():
-            for chosen in packing.packed_rows(lengths) if self._packs else token_batches(lengths, budget):
-                means = (self._packed_means if self._packs else self._padded_means)([tokens[i] for i in chosen])
+            for chosen in batches([len(row) for row in tokens], token_budget(self.device)):
+                means = self._means([tokens[i] for i in chosen])
                 result[chosen] = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
         return result
 
-    def _packed_means(self, tokens: list[list[int]]):
+    def _means(self, tokens: list[list[int]]):
         """Mean of the last hidden states of each text, float32, shape (texts, dimensions)."""
-        return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
-
-    def _padded_means(self, tokens: list[list[int]]):
-        """The same, of a padded batch."""
+        if self._packs:
+            return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
         batch = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
         hidden = self._model(**batch).last_hidden_state.float()
         mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)

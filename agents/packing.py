@@ -4,13 +4,12 @@ In a padded batch of some dozens of texts every sixth token is padding, which co
 next to none; only attention is kept apart, by one call per length. GPUs prefer one padded call for all.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
 ATTENTION = "packed"
 PACKED_MODELS = frozenset({"bert"})  # MiniLM, BGE, GTE, E5; others may count positions otherwise
-TOKENS = 4_096  # of a row: activations that stay near the processor's caches
 FILLED = 128  # rows are filled up to a multiple, as bfloat16 multiplications are prepared anew for every other size
 
 
@@ -23,20 +22,6 @@ def attend_within_texts(model: Any) -> bool:
     AttentionInterface.register(ATTENTION, _attention)
     model.set_attn_implementation(ATTENTION)
     return True
-
-
-def packed_rows(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Indices of the texts of each row, longest first; at most `TOKENS` tokens, or one text."""
-    row: list[int] = []
-    tokens = 0
-    for i in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        if row and tokens + lengths[i] > TOKENS:
-            yield row
-            row, tokens = [], 0
-        row.append(i)
-        tokens += lengths[i]
-    if row:
-        yield row
 
 
 def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, ...]:

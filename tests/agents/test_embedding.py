@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformers import AutoModel, AutoTokenizer, DistilBertConfig, DistilBertModel
 
 from agents.embedding import CachedEncoder, Encoder, HashEncoder, MeanPoolingEncoder, load_encoder
-from agents.packing import TOKENS, packed_rows
+from agents.ranker.batches import packed_batches
 from agents.weights import MINILM
 from tests.tiny_models import tiny_encoder
 
@@ -129,10 +129,10 @@ def test_batches_do_not_change_the_vectors(packed: bool, tmp_path: Path) -> None
     assert encoder.encode([]).shape == (0, 64)
 
 
-@given(st.lists(st.integers(1, 3 * TOKENS // 2)))
-def test_rows_hold_every_text_once_and_few_tokens(lengths: list[int]) -> None:
-    rows = list(packed_rows(lengths))
-    assert sorted(i for row in rows for i in row) == list(range(len(lengths)))
-    assert all(len(row) == 1 or sum(lengths[i] for i in row) <= TOKENS for row in rows)
-    placed = [lengths[i] for row in rows for i in row]
+@given(st.lists(st.integers(1, 150)))
+def test_packed_batches_hold_every_text_once_and_few_tokens(lengths: list[int]) -> None:
+    batches = list(packed_batches(lengths, 100))
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    assert all(len(batch) == 1 or sum(lengths[i] for i in batch) <= 100 for batch in batches)
+    placed = [lengths[i] for batch in batches for i in batch]
     assert placed == sorted(placed, reverse=True)
