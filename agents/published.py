@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 FILE = Path(__file__).parent / "data" / "published.json"
 # (source, table, row of the table) -> recipe, for the rows whose cells name none
@@ -68,17 +69,23 @@ class PublishedCell:
 
 
 @cache
+def _printed() -> list[dict[str, Any]]:
+    """The cells of all tables that are shares, in the order of the file; values as fractions."""
+    rows = json.loads(FILE.read_text("utf-8"))
+    return [row | {"value": round(row["value"] * SCALES[row["unit"]], 6)} for row in rows if row["unit"] in SCALES]
+
+
+@cache
 def cells() -> tuple[PublishedCell, ...]:
     """Every printed number of a recipe, in the order of the file."""
     found = []
-    for row in json.loads(FILE.read_text("utf-8")):
+    for row in _printed():
         recipe = row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system")))
-        if recipe and row["unit"] in SCALES and row.get("split"):
+        if recipe and row.get("split"):
             found.append(
                 PublishedCell(
                     recipe, row["source"], row["table"], row["system"], row.get("model", ""), DATA[row["source"]],
-                    row["split"], OUR_METRICS.get(row["metric"], row["metric"]),
-                    round(row["value"] * SCALES[row["unit"]], 6),
+                    row["split"], OUR_METRICS.get(row["metric"], row["metric"]), row["value"],
                 )
             )  # fmt: skip
     return tuple(found)
@@ -87,10 +94,9 @@ def cells() -> tuple[PublishedCell, ...]:
 def of_table(source: str, table: str) -> dict[tuple[str, str], dict[str, float]]:
     """(system, split) -> metric -> the number printed there, in the table's order, as fractions."""
     rows: dict[tuple[str, str], dict[str, float]] = {}
-    for row in json.loads(FILE.read_text("utf-8")):
-        if (row["source"], row["table"]) == (source, table) and row["unit"] in SCALES:
-            found = rows.setdefault((row["system"], row["split"]), {})
-            found[row["metric"]] = round(row["value"] * SCALES[row["unit"]], 6)
+    for row in _printed():
+        if (row["source"], row["table"]) == (source, table):
+            rows.setdefault((row["system"], row["split"]), {})[row["metric"]] = row["value"]
     return rows
 
 
