@@ -15,7 +15,7 @@ from annotations.datasets.weblinx_turns import active_turns
 from annotations.models import Conversation, Dataset, Split
 from evaluation.external_scores import ExternalScores, refuse_strangers
 from evaluation.metrics.bootstrap import intervals
-from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_mean
+from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import Preset
 from evaluation.metrics.weblinx_groups import aggregate
@@ -62,8 +62,7 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
 
 
 def _demonstrations(dataset: Dataset, split: str) -> QuerySet[Conversation]:
-    wanted = OOD_SPLITS if split == OOD else [split] if split else Split.values
-    rows = dataset.conversations.filter(split__in=wanted)
+    rows = dataset.conversations.filter(split__in=splits_of(split) if split else Split.values)
     return rows.order_by("position", "id")
 
 
@@ -113,9 +112,9 @@ def _metrics(scored: Scored, split: str, preset: Preset) -> dict[str, Metric]:
     """The metrics of all demonstrations together; for `ood`, the means of those that all four splits have."""
     if split != OOD:
         return _weblinx_metrics([turns for _, turns in scored], preset)
-    of_splits = [_weblinx_metrics([turns for s, turns in scored if s == name], preset) for name in OOD_SPLITS]
-    shared = [name for name in of_splits[0] if all(name in m and m[name].n for m in of_splits)]
-    return {name: ood_mean(name, [metrics[name] for metrics in of_splits]) for name in shared}
+    return ood_means(
+        {name: _weblinx_metrics([turns for s, turns in scored if s == name], preset) for name in OOD_SPLITS}
+    )
 
 
 def _weblinx_metrics(demos: list[list[TurnScores]], preset: Preset) -> dict[str, Metric]:

@@ -7,7 +7,7 @@ from agents import published
 from agents.models import Run
 from annotations.models import Split
 from evaluation.metrics import label
-from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
 from evaluation.models import Score, Study
 from evaluation.score_tables import WEBLINX, changed_settings, planners
 
@@ -108,7 +108,7 @@ def _table(runs: list[Run], preset: str) -> Table:
         row.incomplete |= run.state != Run.State.DONE
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
     for row in rows.values():
-        _add_ood(row, metrics)
+        _add_ood(row)
     if any(split == OOD for row in rows.values() for split, _ in row.scores):
         table.splits.append(OOD)
     for row in rows.values():
@@ -128,11 +128,12 @@ def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
     return rows[key]
 
 
-def _add_ood(row: Row, metrics: Sequence[str]) -> None:
+def _add_ood(row: Row) -> None:
     """Give the row the means of its out-of-domain splits, where it has them all."""
-    for metric in metrics:
-        if estimates := of_all_splits({split: s for (split, name), s in row.scores.items() if name == metric}):
-            row.scores[OOD, metric] = ood_mean(metric, estimates)
+    by_split: dict[str, dict[str, Estimate]] = {}
+    for (split, metric), score in row.scores.items():
+        by_split.setdefault(split, {})[metric] = score
+    row.scores |= {(OOD, metric): mean for metric, mean in ood_means(by_split).items()}
 
 
 def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[str]:

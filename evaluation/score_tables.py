@@ -7,7 +7,7 @@ from math import ceil, floor
 from agents import recipes
 from agents.models import Run
 from evaluation.metrics import WEBLINX_LABELS, label
-from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
 from evaluation.models import Score
 
 MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
@@ -104,18 +104,16 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
 
 def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table]:
     """A table of the means over WebLINX's out-of-domain splits, of the recipes that ran on all four."""
-    recipes_rows: dict[tuple, dict[str, Row]] = {}
+    by_recipe: dict[tuple, dict[str, Row]] = {}
     for split, table in tables.items():
         for row in table.rows:
-            recipes_rows.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
+            by_recipe.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
     rows = []
-    for by_split in recipes_rows.values():
-        if four := of_all_splits(by_split):
-            cells = [
-                ood_mean(metric, estimates) if all(estimates := [row.cells[place] for row in four]) else None
-                for place, metric in enumerate(metrics)
-            ]
-            rows.append(Row(four[0].run, four[0].label, four[0].settings, cells))
+    for of_recipe in by_recipe.values():
+        cells = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}
+        if means := ood_means({split: {m: cell for m, cell in row.items() if cell} for split, row in cells.items()}):
+            first = of_recipe[OOD_SPLITS[0]]
+            rows.append(Row(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
     name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
     return [Table(name, _columns(metrics, rows[0].cells), rows)] if rows else []
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from math import hypot
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 from evaluation.metrics.outcomes import Metric
 
 OOD = "ood"  # stands where the name of a split does
 OOD_SPLITS = ("test_web", "test_cat", "test_geo", "test_vis")
-T = TypeVar("T")
 
 
 class Estimate(Protocol):
@@ -31,6 +30,15 @@ def ood_mean(metric: str, estimates: Sequence[Estimate]) -> Metric:
     return Metric(metric, value, low, high, sum(estimate.n for estimate in estimates), estimates[0].grouping)
 
 
-def of_all_splits(by_split: Mapping[str, T]) -> list[T] | None:
-    """What belongs to the four splits, in order; None where one is missing."""
-    return [by_split[split] for split in OOD_SPLITS] if by_split.keys() >= set(OOD_SPLITS) else None
+def ood_means(by_split: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Metric]:
+    """Split -> metric -> estimate into the mean of every metric that was measured on all four splits."""
+    if not by_split.keys() >= set(OOD_SPLITS):
+        return {}
+    measured = [{name: e for name, e in by_split[split].items() if e.n} for split in OOD_SPLITS]
+    shared = [name for name in measured[0] if all(name in of_split for of_split in measured)]
+    return {name: ood_mean(name, [of_split[name] for of_split in measured]) for name in shared}
+
+
+def splits_of(name: str) -> tuple[str, ...]:
+    """The splits that the name of a split or `ood` stands for."""
+    return OOD_SPLITS if name == OOD else (name,)

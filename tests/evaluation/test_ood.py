@@ -15,7 +15,7 @@ from agents import published, recipes
 from agents.models import Run
 from annotations.importing import import_files
 from annotations.models import Conversation, Dataset
-from evaluation.metrics.ood import OOD, OOD_SPLITS, of_all_splits, ood_mean
+from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_mean, ood_means
 from evaluation.metrics.outcomes import Metric
 from evaluation.models import Study
 from evaluation.reports import report
@@ -53,8 +53,14 @@ def test_intervals_combine_as_those_of_independent_samples() -> None:
 
 @given(st.sets(st.sampled_from([*OOD_SPLITS, "valid", ""])))
 def test_a_mean_needs_all_four_splits(splits: set[str]) -> None:
-    found = of_all_splits(dict.fromkeys(splits, 1))
-    assert (found is not None) == (set(OOD_SPLITS) <= splits)
+    found = ood_means({split: {"overall": metric(0.5, 0.4, 0.6)} for split in splits})
+    assert (found.keys() == {"overall"}) == (set(OOD_SPLITS) <= splits)
+
+
+def test_a_metric_that_one_split_did_not_measure_has_no_mean() -> None:
+    both = {"overall": metric(0.5, 0.4, 0.6), "iou": metric(0.5, 0.4, 0.6)}
+    by_split = dict.fromkeys(OOD_SPLITS, both) | {"test_geo": both | {"iou": metric(0, 0, 0, n=0)}}
+    assert ood_means(by_split).keys() == {"overall"}
 
 
 # Reports and pages --------------------------------------------------------------------------------------------------

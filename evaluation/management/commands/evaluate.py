@@ -10,8 +10,8 @@ from agents.models import Run
 from agents.recipes import RECIPES
 from annotations.models import Dataset, Split
 from evaluation.following import follow, progress
-from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, of_all_splits, ood_mean
-from evaluation.models import Score, Shard, Study
+from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
+from evaluation.models import Shard, Study
 from evaluation.studies import cancel_study, create_study, run_inline
 
 
@@ -46,12 +46,11 @@ class Command(BaseCommand):
             raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
         if options["limit"] is not None and options["limit"] < 1:
             raise CommandError("--limit must be at least 1")
-        splits = list(OOD_SPLITS) if options["split"] == OOD else [options["split"]]
         try:
             study = create_study(
-                user=None, dataset=found, recipes=[recipe], splits=splits, seeds=[options["seed"]],
-                limit=options["limit"], overrides=pairs(options["changes"]), preset=options["preset"],
-                publish=not options["inline"],
+                user=None, dataset=found, recipes=[recipe], splits=list(splits_of(options["split"])),
+                seeds=[options["seed"]], limit=options["limit"], overrides=pairs(options["changes"]),
+                preset=options["preset"], publish=not options["inline"],
                 budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
             )  # fmt: skip
         except ValueError as error:
@@ -65,7 +64,7 @@ class Command(BaseCommand):
             cancel_study(study)
             raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
         runs = list(study.runs.select_related("dataset").order_by("pk"))
-        result = _result(study, runs)
+        result = _result(study, runs, options["split"])
         self.stdout.write(json.dumps(result)) if options["json"] else self._print(result)
         if failed := [run for run in runs if run.state == Run.State.FAILED]:
             raise CommandError(failed[0].error or "the run failed")
@@ -95,7 +94,7 @@ def pairs(settings: list[str]) -> dict[str, str]:
     return found
 
 
-def _result(study: Study, runs: list[Run]) -> dict[str, Any]:
+def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
     """The JSON contract of design.md section 4. `runs`: one, or those of the four splits of `ood`."""
     scores = {run.split: {score.metric: score for score in run.scores.headline(study.preset)} for run in runs}
     first, counts = runs[0], [_counts(run) for run in runs]
@@ -103,7 +102,7 @@ def _result(study: Study, runs: list[Run]) -> dict[str, Any]:
         "study": study.pk,
         "recipe": first.recipe_name,
         "dataset": first.dataset.name,
-        "split": first.split if len(runs) == 1 else OOD,
+        "split": split,
         "seed": first.seed,
         "preset": study.preset,
         "state": next((run.state for run in runs if run.state != Run.State.DONE), Run.State.DONE),
@@ -112,16 +111,9 @@ def _result(study: Study, runs: list[Run]) -> dict[str, Any]:
             name: {
                 "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
             }
-            for name, score in (scores[first.split] if len(runs) == 1 else _means(scores)).items()
+            for name, score in (ood_means(scores) if split == OOD else scores[split]).items()
         },
     }  # fmt: skip
-
-
-def _means(scores: dict[str, dict[str, Score]]) -> dict[str, Estimate]:
-    """Of the metrics that all four splits have."""
-    of_splits = of_all_splits(scores) or []
-    shared = [name for name in of_splits[0] if all(name in of_split for of_split in of_splits)] if of_splits else []
-    return {name: ood_mean(name, [of_split[name] for of_split in of_splits]) for name in shared}
 
 
 def _counts(run: Run) -> dict[str, int]:

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents import published
 from agents.weights import MINILM
 from annotations.models import Dataset, Split
-from evaluation.metrics.ood import OOD, OOD_SPLITS
+from evaluation.metrics.ood import OOD, OOD_SPLITS, splits_of
 from evaluation.models import Study
 from evaluation.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means, sweep
 
@@ -73,7 +73,7 @@ def _limit(text: str) -> int:
 
 def _splits(names: Iterable[str]) -> list[str]:
     """The names in order, `ood` as its four splits."""
-    return list(dict.fromkeys(split for name in names for split in (OOD_SPLITS if name == OOD else (name,))))
+    return list(dict.fromkeys(split for name in names for split in splits_of(name)))
 
 
 def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterator[str]:
