@@ -14,13 +14,6 @@ USES = {
     "seq2seq": "`--set plan.model={name}`, in recipes whose `plan.kind` is `{paradigm}`",
     "causal": "`--set plan.model={name}`, in recipes whose `plan.kind` is `{paradigm}`",
 }
-KINDS = {
-    "cross_encoder": "cross encoder",
-    "dual_encoder": "dual encoder",
-    "grounded": "grounded planner",
-    "seq2seq": "sequence-to-sequence planner",
-    "causal": "causal planner",
-}
 
 
 @dataclass(frozen=True)
@@ -29,6 +22,7 @@ class Training:
 
     name: str
     kind: str
+    kind_label: str  # in words
     base: str
     dataset: str
     data_sha256: str
@@ -59,7 +53,7 @@ def card(training: Training) -> str:
     return "\n".join([
         "---", f"base_model: {json.dumps(training.base)}", "library_name: transformers", "tags: [web-navigation]",
         "---", "", f"# {training.name}", "",
-        f"A {KINDS[training.kind]} for web navigation, trained with WebNav from `{training.base}`.", "",
+        f"A {training.kind_label} for web navigation, trained with WebNav from `{training.base}`.", "",
         "## Data", "",
         f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
         f"- data SHA-256 `{training.data_sha256}` (of the imported records, in order)",

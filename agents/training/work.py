@@ -68,8 +68,8 @@ class Work:
         model = self.model
         model.config, model.metrics, model.data_sha256 = settings, metrics, self.rows.sha256
         written = card.Training(
-            model.name, model.kind, model.base, model.dataset_name, model.data_sha256, model.dataset.licence,
-            model.split, len(self.rows.conversation_ids), model.seed, settings, metrics,
+            model.name, model.kind, model.get_kind_display(), model.base, model.dataset_name, model.data_sha256,
+            model.dataset.licence, model.split, len(self.rows.conversation_ids), model.seed, settings, metrics,
         )  # fmt: skip
         card.write_files(self.folder, written)
         forget_checkpoint(self.kept)
