@@ -6,6 +6,8 @@ SAMPLE ?= yes
 # One process per core; the tests of a file stay together. PARALLEL= runs them one after the other.
 PARALLEL ?= -n logical --maxprocesses 6 --dist loadfile --no-loadscope-reorder
 RUN = .venv/bin/python manage.py
+# Kept bytecode saves seconds, whatever the shell says.
+export PYTHONDONTWRITEBYTECODE =
 
 .PHONY: run test test-core test-all bench load lint chromium backup restore stop
 
@@ -13,13 +15,13 @@ run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
 
 test: .venv/installed chromium ## everything but the tests marked slow
-	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
+	@exec .venv/bin/python -m pytest $(PARALLEL) $(ARGS)
 
-test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds (kept bytecode saves one of them)
-	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest --core --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning $(ARGS)
+test-core: .venv/installed ## the cores alone, without database and Django: 5 seconds
+	@exec .venv/bin/python -m pytest --core --disable-plugin-autoload -W ignore::pytest.PytestConfigWarning $(ARGS)
 
 test-all: .venv/installed chromium ## what CI runs: slow tests too
-	@PYTHONDONTWRITEBYTECODE= exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" --durations=12 $(ARGS)
+	@exec .venv/bin/python -m pytest $(PARALLEL) -m "not gpu and not live" --durations=12 $(ARGS)
 
 bench: .venv/installed ## benchmarks: a table, and var/bench.json
 	@exec $(RUN) bench $(ARGS)
