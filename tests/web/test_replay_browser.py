@@ -245,7 +245,8 @@ def test_j_opens_the_next_conversation_of_the_run(at, page, world):
 @pytest.mark.timed
 def test_stepping_to_a_neighbour_that_was_read_before_takes_less_than_100_ms(at, page):
     at(2)
-    slower = contention_of_all_cores()  # the neighbours are read meanwhile
+    slower = contention_of_all_cores()
+    page.wait_for_timeout(800)  # the neighbours are read meanwhile
     script = """async ([key, shown]) => {
       const begun = performance.now();
       const decision = document.querySelector(".actions-shown").textContent;
