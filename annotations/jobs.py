@@ -301,3 +301,5 @@ def tell_job(job: Job, values: dict) -> None:
     updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False)
     if not updated.update(progress=values):
         raise Cancelled
+    job.progress = values
+    job.told()

@@ -24,7 +24,7 @@ def dataset_named(name: str) -> Dataset:
 def end(job: Job, inline: bool, say: Callable[[str], object]) -> Job:
     """The job when it is over; CommandError, one line, when it failed or was cancelled."""
     try:
-        found = work_inline(job) if inline else job
+        found = work_inline(job, say) if inline else job
         found = found if found.is_over else follow(job, say)  # a worker may have been quicker
     except LlmError as error:
         raise CommandError(f"{error} (what was done is kept; job {job.pk} goes on when it is tried again)") from error

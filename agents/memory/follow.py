@@ -11,9 +11,11 @@ POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 10
 
 
-def work_inline(job: Job) -> Job:
-    """Work on a queued job in this process to its end. What a worker would retry is raised; it may be run again."""
+def work_inline(job: Job, say: Callable[[str], object] = lambda line: None) -> Job:
+    """Work on a queued job in this process to its end, saying how it goes. What a worker would retry is raised; it may
+    be run again."""
     while (claimed := Job.objects.claim(job.pk)) is not None:
+        claimed.told = lambda working=claimed: say(_line(working))
         jobs.run(claimed)
     return Job.objects.get(pk=job.pk)
 
@@ -23,10 +25,7 @@ def follow(job: Job, say: Callable[[str], object]) -> Job:
     told, warned, begun = "", False, time.monotonic()
     try:
         while not (found := Job.objects.get(pk=job.pk)).is_over:
-            line = " · ".join(
-                part for part in (job_live(found).fields["headline"], found.progress.get("phase")) if part
-            )
-            if line != told:
+            if (line := _line(found)) != told:
                 say(line)
                 told = line
             if not warned and found.state == Job.State.QUEUED and time.monotonic() - begun > PATIENCE_SECONDS:
@@ -37,3 +36,7 @@ def follow(job: Job, say: Callable[[str], object]) -> Job:
         jobs.cancel(job)
         raise
     return found
+
+
+def _line(job: Job) -> str:
+    return " · ".join(part for part in (job_live(job).fields["headline"], job.progress.get("phase")) if part)

@@ -5,6 +5,7 @@ Nothing here imports torch until a slice runs, so the web process can start trai
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -131,11 +132,19 @@ def _teller(job: Job, model: TrainedModel) -> Callable[..., None]:
     return tell
 
 
-def run_inline(model: TrainedModel, on_wait: Callable[[], None] = lambda: None) -> Job:
-    """Train in this process to the end, slice by slice; waits while a worker has taken a slice. The ended job."""
+def run_inline(
+    model: TrainedModel,
+    on_wait: Callable[[], None] = lambda: None,
+    on_progress: Callable[[Job], None] = lambda job: None,
+) -> Job:
+    """Train in this process to the end, slice by slice; waits while a worker has taken a slice. The ended job.
+
+    `on_wait` is called between slices, `on_progress` whenever progress was stored.
+    """
     while True:
         job = Job.objects.claim(model.job_id)
         if job is not None:
+            job.told = partial(on_progress, job)
             work.run(job)
         else:
             time.sleep(0.5)

@@ -41,6 +41,9 @@ class Job(Leased):
     def __str__(self) -> str:
         return f"{self.kind} {self.pk} of {self.params.get('name', '?')}"
 
+    def told(self) -> None:
+        """Called after progress was stored; who works on the job where somebody waits for it sets another."""
+
     @property
     def path(self) -> Path:
         """The job's file; uploads and results live below MEDIA_ROOT."""

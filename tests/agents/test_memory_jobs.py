@@ -89,7 +89,9 @@ def slices(job: Job) -> int:
 
 def test_embedding_makes_snippets_exemplars_and_workflows_findable(dataset) -> None:
     written = factories.make_workflow(dataset, website=dataset.websites.first())
-    job = work_inline(memory.start_embedding(user=None, dataset=dataset))
+    said: list[str] = []
+    job = work_inline(memory.start_embedding(user=None, dataset=dataset), said.append)
+    assert any("of 16 snippets" in line for line in said), said
     assert (job.state, job.report["counts"]) == (State.DONE, {"snippets": 16, "exemplars": 6, "workflows": 1})
     assert MemorySnippet.objects.filter(encoder="hash-384").count() == 16
     assert set(Exemplar.objects.values_list("split", flat=True)) == {"train"}

@@ -178,7 +178,9 @@ def test_the_ranker_command_trains_and_prints_one_line_of_json(dataset, tmp_path
         "train_ranker", dataset.name, kind="dual_encoder", base=base, name="ranker", seed=7, epochs=2,
         changes=["learning_rate=0.001"], inline=True, json=True,
     )  # fmt: skip
-    result = json.loads(capsys.readouterr().out)
+    captured = capsys.readouterr()
+    result = json.loads(captured.out)
+    assert "running: reading, " in captured.err
     assert (result["model"], result["seed"], result["split"]) == ("ranker", 7, "train")
     assert result["metrics"]["dev_recall@5"] == 1.0
     model = TrainedModel.objects.get(name="ranker")

@@ -44,7 +44,7 @@ class TrainCommand(BaseCommand):
             raise CommandError(f"there is no dataset {dataset!r}; there are: {known}")
         model = self._start(found, options)
         try:
-            job = run_inline(model, self._told(model)) if options["inline"] else self._follow(model)
+            job = run_inline(model, on_progress=self._progress) if options["inline"] else self._follow(model)
         except KeyboardInterrupt:
             cancel(model.job)
             raise CommandError("cancelled; “Try again” on its page goes on from the last checkpoint") from None
@@ -73,9 +73,6 @@ class TrainCommand(BaseCommand):
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
 
-    def _told(self, model: TrainedModel):
-        return lambda: self._progress(Job.objects.get(pk=model.job_id))
-
     def _follow(self, model: TrainedModel) -> Job:
         told, warned, begun = {}, False, time.monotonic()
         while not (job := Job.objects.get(pk=model.job_id)).is_over:
@@ -89,11 +86,9 @@ class TrainCommand(BaseCommand):
         return job
 
     def _progress(self, job: Job) -> None:
-        values = job.progress
-        if values:
-            self.stderr.write(
-                f"{job.state}: {values['phase']}, {values['done']:,} of {values['total']:,} {values['unit']}"
-            )
+        if values := job.progress:
+            total = f" of {values['total']:,}" if values["total"] else ""
+            self.stderr.write(f"{job.state}: {values['phase']}, {values['done']:,}{total} {values['unit']}")
 
     def _print(self, model: TrainedModel, as_json: bool) -> None:
         result = {
