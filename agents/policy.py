@@ -143,19 +143,28 @@ class FirstPlanner:
     """No planner: the best-ranked element, without an operation (the DeBERTa row; dense markup ranking)."""
 
     def plan(self, steps: Sequence[Prepared]) -> list[Planned]:
-        return [
-            Planned(Action("", step.ranking[0].node_id), trace={"plan": {"kind": "first"}})
-            if step.ranking
-            else Planned(error="the page has no element to choose from")
-            for step in steps
-        ]
+        return [self._first(step) for step in steps]
+
+    def _first(self, step: Prepared) -> Planned:
+        trace = {"plan": {"kind": "first"}}
+        if step.ranking:
+            return Planned(Action("", step.ranking[0].node_id), trace=trace)
+        if _has_own_page(step.observation):
+            return Planned(error="the page has no element to choose from")
+        return Planned(trace=trace)  # an utterance before the first page: nothing to rank, and nothing wrong
+
+
+def _has_own_page(observation: Observation) -> bool:
+    """Every step but a WebLINX turn whose elements are not ranked, such as an utterance."""
+    demo = observation.demo
+    return demo is None or is_ranked(demo, demo.turns[observation.demo_turn])
 
 
 def _with_page(observation: Observation) -> Observation:
     """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
     nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
     demo = observation.demo
-    if demo is None or is_ranked(demo, demo.turns[observation.demo_turn]):
+    if demo is None or _has_own_page(observation):
         return observation
     earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
     return replace(observation, demo_turn=earlier[-1]) if earlier else observation

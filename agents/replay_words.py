@@ -10,6 +10,8 @@ def verdict(step: TrajectoryStep, targets: Sequence[Target], ranked: int) -> lis
     """Phrases such as "wrong element", "gold was rank 2 of 50", "operation right"; `ranked` elements were ranked."""
     if step.error and not step.operation:
         return ["no decision", step.error]
+    if not step.operation and not targets:
+        return ["the gold action has no element to rank"]
     phrases = ["right element" if step.element_correct else "wrong element"]
     if not step.element_correct or step.gold_rank:
         phrases.append(_gold_place(step, targets, ranked))
@@ -26,6 +28,8 @@ def _gold_place(step: TrajectoryStep, targets: Sequence[Target], ranked: int) ->
 
 def _operation(step: TrajectoryStep) -> list[str]:
     gold = step.step
+    if step.node_id and not step.operation:
+        return ["an element only, no operation"]
     if step.operation != gold.operation:
         return [f"operation wrong: {step.operation or 'none'} instead of {gold.operation}"]
     if step.operation == "CLICK" or (step.value == gold.value):

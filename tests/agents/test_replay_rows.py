@@ -165,11 +165,20 @@ def test_without_gold_the_agents_own_doing_is_still_shown():
             ["right element", "gold was rank 4 of 50", "operation right", "value right but for case, spaces or order"],
         ),
         ({"operation": "", "node_id": "", "error": "the page is empty"}, ["no decision", "the page is empty"]),
+        (
+            {"operation": "", "node_id": "9", "gold_rank": 1},
+            ["wrong element", "gold was rank 2 of 50", "an element only, no operation"],
+        ),
     ],
 )
 def test_the_verdict_is_in_plain_words(fields, words):
     step = one_step(**fields).steps.get()
     assert verdict(step, list(step.step.targets.all()), 50) == words
+
+
+def test_an_utterance_has_no_element_that_a_ranking_could_miss():
+    step = one_step(operation="", node_id="9", gold_rank=None).steps.get()
+    assert verdict(step, [], 50) == ["the gold action has no element to rank"]
 
 
 def test_the_verdict_says_that_the_gold_element_is_not_in_the_page():
