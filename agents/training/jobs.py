@@ -10,6 +10,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.models import TrainedModel
@@ -43,7 +44,9 @@ def start_training(
 ) -> TrainedModel:
     """A model that is to be trained, and its queued job. `user` None: the command line, which may do all.
 
-    `publish` False leaves the job for this process (`run_inline`). Raises ValidationError by field.
+    A model of that name whose training failed or was cancelled before its curve began makes way, so that what was
+    wrong (its base, most often) can be put right under the same name. `publish` False leaves the job for this process
+    (`run_inline`). Raises ValidationError by field.
     """
     if user is not None:
         policy.require(user, "train", dataset.project)
@@ -59,6 +62,7 @@ def start_training(
     params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
     job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
     with transaction.atomic():
+        _unbegun(model).delete()
         work.queue(job) if publish else job.save()
         model.job = job
         model.save()
@@ -71,7 +75,7 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
         errors["kind"] = f"Choose one of {', '.join(TrainedModel.Kind.values)}."
     try:
         model.clean_fields(exclude=["kind", "project", "dataset", "created_by", "curve", "config", "metrics", "job"])
-        if TrainedModel.objects.filter(name=model.name).exists():
+        if TrainedModel.objects.filter(name=model.name).exclude(pk__in=_unbegun(model)).exists():
             errors["name"] = f"There is a model {model.name} already; choose another name."
     except ValidationError as error:
         errors |= {field: " ".join(messages) for field, messages in error.message_dict.items()}
@@ -90,6 +94,12 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
+
+
+def _unbegun(model: TrainedModel) -> QuerySet[TrainedModel]:
+    """The project's model of this name if its training is over and its curve is empty."""
+    over = (Job.State.FAILED, Job.State.CANCELLED)
+    return TrainedModel.objects.filter(name=model.name, project=model.project, curve=[], job__state__in=over)
 
 
 def run_training(job: Job) -> bool:

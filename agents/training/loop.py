@@ -102,7 +102,7 @@ class _Loop:
         self.accelerator = _accelerator(settings)
         torch.backends.cuda.matmul.allow_tf32 = settings.tf32
         if settings.gradient_checkpointing:
-            task.model.gradient_checkpointing_enable()
+            task.model.activation_checkpointing_enable()
         self.model, self.optimizer = self.accelerator.prepare(task.model, _optimizer(task.model, settings))
         self.per_step = settings.batch_size * settings.accumulate * self.accelerator.num_processes
         self.steps_per_epoch = math.ceil(task.size / self.per_step)

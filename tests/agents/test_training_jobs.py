@@ -172,6 +172,21 @@ def test_missing_weights_fail_the_job_with_one_line_of_advice(dataset, tmp_path)
     assert not model.ready
 
 
+def test_a_training_that_failed_before_it_began_does_not_keep_its_name(dataset, tmp_path) -> None:
+    nothing = str(tmp_path / "nothing")
+    failed = start_training(user=None, dataset=dataset, kind="cross_encoder", name="x", base=nothing, publish=False)
+    with pytest.raises(ValidationError, match="already"):
+        start(dataset, tmp_path, "cross_encoder", "x")  # it may still be running
+    run_inline(failed)
+    with pytest.raises(ValidationError, match="already"):
+        start(make_conversation().dataset, tmp_path, "cross_encoder", "x")  # another project's
+    again = start(dataset, tmp_path, "cross_encoder", "x")
+    assert run_inline(again).state == "done"
+    with pytest.raises(ValidationError, match="already"):
+        start(dataset, tmp_path, "cross_encoder", "x")
+    assert list(TrainedModel.objects.values_list("pk", "ready")) == [(again.pk, True)]
+
+
 def test_the_ranker_command_trains_and_prints_one_line_of_json(dataset, tmp_path, capsys) -> None:
     base = str(tiny_encoder(tmp_path / "base", TEXTS, layers=1, width=32))
     call_command(
