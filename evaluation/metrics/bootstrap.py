@@ -17,13 +17,16 @@ def intervals(
     """Bounds of sum(numerators) / sum(denominators) for each column, shape (2, columns): low, then high.
 
     Both inputs have shape (conversations, columns); denominators must be positive, so no resample divides by zero
-    (ValueError otherwise). The same seed gives the same bounds. Zeros for no conversations.
+    (ValueError otherwise). The same seed gives the same bounds. Values lie in 0..1, which is all that one conversation
+    says of the others: its bounds are 0 and 1. Zeros for no conversations.
     """
     count, columns = numerators.shape
     if count == 0:
         return np.zeros((2, columns))
     if not (denominators > 0).all():
         raise ValueError("every conversation must count in every column: denominators must be positive")
+    if count == 1:
+        return np.stack([np.zeros(columns), np.ones(columns)])
     # Most columns share their denominator (conversations, turns or steps): sum each distinct one once.
     distinct, column_of = np.unique(denominators, axis=1, return_inverse=True)
     sums = np.hstack([numerators, distinct])

@@ -78,7 +78,13 @@ def test_without_a_skipped_tail_faithful_and_corrected_agree_where_they_group_al
     assert faithful["marco_turn_acc"] == pytest.approx(corrected["turn_success"]["conversation"])
 
 
-@given(st.lists(st.integers(1, 4), min_size=1, max_size=20), st.sampled_from([0.0, 0.3, 1.0]))
+def test_one_conversation_says_nothing_about_others():
+    alone = [make_outcome("c", f"t{turn}", success=turn == 0) for turn in range(3)]
+    for preset in ("faithful", "corrected"):
+        assert {(metric.low, metric.high) for metric in score(alone, preset, resamples=10)} == {(0.0, 1.0)}
+
+
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=20), st.sampled_from([0.0, 0.3, 1.0]))
 def test_the_interval_of_constant_data_is_the_constant(steps_per_conversation, f1):
     steps = [
         make_outcome(f"c{number}", f"t{index}", success=False, operation_f1=f1)
