@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
 from agents.models import Run, TrajectoryStep
+from annotations.models import Target
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import Preset, headlines, slices
 
@@ -34,13 +35,15 @@ class Slice:
 
 def reasons(top_k: int) -> list[Reason]:
     """In the order of the pipeline; `top_k`: how many ranked candidates the later stages were given."""
+    has_element = Q(Exists(Target.objects.filter(step=OuterRef("step"))))
     wrong = Q(error="", element_correct=False)
     right_element = Q(error="", element_correct=True, success=False)
     same_operation = Q(operation=F("step__operation"))
     ranked = wrong & Q(gold_rank__lt=top_k)
     return [
         Reason("error", "the agent reported an error", ~Q(error="")),
-        Reason("absent", "gold not in the candidates", wrong & Q(gold_rank=None)),
+        Reason("no-element", "gold acts on no element", wrong & Q(gold_rank=None) & ~has_element),
+        Reason("absent", "gold not in the candidates", wrong & Q(gold_rank=None) & has_element),
         Reason("below-k", f"gold not in the top {top_k}", wrong & Q(gold_rank__gte=top_k)),
         Reason("near", f"wrong element, gold in the top {NEAR}", ranked & Q(gold_rank__lt=NEAR)),
         Reason("far", f"wrong element, gold below {NEAR}", ranked & Q(gold_rank__gte=NEAR)),

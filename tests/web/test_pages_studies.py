@@ -185,6 +185,10 @@ def outcomes_of(run: Run, *changes: dict) -> None:
         TrajectoryStep.objects.filter(pk=step.pk).update(**{"success": False} | change)
 
 
+def counts(run: Run) -> dict[str, int]:
+    return {reason.key: count for reason, count in failures.counted(run)}
+
+
 def test_every_failed_step_has_exactly_one_reason() -> None:
     _, run = make_study(recipe=recipes.to_dict(recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})))
     outcomes_of(
@@ -196,10 +200,17 @@ def test_every_failed_step_has_exactly_one_reason() -> None:
         {"element_correct": False, "gold_rank": 5},
         {"element_correct": True, "gold_rank": 0, "operation": "TYPE"},
     )
-    counts = {reason.key: count for reason, count in failures.counted(run)}
-    assert counts == {"error": 1, "absent": 1, "below-k": 1, "near": 1, "far": 1, "operation": 1, "value": 0}
+    once = ("error", "absent", "below-k", "near", "far", "operation")
+    assert counts(run) == dict.fromkeys(once, 1) | {"no-element": 0, "value": 0}
     outcomes_of(run, {"error": "", "element_correct": True, "gold_rank": 0, "operation": "TYPE"})
-    assert dict((reason.key, count) for reason, count in failures.counted(run))["value"] == 1
+    assert counts(run)["value"] == 1
+
+
+def test_a_gold_action_without_element_is_not_a_ranking_that_missed() -> None:
+    _, run = make_study()
+    outcomes_of(run, *[{"element_correct": False, "gold_rank": None}] * 6)
+    run.steps.order_by("seq").first().step.targets.all().delete()
+    assert counts(run) == dict.fromkeys(counts(run), 0) | {"no-element": 1, "absent": 5}
 
 
 def test_slices_count_turns_that_succeeded_whole() -> None:
