@@ -16,7 +16,7 @@ from annotations.dom.marks import Mark
 from annotations.models import Step
 
 SNAPSHOTS = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
-ROW_PARTS = ("instruction", "gold", "node_id")  # left out of the first payload: the outline or the detail has them
+ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
 
 
 def trajectory(request: HttpRequest, pk: int) -> HttpResponse:

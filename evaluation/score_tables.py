@@ -26,8 +26,8 @@ FULL_NAMES = {
     "element_group": "Intersection over union of the boxes, over turns that act on an element",
     "text_group": "chrF or URLF, over turns that write a text or an address",
 }
-PLOT_WIDTH = 190  # pixels, of which PLOT_MARGIN on each side are for the marks
-PLOT_MARGIN = 8
+PLOT_WIDTH = 190  # pixels, of which PLOT_MARGIN on each side are for the marks and their numbers
+PLOT_MARGIN = 11  # half of "100"
 
 
 @dataclass(frozen=True)

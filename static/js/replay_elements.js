@@ -44,11 +44,15 @@ export function actionText(action) {
   return `${operation} ${value || name}`.trim();
 }
 
-/** Operation, element and value of an action, for people; `node_ids` of a gold action, `node_id` of a decided one. */
+/**
+ * Operation, element and value of an action, for people; `node_ids` of a gold action, `node_id` of a decided one. What
+ * acts on no element ("say: Hello") has no name; a decision that only ranks has an element and no operation.
+ */
 export function actionParts({ operation, value, action_repr: representation, node_id: node, node_ids: nodes }) {
   const id = node || nodes?.[0];
-  const name = representationParts(representation).name || (id ? `element ${id}` : "");
-  return { operation: operation || "no action", name, value };
+  const parts = representationParts(representation);
+  const name = id ? parts.name || `element ${id}` : parts.operation && parts.name;
+  return { operation: operation || (id ? "ranked first" : "no action"), name, value };
 }
 
 /**

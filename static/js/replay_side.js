@@ -149,7 +149,8 @@ export class SidePane {
 
   #snippet({ turn_index: turn, step_index: step, instruction, action: done, similarity }) {
     const seq = this.store.place(turn, step);
-    const shown = done ? actionText({ action_repr: done, ...representationParts(done) }) : make("span.faint", {}, "action hidden");
+    const past = representationParts(done);
+    const shown = past.operation ? actionText({ action_repr: done, ...past }) : done || make("span.faint", {}, "action hidden");
     const parts = [make("span.n", {}, similarity === null ? "–" : similarity.toFixed(2)), make("span.clip", {}, `Turn ${turn + 1} · `, shown)];
     const title = `${instruction}${done ? `\n${done}` : ""}`;
     if (seq === null) return make("div.snippet", { title }, ...parts);
