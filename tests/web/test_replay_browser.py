@@ -77,6 +77,19 @@ def test_opening_an_address_lands_on_its_step(at, page):
     expect(page.locator("#live")).to_have_text("finished")
 
 
+def test_a_decision_without_an_operation_is_told_in_words(at, page, world):
+    for seq, node, told in ((6, "20", "button DVD $1.75"), (7, "", "none")):
+        decided = world.trajectory.steps.get(seq=seq)
+        decided.operation, decided.value, decided.node_id, decided.trace["act"] = "", "", node, {"representation": told}
+        decided.save()
+    at(6)
+    steps = page.locator("#conversation .step")
+    expect(steps.nth(6)).to_contain_text("ranked first DVD $1.75")
+    expect(steps.nth(7)).to_contain_text("no action")
+    expect(steps.nth(7)).not_to_contain_text("none")
+    expect(page.locator("#side")).to_contain_text("ranked first DVD $1.75")
+
+
 def test_arrow_keys_step_and_change_the_address_and_back_works(at, page):
     at(0)
     page.keyboard.press("ArrowRight")
