@@ -59,24 +59,25 @@ def _pieces(message: Message) -> list[tuple[str, bool]]:
 
 
 def input_ids(
-    history: Iterable[Message],
+    snippets: Iterable[Iterable[Message]],
     current: Iterable[Message],
     tokenizer: Tokenizer,
     system: str = SYSTEM,
     max_length: int = MAX_INPUT,
     max_piece: int = MAX_PIECE,
 ) -> list[int]:
-    """The planner's input. History is cut from the left, by tokens: its first snippet is the first to go (Q12).
+    """The planner's input. `snippets` of the history come last first; those that would be cut whole are not asked for.
 
-    The current step is never cut beyond `max_piece` per piece, so a long one can exceed `max_length`.
+    History is cut from the left, by tokens: its first snippet is the first to go (Q12). The current step is never cut
+    beyond `max_piece` per piece, so a long one can exceed `max_length`.
     """
     start = tokenizer.encode(system, add_special_tokens=True, truncation=True, max_length=max_piece)
-    return join(
-        start,
-        encode_messages(history, tokenizer, max_piece),
-        encode_messages(current, tokenizer, max_piece),
-        max_length,
-    )
+    end = encode_messages(current, tokenizer, max_piece)
+    history: list[int] = []
+    later = iter(snippets)
+    while len(history) < max_length - len(start) - len(end) and (snippet := next(later, None)) is not None:
+        history = encode_messages(snippet, tokenizer, max_piece) + history
+    return join(start, history, end, max_length)
 
 
 def join(

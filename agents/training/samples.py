@@ -68,19 +68,23 @@ class PageSamples:
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
         steps = self.rows.get([index // self.repeats for index in indices])
-        seeds = [generator("sample", self.settings.seed, epoch, index) for index in indices]
-        return [self._sample(step, rng) for step, rng in zip(steps, seeds, strict=True)]
+        return [self._sample(step, epoch, index) for step, index in zip(steps, indices, strict=True)]
 
-    def _sample(self, step: PlanningStep, rng: Random) -> Ids:
+    def _sample(self, step: PlanningStep, epoch: int, index: int) -> Ids:
+        rng = self._generator(epoch, index)
         current = step.current
         root = parse(current.html)
         gold, others = self.candidates.draw(*_on_page(current, node_ids(root)), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
         page = format_input(root, chosen, task, self.settings.paradigm, gold)
-        memory = [message for past in step.memory for message in self._memory(past, rng)]
+        # Each with its own random numbers, so that it does not matter which of them still fit and are made.
+        memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in reversed(step.memory))
         prompt = input_ids(memory, page_messages(page), self.tokenizer, max_length=self.settings.max_length)
         return prompt, label_ids(page.target, self.tokenizer)
+
+    def _generator(self, *parts: int) -> Random:
+        return generator("sample", self.settings.seed, *parts)
 
     def _memory(self, past: PastStep, rng: Random) -> list[Message]:
         """A snippet drawn as the current step is, "none" answers included (Q5); nothing for an unreadable page."""

@@ -42,8 +42,23 @@ def test_history_is_cut_from_the_left_and_the_current_step_never():
 
 
 def test_the_input_is_system_history_and_current_step():
-    ids = input_ids([Message("gpt", "one two")], [Message("gpt", "three")], tokenizer(), "page\n\n", max_length=5)
+    ids = input_ids([[Message("gpt", "one two")]], [Message("gpt", "three")], tokenizer(), "page\n\n", max_length=5)
     assert words(ids) == "page </s> </s> three </s>"
+
+
+def test_history_is_cut_from_the_left_and_what_would_be_cut_whole_is_never_made():
+    def last_first():
+        yield [Message("gpt", "two three")]
+        yield [Message("gpt", "one")]
+        raise AssertionError("there was no room for a third snippet")
+
+    def shown(max_length: int) -> str:
+        return words(input_ids(last_first(), [Message("gpt", "four")], tokenizer(), "page\n\n", max_length))
+
+    assert shown(7) == "page </s> two three </s> four </s>"
+    assert shown(8) == "page </s> </s> two three </s> four </s>"
+    assert shown(9) == "page </s> one </s> two three </s> four </s>"
+    assert shown(3) == "page </s> four </s>"
 
 
 def test_labels_are_never_truncated():
