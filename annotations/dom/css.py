@@ -145,6 +145,10 @@ def _safe_nodes(nodes: _Nodes, functions: frozenset[str], replace: bool, depth: 
 
 def _safe_node(node: ast.Node, functions: frozenset[str], replace: bool, depth: int) -> ast.Node | None:
     refused = ast.IdentToken(0, 0, "none") if replace else None
+    # No selector and no value holds an at-keyword, and "--" before ">" would be written as what ends a comment in HTML
+    # and is skipped: together they made a rule's selector an @import.
+    if isinstance(node, ast.AtKeywordToken) or (isinstance(node, ast.IdentToken) and node.value == "--"):
+        return refused
     if isinstance(node, ast.URLToken):
         return node if replace and is_data_image(node.value) else refused
     if isinstance(node, ast.FunctionBlock):

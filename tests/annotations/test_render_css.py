@@ -2,7 +2,7 @@
 
 import pytest
 import tinycss2
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from annotations.dom.css import MAX_SHEET_CHARS, filter_declarations, filter_sheet
@@ -81,6 +81,11 @@ def test_a_value_that_is_not_css_is_dropped():
     assert filter_declarations("color:url(a b)") == ""
 
 
+def test_a_selector_does_not_become_an_import_when_it_is_written():
+    for dashes in (r"\-->", r"-\->", r"\2d\2d>", "-->", "<!--"):
+        assert "import" not in filter_sheet(f'{dashes}@import "//evil";a{{color:red}}')
+
+
 def test_deep_nesting_does_not_exhaust_the_stack():
     for bomb in ("a{b:" + "f(" * 2_000, "a{b:" + "(" * 20_000, "@media x{" * 1_000, "a{" * 1_000):
         assert "(((((" not in filter_sheet(bomb)
@@ -97,6 +102,8 @@ FRAGMENTS = st.sampled_from(
 
 
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
+@example("//evil@import {")
+@example("\\-->{")
 def test_no_address_survives_and_filtering_again_changes_nothing(text):
     once = filter_sheet(text)
     assert filter_sheet(once) == once
