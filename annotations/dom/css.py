@@ -83,7 +83,7 @@ def _rule(node: ast.Node, depth: int, *, in_style: bool) -> str:
     if depth > MAX_DEPTH:
         return ""
     if isinstance(node, ast.QualifiedRule):
-        selector = _value(node.prelude, _SELECTOR_FUNCTIONS)
+        selector = _prelude(node.prelude, _SELECTOR_FUNCTIONS)
         return f"{selector}{{{_style_block(node.content, depth)}}}" if selector else ""
     if isinstance(node, ast.AtRule):
         return _at_rule(node, depth, in_style=in_style)
@@ -92,7 +92,7 @@ def _rule(node: ast.Node, depth: int, *, in_style: bool) -> str:
 
 def _at_rule(node: ast.AtRule, depth: int, *, in_style: bool) -> str:
     name = node.lower_at_keyword
-    prelude = _value(node.prelude, _SELECTOR_FUNCTIONS | _VALUE_FUNCTIONS)
+    prelude = _prelude(node.prelude, _SELECTOR_FUNCTIONS | _VALUE_FUNCTIONS)
     if prelude is None:
         return ""
     if node.content is None:
@@ -125,6 +125,13 @@ def _declaration(node: ast.Declaration) -> str:
     return f"{tinycss2.serialize_identifier(node.name)}:{value}{'!important' if node.important else ''};"
 
 
+def _prelude(nodes: _Nodes, functions: frozenset[str]) -> str | None:
+    """As `_value`; None for text with "<!--" or "-->", which escapes and comments can hide in the tokens: a browser
+    skips it before a rule, and would begin the rule behind it."""
+    text = _value(nodes, functions)
+    return None if text is None or "<!--" in text or "-->" in text else text
+
+
 def _value(nodes: _Nodes, functions: frozenset[str], *, replace: bool = False) -> str | None:
     """Serialised tokens; None when one of them is not allowed and may not be replaced by `none`."""
     safe = _safe_nodes(nodes, functions, replace, 0)
@@ -145,10 +152,8 @@ def _safe_nodes(nodes: _Nodes, functions: frozenset[str], replace: bool, depth: 
 
 def _safe_node(node: ast.Node, functions: frozenset[str], replace: bool, depth: int) -> ast.Node | None:
     refused = ast.IdentToken(0, 0, "none") if replace else None
-    # No selector and no value holds an at-keyword, and "--" before ">" would be written as what ends a comment in HTML
-    # and is skipped: together they made a rule's selector an @import.
-    if isinstance(node, ast.AtKeywordToken) or (isinstance(node, ast.IdentToken) and node.value == "--"):
-        return refused
+    if isinstance(node, ast.AtKeywordToken):
+        return refused  # no selector and no value holds one: it must not begin a rule, however a reader recovers
     if isinstance(node, ast.URLToken):
         return node if replace and is_data_image(node.value) else refused
     if isinstance(node, ast.FunctionBlock):

@@ -82,7 +82,7 @@ def test_a_value_that_is_not_css_is_dropped():
 
 
 def test_a_selector_does_not_become_an_import_when_it_is_written():
-    for dashes in (r"\-->", r"-\->", r"\2d\2d>", "-->", "<!--"):
+    for dashes in (r"\-->", r"-\->", r"\2d\2d>", "-->", "<!--", "</**/!--", "</**/!---/**/->"):
         assert "import" not in filter_sheet(f'{dashes}@import "//evil";a{{color:red}}')
 
 
@@ -104,6 +104,7 @@ FRAGMENTS = st.sampled_from(
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))
 @example("//evil@import {")
 @example("\\-->{")
+@example("</**/!--a{")
 def test_no_address_survives_and_filtering_again_changes_nothing(text):
     once = filter_sheet(text)
     assert filter_sheet(once) == once
