@@ -163,10 +163,9 @@ def _has_own_page(observation: Observation) -> bool:
 def _with_page(observation: Observation) -> Observation:
     """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
     nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
-    demo = observation.demo
-    if demo is None or _has_own_page(observation):
+    if _has_own_page(observation):
         return observation
-    earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
+    earlier = [turn.index for turn in ranked_turns(observation.demo) if turn.index < observation.demo_turn]
     return replace(observation, demo_turn=earlier[-1]) if earlier else observation
 
 
