@@ -39,11 +39,12 @@ def reasons(top_k: int) -> list[Reason]:
     wrong = Q(error="", element_correct=False)
     right_element = Q(error="", element_correct=True, success=False)
     same_operation = Q(operation=F("step__operation"))
+    unranked = wrong & Q(gold_rank=None)
     ranked = wrong & Q(gold_rank__lt=top_k)
     return [
         Reason("error", "the agent reported an error", ~Q(error="")),
-        Reason("no-element", "gold acts on no element", wrong & Q(gold_rank=None) & ~has_element),
-        Reason("absent", "gold not in the candidates", wrong & Q(gold_rank=None) & has_element),
+        Reason("no-element", "gold acts on no element", unranked & ~has_element),
+        Reason("absent", "gold not in the candidates", unranked & has_element),
         Reason("below-k", f"gold not in the top {top_k}", wrong & Q(gold_rank__gte=top_k)),
         Reason("near", f"wrong element, gold in the top {NEAR}", ranked & Q(gold_rank__lt=NEAR)),
         Reason("far", f"wrong element, gold below {NEAR}", ranked & Q(gold_rank__gte=NEAR)),
