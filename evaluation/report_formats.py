@@ -7,6 +7,7 @@ from typing import Any
 from evaluation import exports
 from evaluation.metrics import label
 from evaluation.metrics.ood import Estimate
+from evaluation.metrics.shown import numbers
 from evaluation.reports import Row, Table
 
 CSV_COLUMNS = (
@@ -40,7 +41,7 @@ def to_csv(tables: Sequence[Table]) -> str:
                 "settings": json.dumps(settings) if settings else "", "seed": row.seed, "limit": row.limit,
             }  # fmt: skip
             for (split, metric), score in row.scores.items():
-                rows.append(own | {"split": split, "metric": metric, "published_in": ""} | _numbers(score))
+                rows.append(own | {"split": split, "metric": metric, "published_in": ""} | numbers(score))
             for published in row.published:
                 for (split, metric), value in published.values.items():
                     rows.append(
@@ -110,7 +111,7 @@ def _object(table: Table) -> dict[str, Any]:
                 "recipe": row.recipe, "settings": {name: value for name, (_, value) in row.settings.items()},
                 "seed": row.seed, "limit": row.limit, "complete": not row.incomplete,
                 "cells": [
-                    {"split": split, "metric": metric} | _numbers(score)
+                    {"split": split, "metric": metric} | numbers(score)
                     for (split, metric), score in row.scores.items()
                 ],
                 "published": [
@@ -121,12 +122,6 @@ def _object(table: Table) -> dict[str, Any]:
             }
             for row in table.rows
         ],
-    }  # fmt: skip
-
-
-def _numbers(score: Estimate) -> dict[str, Any]:
-    return {
-        "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
     }  # fmt: skip
 
 

@@ -11,6 +11,7 @@ from agents.recipes import RECIPES
 from annotations.models import Dataset, Split
 from evaluation.following import follow, progress
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
+from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Shard, Study
 from evaluation.studies import cancel_study, create_study, run_inline
 
@@ -77,10 +78,8 @@ class Command(BaseCommand):
             f"seed {result['seed']} · {result['preset']} · {result['state']}"
         )
         write(", ".join(f"{count:,} {name}" for name, count in counts.items()))
-        write(f"{'metric':22}{'value':>8}   {'95 % interval':16} {'n':>6}  mean over")
-        for name, metric in result["metrics"].items():
-            interval = f"{metric['low']:.3f} – {metric['high']:.3f}"
-            write(f"{name:22}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}")
+        for line in lines(result["metrics"]):
+            write(line)
 
 
 def pairs(settings: list[str]) -> dict[str, str]:
@@ -108,9 +107,7 @@ def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
         "state": next((run.state for run in runs if run.state != Run.State.DONE), Run.State.DONE),
         "counts": {name: sum(of_run[name] for of_run in counts) for name in counts[0]},
         "metrics": {
-            name: {
-                "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
-            }
+            name: numbers(score)
             for name, score in (ood_means(scores) if split == OOD else scores[split]).items()
         },
     }  # fmt: skip

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotations.models import Dataset, Split
 from evaluation.external_scores import ExternalScores, score_mind2web, split_of
 from evaluation.metrics.ood import OOD, OOD_SPLITS
+from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Study
 
 LISTED = 20  # ids and defects that are printed; all are counted
@@ -88,24 +89,15 @@ class Command(BaseCommand):
         write = self.stdout.write
         write(f"{result['file']} on {result['dataset']} · {result['split'] or 'all splits'} · {result['preset']}")
         write(", ".join(f"{count:,} {name}" for name, count in result["counts"].items()))
-        write(f"{'metric':24}{'value':>8}   {'95 % interval':16} {'n':>6}  mean over")
-        for name, metric in result["metrics"].items():
-            interval = f"{metric['low']:.3f} – {metric['high']:.3f}"
-            write(f"{name:24}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}")
+        for line in lines(result["metrics"]):
+            write(line)
 
 
 def _result(scored: ExternalScores, preset: str) -> dict[str, Any]:
     """As `evaluate` gives it, with the metrics of both presets and what found no partner."""
     presets = {
-        name: {
-            metric.name: {
-                "value": metric.value, "low": metric.low, "high": metric.high, "n": metric.n,
-                "grouping": metric.grouping,
-            }
-            for metric in metrics.values()
-        }
-        for name, metrics in scored.metrics.items()
-    }  # fmt: skip
+        name: {metric.name: numbers(metric) for metric in metrics.values()} for name, metrics in scored.metrics.items()
+    }
     errors = [
         {"file": defect.file, "record": defect.record, "field": defect.field, "message": defect.message}
         for defect in scored.defects

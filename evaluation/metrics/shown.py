@@ -1,0 +1,22 @@
+"""Metrics as commands give them: objects for JSON, lines for a terminal."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evaluation.metrics.ood import Estimate
+
+
+def numbers(estimate: Estimate) -> dict[str, Any]:
+    """The object of one metric (design.md section 4); values are fractions."""
+    return {
+        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
+        "grouping": estimate.grouping,
+    }  # fmt: skip
+
+
+def lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """A table of such objects by name, with its header."""
+    yield f"{'metric':24}{'value':>8}   {'95 % interval':16} {'n':>6}  mean over"
+    for name, metric in metrics.items():
+        interval = f"{metric['low']:.3f} – {metric['high']:.3f}"
+        yield f"{name:24}{metric['value']:8.3f}   {interval:16} {metric['n']:6}  {metric['grouping']}"
