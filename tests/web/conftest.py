@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.cache import cache
 from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
@@ -68,6 +69,12 @@ def chromium() -> Iterator[Browser]:
         asyncio._set_running_loop(loop)
         playwright.stop()
         asyncio._set_running_loop(None)
+
+
+@pytest.fixture(autouse=True)
+def _no_earlier_requests() -> None:
+    """The throttles count in the cache, which outlives a test and its database."""
+    cache.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 from knox.models import AuthToken
@@ -12,11 +11,6 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery staple"
-
-
-@pytest.fixture(autouse=True)
-def _no_earlier_requests() -> None:
-    cache.clear()  # the throttle counts in it
 
 
 @pytest.fixture

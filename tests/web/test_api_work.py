@@ -4,7 +4,6 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from django.core.cache import cache
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -22,7 +21,6 @@ def _files(settings, tmp_path: Path) -> None:
     settings.MEDIA_ROOT = tmp_path / "files"
     settings.IMPORT_ROOT = tmp_path / "import"
     settings.IMPORT_ROOT.mkdir()
-    cache.clear()  # the throttles count in it
 
 
 @pytest.fixture
