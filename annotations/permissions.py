@@ -11,6 +11,7 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
 from annotations import policy
+from annotations.access.clients import client_address, client_network
 from annotations.models import Project
 
 
@@ -62,12 +63,12 @@ class AnyAccept(DefaultContentNegotiation):
 
 
 class LoginThrottle(throttling.SimpleRateThrottle):
-    """Per address. Not DRF's own identification: it believes X-Forwarded-For, which any client can set."""
+    """Per address. Not DRF's own identification: it believes any X-Forwarded-For, which clients can set."""
 
     scope = "login"
 
     def get_cache_key(self, request: Request, view: Any) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": request.META.get("REMOTE_ADDR", "")}
+        return self.cache_format % {"scope": self.scope, "ident": client_network(client_address(request))}
 
 
 class JobThrottle(throttling.UserRateThrottle):

@@ -160,6 +160,8 @@ HTTPS = APP_ORIGIN.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY") else None
+# Addresses and networks of proxies whose X-Forwarded-For is believed ("unix": who may open the server's local socket).
+TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"

@@ -1,0 +1,85 @@
+"""Who is asking, told by the socket: what a request says about itself counts only when a named proxy says it."""
+
+from functools import lru_cache
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+
+SOCKET = "unix"  # in TRUSTED_PROXIES: whoever may open the server's local socket
+HOME = 64  # bits of an IPv6 address that name a household or a machine; the rest it chooses itself
+MANY = 50  # addresses of one header that are looked at
+
+Address = IPv4Address | IPv6Address
+
+
+def client_address(asking: HttpRequest | dict[str, Any]) -> str:
+    """The client's address, of a request or of an ASGI scope; "" for a local socket.
+
+    It is the socket's peer; behind trusted proxies it is what the outermost of them saw. Asking twice, as the web
+    server's door and a view behind it do, gives the same."""
+    peer, forwarded = _of_scope(asking) if isinstance(asking, dict) else _of_request(asking)
+    found = _plain(peer)
+    for hop in reversed(forwarded.split(",")[-MANY:]):
+        address = _plain(_without_port(hop.strip()))
+        if not _is_trusted(found) or not _parsed(address):
+            break
+        found = address
+    return found
+
+
+def client_network(address: str) -> str:
+    """What limits count together: the address, of IPv6 the network whose owner can take any address in it."""
+    parsed = _parsed(address)
+    if isinstance(parsed, IPv6Address):
+        return str(ip_network((parsed, HOME), strict=False))
+    return address
+
+
+def trusts_peer(peer: str) -> bool:
+    """Whether what this peer says about its clients is believed."""
+    return _is_trusted(_plain(peer))
+
+
+def _of_request(request: HttpRequest) -> tuple[str, str]:
+    return request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
+
+
+def _of_scope(scope: dict[str, Any]) -> tuple[str, str]:
+    values = [value for name, value in scope.get("headers", ()) if name == b"x-forwarded-for"]
+    return (scope.get("client") or ("",))[0] or "", b",".join(values).decode("latin1")
+
+
+def _is_trusted(address: str) -> bool:
+    if not address:
+        return SOCKET in settings.TRUSTED_PROXIES
+    parsed = _parsed(address)
+    return parsed is not None and any(parsed in network for network in _networks(tuple(settings.TRUSTED_PROXIES)))
+
+
+@lru_cache(maxsize=8)
+def _networks(names: tuple[str, ...]) -> list:
+    """A name that is no address is an error when the server starts, not a proxy that is silently not believed."""
+    return [ip_network(name, strict=False) for name in names if name != SOCKET]
+
+
+def _parsed(address: str) -> Address | None:
+    try:
+        return ip_address(address)
+    except ValueError:
+        return None
+
+
+def _plain(address: str) -> str:
+    """One spelling for one address: an IPv4 address in IPv6's clothes is that IPv4 address."""
+    parsed = _parsed(address)
+    mapped = getattr(parsed, "ipv4_mapped", None)
+    return str(mapped or parsed) if parsed else address
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies add the port: 192.0.2.1:5000 or [2001:db8::1]:5000."""
+    if hop.startswith("["):
+        return hop[1:].partition("]")[0]
+    return hop.partition(":")[0] if hop.count(":") == 1 else hop
