@@ -4,11 +4,12 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.db import models, transaction
 from django.db.models import Max
 
+from annotations.datasets.recorder_marks import Marks, take_marks
 from annotations.dom.tree import NODE_ID, node_ids, parse
 from annotations.models import (
     Conversation,
@@ -132,10 +133,12 @@ class ConversationStore:
             )
             for index, turn in enumerate(record.turns)
         )  # fmt: skip
-        orders = _node_orders(record)
-        pages = self._pages.store(website, _pages(record, orders))
-        for turn, turn_record in zip(turns, record.turns, strict=True):
-            _store_steps(turn, turn_record, pages, orders)
+        unmarked = [_unmarked(turn) for turn in record.turns]
+        steps = [step for turn in unmarked for step in turn.steps]
+        orders = _node_orders(steps)
+        pages = self._pages.store(website, _pages(steps, orders))
+        for turn, recorded in zip(turns, unmarked, strict=True):
+            _store_steps(turn, recorded, pages, orders)
 
     def _source_task(self, record: ConversationRecord, website: Website, split: str) -> SourceTask | None:
         if self.dataset.source_format != "mind2web" or len(record.turns) != 1:
@@ -198,10 +201,25 @@ def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]
                 yield f"{where}.positives[{index}].node_id", positive.node_id, column(Target, "node_id")
 
 
-def _node_orders(record: ConversationRecord) -> dict[str, dict[str, int]]:
+@dataclass(frozen=True)
+class _Unmarked:
+    """The steps of a turn as they are stored: without their recorder's marks, which are kept beside them."""
+
+    steps: tuple[StepRecord, ...]
+    marks: tuple[Marks, ...]
+    targets: tuple[str | None, ...]  # the elements that the recorder marked, for steps without a candidate that is gold
+
+
+def _unmarked(turn: TurnRecord) -> _Unmarked:
+    taken = [take_marks(step) for step in turn.steps]
+    targets = [None if step.positives else recorded_target(step.raw_html, step.source_id) for step in turn.steps]
+    return _Unmarked(tuple(step for step, _ in taken), tuple(marks for _, marks in taken), tuple(targets))
+
+
+def _node_orders(steps: Sequence[StepRecord]) -> dict[str, dict[str, int]]:
     """Per page (html): the place of every backend node id in document order."""
     orders: dict[str, dict[str, int]] = {}
-    for step in (step for turn in record.turns for step in turn.steps):
+    for step in steps:
         if step.html and step.html not in orders:
             # Reversed, so that of two elements with one id the first keeps it.
             orders[step.html] = {
@@ -210,40 +228,42 @@ def _node_orders(record: ConversationRecord) -> dict[str, dict[str, int]]:
     return orders
 
 
-def _pages(record: ConversationRecord, orders: dict[str, dict[str, int]]) -> list[tuple[str, int]]:
-    """(html, element count) of every page of the record; pages as recorded may be no XML and are counted by marks."""
+def _pages(steps: Sequence[StepRecord], orders: dict[str, dict[str, int]]) -> list[tuple[str, int]]:
+    """(html, element count) of every page of the steps; pages as recorded may be no XML, their ids are counted."""
     pages = {html: len(order) for html, order in orders.items()}
-    for step in (step for turn in record.turns for step in turn.steps):
+    for step in steps:
         for html in (step.raw_html, step.html_after):
             if html and html not in pages:
                 pages[html] = html.count(f"{NODE_ID}=")
     return list(pages.items())
 
 
-def _store_steps(turn: Turn, record: TurnRecord, pages: dict[str, Snapshot], orders: dict[str, dict[str, int]]) -> None:
-    steps = Step.objects.bulk_create(_step(turn, index, record.steps, pages) for index in range(len(record.steps)))
+def _store_steps(
+    turn: Turn, recorded: _Unmarked, pages: dict[str, Snapshot], orders: dict[str, dict[str, int]]
+) -> None:
+    steps = Step.objects.bulk_create(_step(turn, index, recorded, pages) for index in range(len(recorded.steps)))
     Target.objects.bulk_create(
         target
-        for step, step_record in zip(steps, record.steps, strict=True)
-        for target in _targets(step, step_record, orders.get(step_record.html, {}))
+        for step, record, marked in zip(steps, recorded.steps, recorded.targets, strict=True)
+        for target in _targets(step, record, orders.get(record.html, {}), marked)
     )
 
 
-def _step(turn: Turn, index: int, records: tuple[StepRecord, ...], pages: dict[str, Snapshot]) -> Step:
-    record = records[index]
-    following = records[index + 1].html if index + 1 < len(records) else ""
+def _step(turn: Turn, index: int, recorded: _Unmarked, pages: dict[str, Snapshot]) -> Step:
+    record = recorded.steps[index]
+    following = recorded.steps[index + 1].html if index + 1 < len(recorded.steps) else ""
     return Step(
         turn=turn, index=index, source_id=record.source_id, source_index=record.source_index,
         operation=record.operation, original_operation=record.original_operation, value=record.value,
         action_repr=record.action_repr, snapshot=pages.get(record.html), raw_snapshot=pages.get(record.raw_html),
         snapshot_after=pages.get(record.html_after or following), keeps_page_after=bool(record.html_after),
         screenshot=store_screenshot(record.screenshot) if record.screenshot else None,
-        candidates=pack_candidates(record.positives, record.negatives),
+        candidates=pack_candidates(record.positives, record.negatives), marks=recorded.marks[index],
         candidate_count=len(record.positives) + len(record.negatives), extra=record.extra,
     )  # fmt: skip
 
 
-def _targets(step: Step, record: StepRecord, order: dict[str, int]) -> list[Target]:
+def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str | None) -> list[Target]:
     """Gold elements; without any, the target of the page as recorded, which pruning has taken away."""
     targets = []
     for position, positive in enumerate({c.node_id: c for c in record.positives}.values()):
@@ -254,10 +274,8 @@ def _targets(step: Step, record: StepRecord, order: dict[str, int]) -> list[Targ
                 is_original=positive.is_original_target, is_top_level=positive.is_top_level_target,
             )
         )  # fmt: skip
-    if not targets and record.raw_html:
-        node_id = recorded_target(record.raw_html, record.source_id)
-        if node_id:
-            targets.append(Target(step=step, node_id=node_id, position=0, pruned=True))
+    if not targets and marked:
+        targets.append(Target(step=step, node_id=marked, position=0, pruned=True))
     return targets
 
 

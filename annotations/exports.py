@@ -7,6 +7,7 @@ from pathlib import Path
 from django.db.models import Prefetch, QuerySet
 
 from annotations.datasets import folder_writer, writer
+from annotations.datasets.recorder_marks import put_back
 from annotations.models import Conversation, Dataset, Release, ReleasedConversation, Split, Step, Turn
 from annotations.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.releases.frozen import released_records
@@ -38,7 +39,7 @@ def conversation_record(conversation: Conversation) -> ConversationRecord:
         turns=tuple(
             TurnRecord(
                 source_id=turn.source_id, instruction=turn.instruction, source_index=turn.source_index,
-                extra=turn.extra, steps=tuple(_step_record(step) for step in turn.steps.all()),
+                extra=turn.extra, steps=tuple(step_record(step) for step in turn.steps.all()),
             )
             for turn in conversation.turns.all()
         ),
@@ -46,10 +47,11 @@ def conversation_record(conversation: Conversation) -> ConversationRecord:
     )  # fmt: skip
 
 
-def _step_record(step: Step) -> StepRecord:
+def step_record(step: Step) -> StepRecord:
+    """One stored step (its pages and screenshot with it) as a record."""
     positives, negatives = step.candidate_records()
     image = step.screenshot
-    return StepRecord(
+    record = StepRecord(
         source_id=step.source_id, operation=step.operation, value=step.value,
         original_operation=step.original_operation, action_repr=step.action_repr,
         html=step.snapshot.html if step.snapshot else "", raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
@@ -57,6 +59,7 @@ def _step_record(step: Step) -> StepRecord:
         positives=tuple(positives), negatives=tuple(negatives), source_index=step.source_index, extra=step.extra,
         screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
     )  # fmt: skip
+    return put_back(record, step.marks or {})
 
 
 def export_dataset(

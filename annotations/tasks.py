@@ -39,3 +39,11 @@ def deliver_webhooks() -> None:
     from annotations.work import webhooks
 
     webhooks.deliver_due()
+
+
+@shared_task(queue="io")
+def unmark_steps() -> None:
+    """Every minute: some of the steps that were stored before imports took recorder's marks away."""
+    from annotations.unmarking import unmark_steps
+
+    unmark_steps(limit=400)

@@ -241,6 +241,7 @@ CELERY_BEAT_SCHEDULE = {
     "reap-shards": {"task": "evaluation.tasks.reap", "schedule": 30.0},
     "reap-jobs": {"task": "annotations.tasks.reap", "schedule": 30.0},
     "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
+    "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
     "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
 }
 

@@ -151,9 +151,16 @@ class Step(models.Model):
     candidates = models.BinaryField(default=b"", help_text="Compressed candidate list, see `candidate_records`.")
     candidate_count = models.PositiveIntegerField(default=0)
     extra = models.JSONField(default=dict, blank=True)
+    marks = models.JSONField(
+        default=dict,
+        null=True,
+        blank=True,
+        help_text="What the recorder had written onto the target; exports put it back. Null: not searched yet.",
+    )
 
     class Meta:
         ordering = ["index"]
+        indexes = [models.Index(fields=["id"], condition=Q(marks__isnull=True), name="step_not_unmarked")]
         constraints = [
             models.UniqueConstraint(fields=["turn", "index"], name="step_index_once"),
             models.UniqueConstraint(fields=["turn", "source_id"], name="step_source_id_once"),

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db.models import Prefetch, QuerySet
 
+from annotations.datasets.recorder_marks import put_back
 from annotations.models import Conversation, Release, ReleasedConversation, Screenshot, Snapshot, Step, Turn
 from annotations.models.pages import decompress, digest
 from annotations.records import (
@@ -73,7 +74,7 @@ def _frozen_step(step: Step) -> dict[str, Any]:
         "negatives": [_frozen_candidate(candidate) for candidate in negatives],
         "source_index": step.source_index, "extra": step.extra,
         "screenshot": {"media_type": image.media_type, "sha256": image.sha256} if image else None,
-    }  # fmt: skip
+    } | ({"marks": step.marks} if step.marks else {})  # fmt: skip
 
 
 def _frozen_candidate(candidate: CandidateRecord) -> dict[str, Any]:
@@ -165,9 +166,10 @@ def _thaw(frozen: dict[str, Any], pages: dict[str, str], images: dict[str, bytes
 
 
 def _thawed_step(step: dict[str, Any], pages: dict[str, str], images: dict[str, bytes]) -> StepRecord:
-    image = step["screenshot"]
+    image, marks = step["screenshot"], step.get("marks", {})
+    step = {name: value for name, value in step.items() if name != "marks"}
     changed = {name: pages[step[name]] for name in PAGES} | {
         name: tuple(CandidateRecord(**candidate) for candidate in step[name]) for name in ("positives", "negatives")
     }
     changed["screenshot"] = ImageRecord(image["media_type"], images[image["sha256"]]) if image else None
-    return StepRecord(**step | changed)
+    return put_back(StepRecord(**step | changed), marks)

@@ -3,18 +3,22 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
 from annotations.dom.tree import PageError, node_ids, parse
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress
 from annotations.page_store import PageStore
+from annotations.records import StepRecord
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PAGE_FIELDS, PrivateText
 
+MARKED = {"snapshot": "html", "raw_snapshot": "raw_html", "snapshot_after": "html_after"}  # as records name them
 Place = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
 
 
@@ -49,6 +53,7 @@ class _Redactor:
         self.counts: Counter[Place] = Counter()
         self._pages = PageStore()
         self._changed: dict[int, Snapshot] = {}  # page -> the page without the text
+        self._cuts: dict[int, list[int]] = {}  # page -> where the text stood
 
     def run(self) -> Counter[Place]:
         self._columns(self.conversation, None, extra="extra")
@@ -116,16 +121,35 @@ class _Redactor:
 
     def _step(self, step: Step) -> None:
         self._columns(step, step.pk, value="value", action_repr="action", extra="extra")
-        out = self._out((step.pk, "candidate"))
-        before = step.candidate_records()
-        after = [[replace(one, attributes=out(one.attributes)) for one in records] for records in before]
         pages = {field: self._page(step, field) for field in PAGE_FIELDS}
-        changed = {field: page for field, page in pages.items() if page is not None}
-        if after != [list(records) for records in before]:
-            changed["candidates"] = pack_candidates(*after)
+        changed: dict[str, Any] = {field: page for field, page in pages.items() if page is not None}
+        marks = self._moved_marks(step, changed)
+        if (candidates := self._candidates(step)) is not None:
+            candidates, own = take_marks(candidates) if step.marks is not None else (candidates, {})
+            changed["candidates"] = pack_candidates(candidates.positives, candidates.negatives)
+            marks = {name: kept for name, kept in marks.items() if name not in CANDIDATES} | own
         self.counts = +self.counts
         if changed:
-            Step.objects.filter(pk=step.pk).update(**changed)
+            Step.objects.filter(pk=step.pk).update(**changed, marks=None if step.marks is None else marks)
+
+    def _candidates(self, step: Step) -> StepRecord | None:
+        """The candidates without the text, with their recorder's marks; None where none holds it."""
+        out = self._out((step.pk, "candidate"))
+        positives, negatives = step.candidate_records()
+        own = {name: kept for name, kept in (step.marks or {}).items() if name in CANDIDATES}
+        found = put_back(StepRecord(step.source_id, "", positives=tuple(positives), negatives=tuple(negatives)), own)
+        without = {
+            name: tuple(replace(one, attributes=out(one.attributes)) for one in getattr(found, name))
+            for name in CANDIDATES
+        }
+        return replace(found, **without) if any(without[name] != getattr(found, name) for name in CANDIDATES) else None
+
+    def _moved_marks(self, step: Step, changed: dict[str, Any]) -> dict[str, Any]:
+        """The recorder's marks: their places count characters of the page."""
+        was, now = len(self.finding.text), len(replacement(self.finding.kind))
+        places = {MARKED[field]: self._cuts[getattr(step, f"{field}_id")] for field in changed}
+        marks = step.marks or {}
+        return marks | {name: moved(marks[name], cuts, was, now) for name, cuts in places.items() if name in marks}
 
     def _page(self, step: Step, field: str) -> Snapshot | None:
         """The page without the text; None where it does not hold it."""
@@ -145,6 +169,7 @@ class _Redactor:
         changed, found = take_out(html, self.finding.text, self.finding.kind)
         if not found:
             return page
+        self._cuts[page.pk] = found
         if _elements(html) != _elements(changed):
             raise ValidationError("Taking this text out would change the elements of a page: it was left as it is.")
         return self._pages.store(self.conversation.website, [(changed, page.node_count)])[changed]

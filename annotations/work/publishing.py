@@ -102,7 +102,7 @@ def _copy_steps(turn: Turn, steps: list[Step]) -> None:
                 snapshot_id=step.snapshot_id, raw_snapshot_id=step.raw_snapshot_id,
                 snapshot_after_id=step.snapshot_after_id if step.keeps_page_after else following,
                 keeps_page_after=step.keeps_page_after, screenshot_id=step.screenshot_id, candidates=step.candidates,
-                candidate_count=step.candidate_count, extra=step.extra,
+                candidate_count=step.candidate_count, extra=step.extra, marks=step.marks,
             )
         )  # fmt: skip
     Step.objects.bulk_create(copies)
