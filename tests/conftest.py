@@ -1,6 +1,7 @@
 """What all tests share. Importing this file starts no service and loads no Django: `make test-core` has neither."""
 
 import os
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
@@ -8,6 +9,8 @@ from pathlib import Path
 from typing import TypeVar
 
 import pytest
+
+from tests.beside import counted_as
 
 T = TypeVar("T")
 # Unit tests of the cores: they need no database, no Django and no model library, and all of them end in 5 seconds.
@@ -55,6 +58,21 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     large = [item for item in items if item.get_closest_marker("full_size")]
     config.hook.pytest_deselected(items=large)
     items[:] = [item for item in items if item not in set(large)]
+
+
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """What could only run with more beside the clone has its own number in the closing line."""
+    what = counted_as(report)
+    return (f"need {what}", "s", "SKIPPED") if what else None
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Why: one line per reason."""
+    skipped = [
+        report for key, reports in terminalreporter.stats.items() if key.startswith("need ") for report in reports
+    ]
+    for reason, count in Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped).items():
+        terminalreporter.write_line(f"skipped {count}: {reason}")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

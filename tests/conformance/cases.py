@@ -1,13 +1,17 @@
 """Load conformance cases: inputs with the outputs that the published code gave."""
 
 import json
+import lzma
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.beside import needs_shared
+
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).with_name("data")  # what may lie in the repository: its README says which cases those are
 
 
 def folder() -> Path:
@@ -15,13 +19,29 @@ def folder() -> Path:
     return Path(os.environ.get("CONFORMANCE_DIR", ROOT.parent / "shared" / "conformance"))
 
 
-def load(name: str, group: str = "planners") -> list[Any]:
-    """All cases of one file; raises FileNotFoundError when the folder does not have it."""
-    return json.loads((folder() / group / f"{name}.json").read_text(encoding="utf-8"))
+def recorded(name: str, group: str) -> Path:
+    """The file of that folder, whether it is there or not."""
+    return folder() / group / f"{name}.json"
 
 
-def params(name: str, group: str = "planners") -> list[Any]:
-    """One pytest parameter per case (id = index); a single skipped one when the file is absent."""
-    if not (folder() / group / f"{name}.json").exists():
-        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{name}.json is not in {folder() / group}"))]
-    return [pytest.param(case, id=str(index)) for index, case in enumerate(load(name, group))]
+def load(name: str, group: str = "planners", *keys: str) -> Any:
+    """All cases of one file, of the list under `keys` where it holds several; of the repository's own copy where the
+    folder has none. FileNotFoundError or KeyError when neither has them."""
+    path = recorded(name, group)
+    if path.exists():
+        found = json.loads(path.read_text(encoding="utf-8"))
+    else:
+        found = json.loads(lzma.decompress((KEPT / group / f"{name}.json.xz").read_bytes()))
+    for key in keys:
+        found = found[key]
+    return found
+
+
+def params(name: str, group: str = "planners", *keys: str) -> list[Any]:
+    """One pytest parameter per case (id = index); a single skipped one when there are none."""
+    try:
+        cases = load(name, group, *keys)
+    except (FileNotFoundError, KeyError):
+        what = " ".join((f"{name}.json", *keys))
+        return [pytest.param(None, marks=needs_shared(f"{what} is not in {folder() / group}, and is not kept here"))]
+    return [pytest.param(case, id=str(index)) for index, case in enumerate(cases)]

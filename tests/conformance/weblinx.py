@@ -3,27 +3,21 @@
 import re
 from typing import Any
 
-import pytest
-
 from agents.weblinx.turns import Demo, PagesByName
-from tests.conformance.cases import folder, load
+from tests.conformance import cases
 
 GROUP = "weblinx_wma"
 TOY_TOKENS = {"toy4": r"\w{1,4}|[^\w\s]", "toy4b": r"\w{1,4}|\.+|[^\w\s]"}
 
 
 def params(name: str, *keys: str) -> list[Any]:
-    """One pytest parameter per case of the list under `keys`; a single skipped one when the file is absent."""
-    if not (folder() / GROUP / f"{name}.json").exists():
-        return [pytest.param(None, marks=pytest.mark.skip(reason=f"{name}.json is not in {folder() / GROUP}"))]
-    return [pytest.param(case, id=str(index)) for index, case in enumerate(section(name, *keys))]
+    """One pytest parameter per case of the list under `keys`; a single skipped one when there are none."""
+    return cases.params(name, GROUP, *keys)
 
 
 def section(name: str, *keys: str) -> Any:
-    found = load(name, GROUP)
-    for key in keys:
-        found = found[key]
-    return found
+    """The list or object under `keys`."""
+    return cases.load(name, GROUP, *keys)
 
 
 def demos(name: str, *keys: str) -> dict[str, Demo]:

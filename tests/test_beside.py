@@ -1,0 +1,45 @@
+"""What a clone alone cannot run is skipped with its reason and counted in the closing line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conformance import cases
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def run(folder: Path, *arguments: str) -> str:
+    environment = os.environ | {"CONFORMANCE_DIR": str(folder)}
+    command = [sys.executable, "-m", "pytest", "-p", "no:django", "-p", "no:cacheprovider", "--disable-plugin-autoload"]
+    done = subprocess.run(
+        [*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_cases_that_only_the_folder_beside_the_clone_has_are_counted_last(tmp_path: Path) -> None:
+    lines = run(tmp_path, "tests/conformance/test_weblinx_truncation.py", "-k", "prompts or lengths").splitlines()
+    assert lines[-1].startswith("60 passed")
+    assert "1 need ../shared in" in lines[-1]
+    assert any("llama_prompt" in line and line.startswith("skipped 1: needs ../shared") for line in lines)
+
+
+def test_a_file_of_the_folder_counts_before_the_clones_own_copy(tmp_path: Path) -> None:
+    (tmp_path / "planners").mkdir()
+    (tmp_path / "planners" / "op_f1.json").write_text("[]")
+    (tmp_path / "planners" / "synapse_extract.json").write_text('[{"text": "`a`", "backtick1": "a", "backtick3": ""}]')
+    assert "1 passed" in run(tmp_path, "tests/conformance/test_synapse_extract.py").splitlines()[-1]
+
+
+def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONFORMANCE_DIR", "/nowhere")
+    names = [path.stem.removeprefix("test_") for path in (ROOT / "tests" / "conformance").glob("test_*.py")]
+    kept = {path.name.removesuffix(".json.xz"): path.parent.name for path in cases.KEPT.glob("*/*.xz")}
+    assert set(names) == set(kept)
+    assert all(cases.load(name, kept[name]) for name in names)
+    assert "llama_prompt" not in cases.load("weblinx_truncation", "weblinx_wma")  # it quotes a published prompt
