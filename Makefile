@@ -1,5 +1,5 @@
-# Everything works on a machine that has Python 3.11, git and make.
-PYTHON ?= python3.11
+# Everything works on a machine that has Python 3.11, 3.12 or 3.13, git and make. PYTHON=... names another than the first.
+PYTHON ?=
 PORT ?= 8000
 BIND ?= 127.0.0.1
 SAMPLE ?= yes
@@ -42,7 +42,4 @@ restore: .venv/installed ## make restore FILE=... : replaces the database after 
 	@$(RUN) restore "$(FILE)"
 
 .venv/installed: requirements.txt
-	@command -v $(PYTHON) >/dev/null || { echo "webnav: $(PYTHON) is not installed (set PYTHON=... to a Python 3.11)"; exit 1; }
-	@test -x .venv/bin/python || $(PYTHON) -m venv .venv
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
-	@touch $@
+	@sh webnav_site/install.sh $(PYTHON)

@@ -11,7 +11,6 @@ process only. What starts a loop itself (`asyncio.run`, `async_to_sync`: publish
 
 import asyncio
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,6 +22,8 @@ from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 from tests.app_server import AppServer, running
+from tests.beside import BROWSER, needs
+from webnav_site.chromium import find as find_chromium
 
 # What Playwright turns off, and the pages of the address bar's suggestions, whose process costs every new window a
 # second of a processor. Of several such flags Chromium reads the last alone, hence Playwright's own are repeated.
@@ -43,24 +44,26 @@ CHROMIUM_ARGUMENTS = [
     "--disable-sync",
     f"--disable-features={','.join(UNUSED_FEATURES)}",
 ]
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def _chromium_path() -> str:
-    named = os.environ.get("CHROMIUM", "")
-    path = named if named and Path(named).exists() else next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
-    if not path:
-        pytest.fail("No Chromium: set $CHROMIUM to the program, or put chromium or chrome on the PATH.", pytrace=False)
-    return path
+    path = find_chromium()
+    if path and Path(path).exists():
+        return path
+    missing = needs(BROWSER, f"{path or 'none'} was found; set $CHROMIUM to the program, or put it on the PATH")
+    if os.environ.get("CI"):
+        pytest.fail(missing, pytrace=False)
+    pytest.skip(missing)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """One headless Chromium for the whole run."""
+    path = _chromium_path()
     playwright = sync_playwright().start()
     loop = asyncio.get_running_loop()
     try:
-        browser = playwright.chromium.launch(executable_path=_chromium_path(), args=CHROMIUM_ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=path, args=CHROMIUM_ARGUMENTS)
         asyncio._set_running_loop(None)
         yield browser
         asyncio._set_running_loop(loop)

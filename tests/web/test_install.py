@@ -1,0 +1,134 @@
+"""`webnav_site/install.sh` takes the first Python that fits, and says in one line what a machine lacks."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).resolve().parents[2] / "webnav_site" / "install.sh"
+# A Python that knows its version, has a venv module or not, and makes an environment whose pip works or fails.
+PYTHON = """#!/bin/sh
+case "$*" in
+  *sys.version_info*) echo {version} ;;
+  *ensurepip*) exit {without_venv} ;;
+  "-m venv"*) mkdir -p .venv/bin && cp {pip} .venv/bin/python && echo {name} > .venv/made-by ;;
+esac
+"""
+ENVIRONMENT = """#!/bin/sh
+case "$*" in
+  *"import pip"*) test ! -e .venv/broken ;;
+  *) echo "$*" >> .venv/calls; test ! -e no-network ;;
+esac
+"""
+
+
+class Machine:
+    """A folder to install in and a PATH of stand-ins, beside the shell's own commands."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.programs = folder / "clone", folder / "bin"
+        self.folder.mkdir()
+        self.programs.mkdir()
+        (self.folder / "requirements.txt").touch()
+        for name in ("mkdir", "cp", "touch"):
+            (self.programs / name).symlink_to(f"/bin/{name}")
+
+    def add(self, name: str, version: str, *, venv: bool = True) -> None:
+        environment = self.programs / "environment"
+        environment.write_text(ENVIRONMENT)
+        environment.chmod(0o755)
+        program = self.programs / name
+        program.write_text(
+            PYTHON.format(version=version, without_venv=int(not venv), pip=self.programs / "environment", name=name)
+        )
+        program.chmod(0o755)
+
+    def install(self, *arguments: str) -> subprocess.CompletedProcess:
+        return subprocess.run(
+            ["/bin/sh", str(SCRIPT), *arguments], cwd=self.folder, env={"PATH": str(self.programs)},
+            capture_output=True, text=True, timeout=20,
+        )  # fmt: skip
+
+    @property
+    def chosen(self) -> str:
+        return (self.folder / ".venv" / "made-by").read_text().strip()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("there", "chosen"),
+    [
+        ({"python3.11": "3.11", "python3.12": "3.12"}, "python3.11"),
+        ({"python3.12": "3.12", "python3": "3.12"}, "python3.12"),
+        ({"python3.13": "3.13"}, "python3.13"),
+        ({"python3": "3.12"}, "python3"),
+        ({"python3": "3.10", "python3.13": "3.13"}, "python3.13"),
+        ({"python3.11": "", "python3.12": "3.12"}, "python3.12"),  # a shim of a version that is not installed
+    ],
+)
+def test_the_first_python_that_fits_is_taken(machine: Machine, there: dict[str, str], chosen: str) -> None:
+    for name, version in there.items():
+        machine.add(name, version)
+    done = machine.install()
+    assert done.returncode == 0, done.stderr
+    assert machine.chosen == chosen
+    assert (machine.folder / ".venv" / "installed").exists()
+
+
+def test_one_without_venv_is_passed_over(machine: Machine) -> None:
+    machine.add("python3.11", "3.11", venv=False)
+    machine.add("python3.12", "3.12")
+    assert machine.install().returncode == 0
+    assert machine.chosen == "python3.12"
+
+
+def test_a_missing_venv_module_is_named_with_its_package(machine: Machine) -> None:
+    machine.add("python3", "3.12", venv=False)
+    done = machine.install()
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "python3.12-venv" in done.stderr
+
+
+@pytest.mark.parametrize("there", [{}, {"python3": "3.10"}, {"python3": "3.14"}])
+def test_no_python_that_fits_is_one_clear_line(machine: Machine, there: dict[str, str]) -> None:
+    for name, version in there.items():
+        machine.add(name, version)
+    done = machine.install()
+    assert done.returncode == 1
+    assert done.stderr.startswith("webnav: Python 3.11, 3.12 or 3.13 is needed")
+    assert not (machine.folder / ".venv").exists()
+
+
+def test_the_named_python_is_taken_or_refused(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    machine.add("mine", "3.13")
+    machine.add("old", "3.9")
+    assert "old is a Python 3.9" in machine.install("old").stderr
+    assert "absent is not installed" in machine.install("absent").stderr
+    assert machine.install("mine").returncode == 0
+    assert machine.chosen == "mine"
+
+
+def test_an_environment_that_works_is_kept_and_one_whose_python_went_is_made_again(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    machine.install()
+    machine.add("python3.11", "3.14")
+    assert machine.install().returncode == 0  # needs no Python of the machine any more
+    machine.add("python3.12", "3.12")
+    (machine.folder / ".venv" / "broken").touch()
+    assert machine.install().returncode == 0
+    assert machine.chosen == "python3.12"
+
+
+def test_packages_that_cannot_be_had_leave_no_mark_of_an_installation(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    (machine.folder / "no-network").touch()
+    done = machine.install()
+    assert done.returncode == 1
+    assert "webnav: installing packages failed" in done.stderr
+    assert not (machine.folder / ".venv" / "installed").exists()

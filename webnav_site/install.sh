@@ -1,0 +1,53 @@
+#!/bin/sh
+# Makes .venv with the first Python that fits (or the one given), and installs what requirements.txt names into it.
+# Says in one line what a machine lacks. Compilers are not needed: everything comes as wheels.
+set -eu
+
+fail() {
+  echo "webnav: $1" >&2
+  exit 1
+}
+
+version() {
+  "$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null
+}
+
+fits() {
+  case "$(version "$1")" in 3.11 | 3.12 | 3.13) return 0 ;; *) return 1 ;; esac
+}
+
+makes_environments() {
+  "$1" -c 'import venv, ensurepip' 2>/dev/null
+}
+
+choose() {
+  without_venv=""
+  for python in "$@"; do
+    fits "$python" || continue
+    if makes_environments "$python"; then
+      echo "$python"
+      return
+    fi
+    without_venv="${without_venv:-$python}"
+  done
+  test -z "$without_venv" || fail "$without_venv has no venv module; on Debian and Ubuntu: apt-get install python$(version "$without_venv")-venv"
+  fail "Python 3.11, 3.12 or 3.13 is needed and none was found; install one, or say where it is: make PYTHON=/path/to/python"
+}
+
+if ! .venv/bin/python -c 'import pip' 2>/dev/null; then # also after the system's Python was replaced
+  if test -n "${1:-}"; then
+    command -v "$1" >/dev/null || fail "$1 is not installed"
+    fits "$1" || fail "$1 is a Python $(version "$1"): 3.11, 3.12 or 3.13 is needed"
+    set -- "$1"
+  else
+    set -- python3.11 python3.12 python3.13 python3 python
+  fi
+  python=$(choose "$@")
+  echo "webnav: making .venv with $python ($(version "$python"))" >&2
+  "$python" -m venv --clear .venv || fail "$python could not make .venv here; is this folder yours and not full?"
+fi
+
+echo "webnav: installing packages into .venv (the first time takes minutes)" >&2
+.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt ||
+  fail "installing packages failed; the lines above say why (a network, 8 GB of disk and glibc 2.28 or newer are needed)"
+touch .venv/installed
