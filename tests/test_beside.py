@@ -1,5 +1,6 @@
 """What a clone alone cannot run is skipped with its reason and counted in the closing line."""
 
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +35,40 @@ def test_a_file_of_the_folder_counts_before_the_clones_own_copy(tmp_path: Path) 
     (tmp_path / "planners" / "op_f1.json").write_text("[]")
     (tmp_path / "planners" / "synapse_extract.json").write_text('[{"text": "`a`", "backtick1": "a", "backtick3": ""}]')
     assert "1 passed" in run(tmp_path, "tests/conformance/test_synapse_extract.py").splitlines()[-1]
+
+
+def crashing_cases() -> dict[str, list]:
+    """Cases as the published code records where it crashes: inputs of kept cases made bad, results left out."""
+    snippet = next(case for case in cases.load("history_messages") if case["history"])
+    for turn in snippet["conversation"]["turns"]:
+        for action in turn["actions"]:
+            action["pos_candidates"] = [{"backend_node_id": "absent", "rank": 0}]
+    page = cases.load("dom_prune_repr")[0]
+    prompt = next(case for case in cases.load("synapse_miniwob_prompts") if case["exemplar"].get("code_filter_prompt"))
+    prompt |= {"env_name": "click-pie", "no_filter_arg": False, "exemplar_name": "click-pie", "steps": []}
+    prompt["exemplar"] = {"demo": [{"state": "s", "obs": "o", "act": "a"}], "code_filter_prompt": "C"}
+    unread = {"text": "", "error": "IndexError: string index out of range"}
+    return {
+        "planners/history_messages": [{key: snippet[key] for key in snippet if key != "history"}
+                                      | {"error": "IndexError: list index out of range"}],
+        "planners/dom_prune_repr": [{key: page[key] for key in ("html", "params")}
+                                    | {"candidate_ids": ["absent"], "error": "IndexError"}],
+        "planners/synapse_miniwob_prompts": [prompt | {"error": "KeyError: 'filter_prompt'"}],
+        "planners/postprocess_multichoice": [unread],
+        "weblinx_wma/weblinx_action_parse": {"cases": [
+            {"raw": "action(intent=5)", "error": "AttributeError: 'int' object has no attribute 'lower'"},
+            {"raw": "click(uid=²)", "error": "ValueError: invalid literal for int() with base 10: '²'"},
+        ]},
+    }  # fmt: skip
+
+
+def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
+    files = crashing_cases()
+    for name, found in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / f"{name}.json").write_text(json.dumps(found))
+    tests = [f"tests/conformance/test_{Path(name).name}.py" for name in files]
+    assert "6 passed" in run(tmp_path, *tests, "-k", "not stop_strings").splitlines()[-1]
 
 
 def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ from lxml import etree
 
 from annotations.dom.text import attribute_repr
 from tests.conformance.cases import params
+from tests.conformance.crashes import crash_of
 
 
 @pytest.mark.parametrize("case", params("dom_attribute_repr"))
@@ -12,5 +13,6 @@ def test_attributes_left_agree_with_the_published_code(case):
     node = etree.Element("div")
     for name, value in case["attrs"].items():
         node.set(name, value)
-    attribute_repr(node, case["max_value_length"], case["max_length"])
-    assert dict(node.attrib) == case["expected"]
+    with crash_of(case) as crashes:
+        attribute_repr(node, case["max_value_length"], case["max_length"])
+    assert crashes or dict(node.attrib) == case["expected"]

@@ -8,8 +8,9 @@ import pytest
 
 from annotations.datasets import reader
 from annotations.datasets.flatten import ActionRow, flatten, unsqueeze
-from annotations.records import ConversationRecord
+from annotations.records import BadRecord, ConversationRecord
 from tests.conformance.cases import params
+from tests.conformance.crashes import error_of
 
 
 def records_of(case: dict[str, Any], folder: Path) -> list[Any]:
@@ -52,6 +53,9 @@ def as_case_row(row: ActionRow) -> dict[str, Any]:
 @pytest.mark.parametrize("case", params("flatten_conversations"))
 def test_rows_and_memory_agree_with_the_published_loader(case, tmp_path):
     records = records_of(case, tmp_path)
+    if error_of(case):  # what the published loader stops at is reported, and the others land
+        assert any(isinstance(record, BadRecord) for record in records)
+        return
     assert all(isinstance(record, ConversationRecord) for record in records), records
     assert [as_case_row(row) for row in flatten(records)] == case["rows"]
     assert [row.step.source_id for row in flatten(records, train=True)] == case["train_row_uids"]

@@ -5,6 +5,7 @@ import pytest
 
 from agents.memory.select import item_text, nearest_items, query_text
 from tests.conformance.cases import params
+from tests.conformance.crashes import crash_of
 
 
 @pytest.mark.parametrize("case", params("memory_knn"))
@@ -16,4 +17,6 @@ def test_selected_items_agree_with_the_published_code(case):
     def encode(wanted):
         return np.array([case["embeddings"][text] for text in wanted])
 
-    assert nearest_items(query, texts, encode, case["top_k"], case["sort_by"]) == case["selected_indices"]
+    with crash_of(case) as crashes:
+        selected = nearest_items(query, texts, encode, case["top_k"], case["sort_by"])
+    assert crashes or selected == case["selected_indices"]

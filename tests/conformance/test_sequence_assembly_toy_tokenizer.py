@@ -4,6 +4,7 @@ import pytest
 
 from agents.planner.sequence import Message, encode_messages
 from tests.conformance.cases import params
+from tests.conformance.crashes import crash_of
 
 
 class ByteTokenizer:
@@ -19,4 +20,6 @@ class ByteTokenizer:
 @pytest.mark.parametrize("case", params("sequence_assembly_toy_tokenizer"))
 def test_token_ids_agree_with_the_published_code(case):
     messages = [Message(message["from"], message["value"]) for message in case["conversation"]]
-    assert encode_messages(messages, ByteTokenizer(), case["max_context_len"]) == case["input_ids"]
+    with crash_of(case) as crashes:
+        ids = encode_messages(messages, ByteTokenizer(), case["max_context_len"])
+    assert crashes or ids == case["input_ids"]

