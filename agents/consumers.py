@@ -8,6 +8,7 @@ from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
 from django.db import DatabaseError
 from django.db.models import Model
+from structlog.contextvars import bind_contextvars
 
 from agents.events import Nudge, run_group, trajectory_group
 from agents.models import Run, Trajectory
@@ -33,6 +34,7 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
 
     async def connect(self) -> None:
         self.pk = self.scope["url_route"]["kwargs"]["pk"]
+        bind_contextvars(**{self.model._meta.model_name or "": self.pk})
         if not await self.may_view():
             await self.close(NOT_FOUND)  # before accepting: the handshake is refused
             return

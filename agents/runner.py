@@ -21,6 +21,7 @@ from agents.recipes import Recipe
 from agents.types import Decision, Observation
 from agents.weblinx_demos import demo_of
 from annotations.models import Step
+from annotations.observe import counters
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +77,7 @@ def run_conversations(
             TrajectoryStep.objects.bulk_create(rows, ignore_conflicts=True)
             _update_trajectories(batch)
         stored += len(rows)
+        _count(recipe, decisions)
         _tell(run, batch)
         if online and llm is not None:
             from agents.memory.induce import induce_online
@@ -155,6 +157,14 @@ def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: flo
         cost=decision.usage.cost, exemplar_ids=list(decision.exemplar_ids), workflow_ids=list(decision.workflow_ids),
         milliseconds=round(milliseconds, 3), trace=decision.trace | {"seconds": seconds},
     )  # fmt: skip
+
+
+def _count(recipe: Recipe, decisions: list[Decision]) -> None:
+    """For the operator: steps and the time of their stages."""
+    counters.STEPS.add(recipe.name, amount=len(decisions))
+    for stage in {stage for decision in decisions for stage in decision.seconds}:
+        seconds = sum(decision.seconds.get(stage, 0.0) for decision in decisions)
+        counters.STAGE_SECONDS.add(stage, recipe.name, amount=seconds)
 
 
 def _update_trajectories(batch: list[Sample]) -> None:

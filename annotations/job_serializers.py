@@ -22,7 +22,7 @@ class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job
         fields = [
-            *("id", "kind", "project", "dataset", "params", "state", "progress", "last_error", "attempt"),
+            *("id", "kind", "project", "dataset", "params", "state", "progress", "last_error", "error_id", "attempt"),
             *("cancel_requested", "created_by", "created_at", "heartbeat_at", "finished_at", "file"),
         ]
 

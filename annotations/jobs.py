@@ -142,7 +142,14 @@ def retry(job: Job) -> Job:
     over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
     if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and job.path.exists()):
         raise ValidationError("The upload is gone: start a new import.")
-    fields = {"state": Job.State.QUEUED, "attempt": 0, "cancel_requested": False, "last_error": "", "finished_at": None}
+    fields = {
+        "state": Job.State.QUEUED,
+        "attempt": 0,
+        "cancel_requested": False,
+        "last_error": "",
+        "error_id": "",
+        "finished_at": None,
+    }
     with transaction.atomic():
         if not Job.objects.filter(pk=job.pk, state__in=over).update(**fields):
             raise ValidationError("Only a job that has ended without success can be retried.")

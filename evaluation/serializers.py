@@ -63,7 +63,7 @@ class ShardSerializer(serializers.ModelSerializer):
         model = Shard
         fields = [
             *("id", "run", "index", "conversation_ids", "step_count", "state", "attempt", "worker", "heartbeat_at"),
-            *("last_error", "created_at", "finished_at"),
+            *("last_error", "error_id", "created_at", "finished_at"),
         ]
 
 

@@ -312,7 +312,12 @@ def resume_study(study: Study) -> None:
         with transaction.atomic():
             again = Q(state__in=[Shard.State.CANCELLED, Shard.State.FAILED])
             run.shards.filter(again).update(
-                state=Shard.State.QUEUED, attempt=0, last_error="", finished_at=None, created_at=timezone.now()
+                state=Shard.State.QUEUED,
+                attempt=0,
+                last_error="",
+                error_id="",
+                finished_at=None,
+                created_at=timezone.now(),
             )
             run.trajectories.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
             Run.objects.filter(pk=run.pk).update(state=Run.State.QUEUED, finished_at=None, error="")

@@ -1,6 +1,7 @@
 """Celery tasks of evaluations: short doors to functions."""
 
 from celery import shared_task
+from structlog.contextvars import bind_contextvars
 
 
 @shared_task(queue="gpu")
@@ -11,6 +12,7 @@ def run_shard(shard_id: int) -> None:
 
     shard = Shard.objects.select_related("run").claim(shard_id)
     if shard is not None:
+        bind_contextvars(run=shard.run_id)
         work(shard)
 
 

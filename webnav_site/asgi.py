@@ -21,6 +21,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import OriginValidator  # noqa: E402
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
+from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
 
 THREADS = 8  # requests at the same time in one process; as many database connections
 
@@ -44,7 +45,7 @@ application = ProtocolTypeRouter(
     {
         "http": http,
         # The browser sends cookies with cross-site WebSocket requests, so the Origin is checked first.
-        "websocket": OriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns)), APP_HOSTS),
+        "websocket": OriginValidator(AuthMiddlewareStack(ObservedSockets(URLRouter(websocket_urlpatterns))), APP_HOSTS),
     }
 )
 

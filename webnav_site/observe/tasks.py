@@ -1,0 +1,71 @@
+"""Background tasks: their ids in every log line, passed on to the tasks that they start, and their times counted."""
+
+import logging
+import logging.config
+import time
+from typing import Any
+
+import structlog
+from celery import signals
+from django.conf import settings
+
+from annotations.observe import counters, errors
+
+logger = logging.getLogger("webnav.tasks")
+PASSED_ON = ("request", "run", "shard", "job")  # ids that a task's messages to others carry
+HEADER = "webnav_ids"
+# What the first argument of a task names, so that its lines say which one.
+ARGUMENTS = {"annotations.tasks.run_job": "job", "evaluation.tasks.run_shard": "shard"}
+
+
+@signals.setup_logging.connect
+def _as_everywhere(**kwargs: Any) -> None:
+    """Celery would install handlers of its own."""
+    logging.config.dictConfig(settings.LOGGING)
+
+
+@signals.before_task_publish.connect
+def _pass_ids_on(headers: dict[str, Any], **kwargs: Any) -> None:
+    bound = structlog.contextvars.get_contextvars()
+    parent = {"parent": bound["task_id"]} if "task_id" in bound else {}
+    passed = {name: bound[name] for name in PASSED_ON if name in bound}
+    if passed or parent:
+        headers[HEADER] = {**headers.get(HEADER, {}), **passed, **parent}
+
+
+class _Running:
+    """When the tasks of this process began; a task that runs others in itself has several."""
+
+    begun: dict[str, float] = {}
+
+
+@signals.task_prerun.connect
+def _bind(task_id: str, task: Any, args: Any, **kwargs: Any) -> None:
+    structlog.contextvars.clear_contextvars()
+    bound = dict(getattr(task.request, HEADER, None) or (task.request.headers or {}).get(HEADER) or {})
+    bound |= {"task": task.name, "task_id": task_id}
+    if (name := ARGUMENTS.get(task.name)) and args:
+        bound[name] = args[0]
+    structlog.contextvars.bind_contextvars(**bound)
+    _Running.begun[task_id] = time.perf_counter()
+
+
+@signals.task_failure.connect
+def _failed(sender: Any, task_id: str, exception: BaseException, **kwargs: Any) -> None:
+    """A job or shard that failed has its id already, on its row; other tasks get one here."""
+    if not getattr(exception, "webnav_error_id", ""):
+        errors.remember("task", f"{sender.name} failed", exception)
+
+
+@signals.task_postrun.connect
+def _end(task_id: str, task: Any, state: str | None = None, **kwargs: Any) -> None:
+    seconds = time.perf_counter() - _Running.begun.pop(task_id, time.perf_counter())
+    counters.TASKS.observe(task.name, state or "UNKNOWN", amount=seconds)
+    logger.info("%s %s", task.name, state, extra={"ms": round(seconds * 1000, 1)})
+    structlog.contextvars.clear_contextvars()
+
+
+@signals.worker_process_shutdown.connect
+def _bring_the_rest(**kwargs: Any) -> None:
+    """A child of the pool ends without running exit handlers."""
+    counters.flush()
