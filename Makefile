@@ -41,5 +41,8 @@ backup: .venv/installed ## a dump of the database below var/backups/
 restore: .venv/installed ## make restore FILE=... : replaces the database after its name was typed
 	@$(RUN) restore "$(FILE)"
 
+stop: .venv/installed ## stops what make run has started, also when its terminal was lost   (ARGS=--now)
+	@$(RUN) down $(ARGS)
+
 .venv/installed: requirements.txt
 	@sh webnav_site/install.sh $(PYTHON)

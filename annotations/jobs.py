@@ -13,7 +13,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from annotations import policy
+from annotations import policy, stopping
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.exports import export_dataset, export_release
@@ -204,7 +204,7 @@ def _run_import(job: Job) -> bool:
 
     def tell(progress: Progress) -> None:
         _tell_import(job, progress)
-        if time.monotonic() - begun > SLICE_SECONDS:
+        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
             raise StopImport
 
     try:

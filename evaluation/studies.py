@@ -18,7 +18,7 @@ from agents.llm.errors import BudgetExceeded
 from agents.models import Run, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
-from annotations import policy
+from annotations import policy, stopping
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
 from evaluation.budgets import budget_fields, llm_of
 from evaluation.judging import Gold, Judgement, judge
@@ -184,7 +184,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
 
     def after_batch() -> None:
         on_batch()
-        if time.monotonic() - begun > SLICE_SECONDS:
+        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
             raise SliceOver
 
     started = Run.objects.filter(pk=run.pk, state=Run.State.QUEUED)

@@ -4,8 +4,9 @@ import os
 import signal
 
 from celery import Celery
-from celery.signals import worker_process_init
+from celery.signals import worker_process_init, worker_ready, worker_shutting_down
 
+from annotations import stopping
 from webnav_site import heartbeats  # noqa: F401  connects the signals that tell who is alive
 from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
@@ -20,3 +21,16 @@ app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 def leave_stopping_to_the_parent(**kwargs) -> None:
     """A stop signal reaches the whole process group; only the worker's main process may decide what it means."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+@worker_shutting_down.connect
+def put_work_back(**kwargs) -> None:
+    """The processes that work end their slices at the next batch, so that a worker stops within seconds."""
+    stopping.ask()
+
+
+@worker_ready.connect
+def free_what_the_dead_held(**kwargs) -> None:
+    """A worker that starts often follows one that was killed: its work should not wait for beat."""
+    for task in ("evaluation.tasks.reap", "annotations.tasks.reap"):
+        app.send_task(task, queue="default")

@@ -8,6 +8,7 @@ import atexit
 import fcntl
 import logging
 import os
+import random
 import secrets
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
@@ -39,6 +41,8 @@ POSTGRES_SETTINGS = {
 
 
 START_SECONDS = 10
+EMBEDDED = "WEBNAV_EMBEDDED"  # in the environment of what `up` starts: the servers that its guard looks after
+REDIS_PORTS = range(20000, 32000)  # below those that the system lends to clients: free again when Redis comes back
 
 
 class ServiceError(RuntimeError):
@@ -131,7 +135,7 @@ def _postgres():
 
     # The package keeps its lock file (and sockets whose path would be too long) in one folder for all users of the
     # machine, where another user's file locks us out.
-    folder = _runtime_folder()
+    folder = runtime_folder()
     if PostgresServer.runtime_path != folder:
         PostgresServer.runtime_path, PostgresServer.lock_path = folder, folder / "lock"
         PostgresServer._lock = type(PostgresServer._lock)(PostgresServer.lock_path)
@@ -141,7 +145,7 @@ def _postgres():
     return get_server(VAR / "postgres", cleanup_mode=None)
 
 
-def _runtime_folder() -> Path:
+def runtime_folder() -> Path:
     """A folder of this user with a short path, for lock files and sockets."""
     folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -172,10 +176,22 @@ def _connected(server):
             if time.monotonic() > deadline:
                 raise ServiceError(f"PostgreSQL does not answer: {str(error).strip().splitlines()[0]}") from error
         time.sleep(0.2)
+        _forget_unburied()
         try:
             server.ensure_postgres_running()
         except (subprocess.SubprocessError, AssertionError) as error:  # its last processes hold the memory still
             logger.info("PostgreSQL is not ready to start again: %s", error)
+
+
+def _forget_unburied() -> None:
+    """Remove the pid file of a killed server that nobody has collected yet, as in a container without an init process:
+    it would count as running."""
+    file = VAR / "postgres" / "postmaster.pid"
+    try:
+        if psutil.Process(int(file.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
+            file.unlink()
+    except (OSError, ValueError, IndexError, psutil.Error):
+        pass
 
 
 def postgres_url(database: str = "webnav") -> str:
@@ -216,17 +232,27 @@ def _redis_client() -> redis.Redis:
     )
 
 
-def _redis_answers() -> bool:
+def redis_answers() -> bool:
     try:
         return bool(_redis_client().ping())
     except (redis.RedisError, OSError, ValueError, ServiceError):
         return False
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+def _redis_port(file: Path) -> int:
+    """The port chosen at the first start, so that living clients find a restarted server; another one only where a
+    stranger has taken it meanwhile."""
+    kept = [int(file.read_text())] if file.exists() and file.read_text().strip().isdigit() else []
+    for port in [*kept, *random.sample(REDIS_PORTS, 100)]:
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        file.write_text(str(port))
+        return port
+    raise ServiceError("Redis found no free port on this machine. Set REDIS_URL to a server of your own.")
 
 
 def redis_url() -> str:
@@ -234,17 +260,16 @@ def redis_url() -> str:
     folder = VAR / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     password = secret("redis")
-    if not _redis_answers():
-        port = _free_port()
-        (folder / "port").write_text(str(port))
+    if not redis_answers():
+        port = _redis_port(folder / "port")
         # The password goes through standard input: a command line can be read by every user of the machine.
         config = (
-            f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\nappendonly no\nsave 300 1\n'
+            f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\nappendonly yes\nsave ""\n'
             f'maxmemory-policy noeviction\nlogfile "{folder}/log"\ndaemonize yes\npidfile "{folder}/pid"\n'
         )
         subprocess.run([embedded.redis_program(), "-"], input=config.encode(), check=True, capture_output=True)
         deadline = time.monotonic() + 10
-        while not _redis_answers():
+        while not redis_answers():
             if time.monotonic() > deadline:
                 lines = (folder / "log").read_text().strip().splitlines()[-1:] if (folder / "log").exists() else []
                 raise ServiceError(f"Redis did not start: {' '.join(lines)}")
@@ -253,6 +278,18 @@ def redis_url() -> str:
 
 
 # Both ---------------------------------------------------------------------------------------------------------------
+
+
+def embedded() -> list[str]:
+    """Which of the two servers are ours."""
+    named = {"postgres": "DATABASE_URL", "redis": "REDIS_URL"}
+    return [name for name, variable in named.items() if not os.environ.get(variable)]
+
+
+def bring_back(name: str) -> None:
+    """Start an embedded server that has died, at the address that it had. Raises ServiceError."""
+    with _lock():
+        postgres_url() if name == "postgres" else redis_url()
 
 
 def ensure() -> tuple[str, str]:

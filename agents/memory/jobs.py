@@ -20,7 +20,7 @@ from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
 from annotations import jobs as work
-from annotations import policy
+from annotations import policy, stopping
 from annotations.models import Dataset, Job, Split, Step
 
 PARTS = ("snippets", "exemplars", "workflows")
@@ -113,7 +113,8 @@ class _Progress:
         pace = (done - self.first) / (now - self.phase_begun) if now > self.phase_begun else 0.0
         values = {"phase": phase, "done": done, "total": total, "unit": unit, "seconds": self.seconds}
         work.tell_job(self.job, values | {"per_second": round(pace, 2) or None} | more)
-        if self.first < done < total and now - self.begun > work.SLICE_SECONDS:  # each slice does some work
+        over = stopping.asked() or now - self.begun > work.SLICE_SECONDS
+        if over and self.first < done < total:  # each slice does some work
             raise _SliceOver
 
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from agents.models import TrainedModel
 from agents.training.settings import SETTINGS, make_settings
 from annotations import jobs as work
-from annotations import policy
+from annotations import policy, stopping
 from annotations.models import Dataset, Job, Split
 
 BASES = {
@@ -112,7 +112,7 @@ def run_training(job: Job) -> bool:
         raise ValueError("the model or its dataset has been deleted")
 
     def until() -> bool:
-        return time.monotonic() - begun > work.SLICE_SECONDS
+        return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS
 
     if Work(model, job.params, until, _teller(job, model)).run() == "paused":
         return job.hand_back()

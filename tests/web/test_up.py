@@ -1,97 +1,24 @@
 """`manage.py up`, which `make run` calls: everything starts, answers, stops with Ctrl-C, and starts again quickly."""
 
+import json
 import os
-import shutil
 import signal
 import socket
-import subprocess
-import sys
 import time
-import urllib.error
-import urllib.request
-from pathlib import Path
-from uuid import uuid4
 
 import psutil
 import pytest
 
 from tests.contention import contention_of_all_cores
+from tests.web.running_up import data_folder, free_port, left_running, read_until, start, stop, wait_until_healthy
 
-ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
 def var():
-    """A data folder that another user can enter: PostgreSQL does not run as root."""
-    folder = Path("/var/tmp" if os.geteuid() == 0 else "/tmp") / f"webnav-test-{uuid4().hex[:8]}"
-    folder.mkdir(mode=0o755)
-    yield folder
-    for process in ours(folder):
-        process.kill()
-    shutil.rmtree(folder, ignore_errors=True)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
-    own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
-    environment = {key: value for key, value in os.environ.items() if key not in own}
-    environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
-    command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
-
-
-def wait_until_healthy(port: int, seconds: float) -> float:
-    begun = time.monotonic()
-    while time.monotonic() - begun < seconds:
-        try:
-            with urllib.request.urlopen(f"http://localhost:{port}/healthz", timeout=2) as answer:
-                if answer.status == 200:
-                    return time.monotonic() - begun
-        except (urllib.error.URLError, OSError):
-            pass
-        time.sleep(0.1)
-    raise AssertionError(f"not healthy within {seconds} s")
-
-
-def ours(var: Path) -> list[psutil.Process]:
-    """Processes that belong to this data folder: the app's, PostgreSQL and Redis."""
-    found = []
-    for process in psutil.process_iter(["cmdline"]):
-        try:
-            if str(var) in " ".join(process.info["cmdline"] or []) or process.environ().get("WEBNAV_VAR") == str(var):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return found
-
-
-def left_running(var: Path) -> list[str]:
-    return [" ".join(process.info["cmdline"] or []) for process in ours(var)]
-
-
-def read_until(process: subprocess.Popen, text: str) -> str:
-    """Output up to the line that holds `text`; all of it when the process ends first."""
-    lines: list[str] = []
-    for line in process.stdout:
-        lines.append(line)
-        if text in line:
-            break
-    return "".join(lines)
-
-
-def stop(process: subprocess.Popen) -> str:
-    os.killpg(process.pid, signal.SIGINT)
-    output, _ = process.communicate(timeout=30)
-    return output
+    with data_folder() as folder:
+        yield folder
 
 
 @pytest.mark.timed
@@ -121,7 +48,11 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     process = start(var, port)
     seconds = wait_until_healthy(port, 60)
     slower.append(contention_of_all_cores())
-    os.kill(process.pid, signal.SIGKILL)  # a crash: children and servers stay behind
+    # All who would restart it at once: children and servers stay behind.
+    supervisor = json.loads((var / "up.lock").read_text())["pid"]
+    guard = next(p for p in psutil.Process(supervisor).children() if p.environ()["SUPERVISOR_PROCESS_NAME"] == "guard")
+    for pid in (guard.pid, supervisor, process.pid):
+        os.kill(pid, signal.SIGKILL)
     process.wait()
     assert seconds / max(slower) < 10
     assert left_running(var)
@@ -131,4 +62,24 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     assert "had left behind" in output
     wait_until_healthy(port, 60)
     stop(process)
+    assert left_running(var) == []
+
+
+def test_of_two_starts_at_once_one_runs_and_the_other_says_why_not(var):
+    ports = [free_port(), free_port()]
+    both = [start(var, port) for port in ports]
+    deadline = time.monotonic() + 90
+    while all(process.poll() is None for process in both) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    ended = [process for process in both if process.poll() is not None]
+    assert len(ended) == 1
+    assert "already running" in ended[0].communicate()[0]
+    (running,) = [place for place, process in enumerate(both) if process not in ended]
+    wait_until_healthy(ports[running], 90)
+    os.killpg(both[running].pid, signal.SIGINT)
+    time.sleep(0.5)
+    os.killpg(both[running].pid, signal.SIGINT)  # in a hurry
+    begun = time.monotonic()
+    both[running].communicate(timeout=30)
+    assert time.monotonic() - begun < 20
     assert left_running(var) == []

@@ -2,25 +2,21 @@
 
 import json
 import os
-import signal
 import socket
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-import psutil
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
-from honcho.environ import parse_procfile
-from honcho.manager import Manager
 
 from annotations.models import Invite
 from annotations.sample_project import DEMO_ACCOUNTS, load_sample
 from webnav_site import services
-
-MARK = "WEBNAV_RUN"  # in the environment of every process that we start, so that leftovers can be found
+from webnav_site.supervision import daemon, lock, processes
+from webnav_site.supervision.front import Front
 
 
 class Command(BaseCommand):
@@ -37,33 +33,27 @@ class Command(BaseCommand):
         if port != settings.PORT:  # origins and cookies follow the port: read the settings again with it
             os.environ["PORT"] = str(port)
             os.execv(sys.executable, [sys.executable, *sys.argv])
-        self._one_at_a_time()
+        held = self._alone()
         self._check_port(bind, port)
         self._collect_static()
         if sample == "yes":
             load_sample(lambda text: self.stdout.write(f"  {text}"))
         self._free_leases()
         self._announce()
-        (services.VAR / "up.pid").write_text(str(os.getpid()))
-        try:
-            sys.exit(self._run(bind, port))
-        finally:
-            (services.VAR / "up.pid").unlink(missing_ok=True)
+        sys.exit(self._run(held, bind, port))
 
-    def _one_at_a_time(self) -> None:
-        """Explain a second start; end what a killed run has left behind."""
-        pid_file = services.VAR / "up.pid"
-        pid = int(pid_file.read_text() or 0) if pid_file.exists() else 0
-        if pid and pid != os.getpid() and psutil.pid_exists(pid) and "up" in psutil.Process(pid).cmdline():
-            sys.exit(f"webnav: already running (pid {pid}) at {settings.APP_ORIGIN}; stop it with Ctrl-C or kill {pid}")
-        leftovers = [process for process in psutil.process_iter() if _is_ours(process)]
-        for process in leftovers:
-            process.terminate()
-        _, stubborn = psutil.wait_procs(leftovers, timeout=5)
-        for process in stubborn:
-            process.kill()
-        if leftovers:
-            self.stdout.write(f"webnav: ended {len(leftovers)} processes that a killed run had left behind")
+    def _alone(self) -> int:
+        """The lock on the data folder; explains a second start, ends what a killed run has left behind."""
+        held = lock.take()
+        if held is None:
+            pid, origin = lock.holder() or lock.Holder(0, "")
+            where = f" at {origin}" if origin else ""
+            sys.exit(
+                f"webnav: already running{where} (supervisor {pid or 'starting'}); stop it with Ctrl-C or make stop"
+            )
+        if left := processes.end(processes.marked(), daemon.LEFT_SECONDS):
+            self.stdout.write(f"webnav: ended {left} processes that a killed run had left behind")
+        return held
 
     def _check_port(self, bind: str, port: int) -> None:
         with socket.socket() as probe:
@@ -107,28 +97,22 @@ class Command(BaseCommand):
             write("    SNAPSHOT_ORIGIN is not set: recorded pages are shown without scripts and live marks.")
         write("")
 
-    def _run(self, bind: str, port: int) -> int:
+    def _run(self, held: int, bind: str, port: int) -> int:
+        """Hand the lock over to the supervisor, which goes on without this process, and show what it does."""
+        embedded = services.embedded()
         database, broker = services.ensure()
-        environment = os.environ | {
-            "DATABASE_URL": database, "REDIS_URL": broker, "PORT": str(port), "BIND": bind, "PYTHON": sys.executable,
+        os.environ |= {
+            "DATABASE_URL": database, "REDIS_URL": broker, services.EMBEDDED: " ".join(embedded),
+            "PORT": str(port), "BIND": bind, "PYTHON": sys.executable, daemon.ORIGIN: settings.APP_ORIGIN,
             "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "",  # kept bytecode saves two seconds of a start
             "TOKENIZERS_PARALLELISM": "false",
             "PYTHONWARNINGS": "ignore:You",  # "You're running the worker with superuser privileges"
-            MARK: str(services.VAR),
         }  # fmt: skip
-        manager = Manager()
-        for name, command in parse_procfile((settings.BASE_DIR / "Procfile").read_text()).processes.items():
-            manager.add_process(name, command, env=environment, cwd=str(settings.BASE_DIR))
-        manager.loop()
-        stopped_by_user = manager.returncode in (128 + signal.SIGINT, 128 + signal.SIGTERM)
-        return 0 if stopped_by_user else manager.returncode or 0
-
-
-def _is_ours(process: psutil.Process) -> bool:
-    try:
-        return process.pid != os.getpid() and process.environ().get(MARK) == str(services.VAR)
-    except psutil.Error:
-        return False
+        front = Front(lambda text: self.stdout.write(text, ending=""))
+        lock.tell(held, lock.Holder(0, settings.APP_ORIGIN))
+        daemon.start(held)
+        os.close(held)
+        return front.run()
 
 
 def _demo_passwords() -> dict[str, str]:

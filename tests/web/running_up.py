@@ -1,0 +1,92 @@
+"""A `manage.py up` with a data folder of its own, for tests that start, stop and kill it."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import psutil
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """A data folder that another user can enter: PostgreSQL does not run as root."""
+    folder = Path("/var/tmp" if os.geteuid() == 0 else "/tmp") / f"webnav-test-{uuid4().hex[:8]}"
+    folder.mkdir(mode=0o755)
+    yield folder
+    for process in ours(folder):
+        process.kill()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
+    own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
+    environment = {key: value for key, value in os.environ.items() if key not in own}
+    environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
+    command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, text=True, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+
+
+def wait_until_healthy(port: int, seconds: float) -> float:
+    begun = time.monotonic()
+    while time.monotonic() - begun < seconds:
+        try:
+            with urllib.request.urlopen(f"http://localhost:{port}/healthz", timeout=2) as answer:
+                if answer.status == 200:
+                    return time.monotonic() - begun
+        except (urllib.error.URLError, OSError):
+            pass
+        time.sleep(0.1)
+    raise AssertionError(f"not healthy within {seconds} s")
+
+
+def ours(var: Path) -> list[psutil.Process]:
+    """Processes that belong to this data folder: the app's, PostgreSQL and Redis."""
+    found = []
+    for process in psutil.process_iter(["cmdline"]):
+        try:
+            if str(var) in " ".join(process.info["cmdline"] or []) or process.environ().get("WEBNAV_VAR") == str(var):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+def left_running(var: Path) -> list[str]:
+    return [" ".join(process.info["cmdline"] or []) for process in ours(var)]
+
+
+def read_until(process: subprocess.Popen, text: str) -> str:
+    """Output up to the line that holds `text`; all of it when the process ends first."""
+    lines: list[str] = []
+    for line in process.stdout:
+        lines.append(line)
+        if text in line:
+            break
+    return "".join(lines)
+
+
+def stop(process: subprocess.Popen) -> str:
+    os.killpg(process.pid, signal.SIGINT)
+    output, _ = process.communicate(timeout=30)
+    return output

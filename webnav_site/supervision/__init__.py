@@ -1,0 +1,1 @@
+"""What keeps the app's processes running: `supervisord` over the Procfile, and a guard over it and the servers."""

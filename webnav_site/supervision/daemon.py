@@ -1,0 +1,49 @@
+"""The supervisor: supervisord under the lock on the data folder, in a session of its own.
+
+`up` starts it; if it is killed, its guard (or `up`) starts the next one, which ends what the first has left behind.
+"""
+
+import os
+import subprocess
+import sys
+
+from supervisor import supervisord
+
+from webnav_site import services
+from webnav_site.supervision import lock, processes, programs
+
+LOCK = 3  # supervisord closes inherited files from 5 on when it is told to reload, and none of them before
+ORIGIN = "WEBNAV_ORIGIN"  # in its environment: where people find the app
+LEFT_SECONDS = 3  # for what is left of a killed supervisor to end by itself
+
+
+def start(descriptor: int | None = None) -> subprocess.Popen:
+    """Start it in the background. With the lock's descriptor, which becomes its own; else it takes the lock itself."""
+    programs.log_folder().mkdir(parents=True, exist_ok=True, mode=0o750)
+    command = [
+        sys.executable,
+        "-m",
+        "webnav_site.supervision.daemon",
+        *([] if descriptor is None else [str(descriptor)]),
+    ]
+    with (programs.log_folder() / "supervisor.out").open("a") as output:
+        return subprocess.Popen(
+            command, cwd=services.ROOT, env=os.environ | {processes.MARK: str(services.VAR)}, start_new_session=True,
+            stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[] if descriptor is None else [descriptor],
+        )  # fmt: skip
+
+
+def main(arguments: list[str]) -> None:
+    descriptor = int(arguments[0]) if arguments else lock.take()
+    if descriptor is None:
+        return  # somebody was quicker: one is enough
+    if descriptor != LOCK:
+        os.dup2(descriptor, LOCK, inheritable=False)
+        os.close(descriptor)
+    lock.tell(LOCK, lock.Holder(os.getpid(), os.environ.get(ORIGIN, "")))
+    processes.end(processes.marked(), LEFT_SECONDS)
+    supervisord.main(["-c", str(programs.write_configuration())])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

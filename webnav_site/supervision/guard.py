@@ -1,0 +1,72 @@
+"""Looks after what nobody else looks after: the embedded servers, and the supervisor that started it.
+
+Servers come back at the same address, so that living clients find them again. The supervisor and its guard restart
+each other; one of them alone is enough.
+"""
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable
+
+import psycopg
+
+from webnav_site import services
+from webnav_site.supervision import daemon, processes
+
+logger = logging.getLogger("guard")
+LOOK_SECONDS = 1.0
+
+
+class Postgres:
+    """Keeps one connection open: asking over it costs nothing, and it breaks when the server dies."""
+
+    def __init__(self) -> None:
+        self.connection: psycopg.Connection | None = None
+
+    def answers(self) -> bool:
+        try:
+            if self.connection is None:
+                address = os.environ["DATABASE_URL"]
+                self.connection = psycopg.connect(address, autocommit=True, connect_timeout=5)
+            self.connection.execute("SELECT 1")
+        except psycopg.Error:
+            self.connection = None
+            return False
+        return True
+
+
+def look_after(name: str, answers: Callable[[], bool]) -> None:
+    """Start the server if it does not answer; one that cannot start now is tried again at the next look."""
+    if answers():
+        return
+    logger.warning("%s does not answer: starting it", name)
+    try:
+        services.bring_back(name)
+    except Exception:  # a full disk, a taken port: whatever it is, it may be better in a second
+        logger.exception("%s could not be started", name)
+    else:
+        logger.warning("%s is back", name)
+
+
+def main() -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", datefmt="%H:%M:%S")
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    for name in (processes.MARK, processes.PROGRAM):  # the servers that we start are not the supervisor's to end
+        os.environ.pop(name, None)
+    supervisor = os.getppid()
+    services.hold()
+    answers = {"postgres": Postgres().answers, "redis": services.redis_answers}
+    embedded = os.environ.get(services.EMBEDDED, "").split()
+    while not stop.wait(LOOK_SECONDS):
+        if os.getppid() != supervisor:
+            daemon.start()
+            os._exit(0)  # without a farewell to the servers: the next guard is not there yet
+        for name in embedded:
+            look_after(name, answers[name])
+
+
+if __name__ == "__main__":
+    main()

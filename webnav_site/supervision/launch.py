@@ -1,0 +1,19 @@
+"""`python -m webnav_site.supervision.launch NAME`: becomes a process of the Procfile.
+
+A killed parent leaves children that still listen on its port or work on its queue; they end first.
+"""
+
+import os
+import sys
+
+from webnav_site.supervision import processes
+from webnav_site.supervision.programs import procfile
+
+
+def main(name: str) -> None:
+    processes.kill(processes.marked(name))
+    os.execv("/bin/sh", ["sh", "-c", procfile()[name]])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
