@@ -280,7 +280,7 @@ def redis_url() -> str:
 # Both ---------------------------------------------------------------------------------------------------------------
 
 
-def embedded() -> list[str]:
+def own_servers() -> list[str]:
     """Which of the two servers are ours."""
     named = {"postgres": "DATABASE_URL", "redis": "REDIS_URL"}
     return [name for name, variable in named.items() if not os.environ.get(variable)]

@@ -99,7 +99,7 @@ class Command(BaseCommand):
 
     def _run(self, held: int, bind: str, port: int) -> int:
         """Hand the lock over to the supervisor, which goes on without this process, and show what it does."""
-        embedded = services.embedded()
+        embedded = services.own_servers()
         database, broker = services.ensure()
         os.environ |= {
             "DATABASE_URL": database, "REDIS_URL": broker, services.EMBEDDED: " ".join(embedded),
