@@ -1,16 +1,15 @@
 """Downloads: always as an attachment that no browser sniffs; files with ETag and byte ranges; constant memory."""
 
 import re
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
+
+from annotations.storage import store
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
-CHUNK = 256 * 1024
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
@@ -21,23 +20,24 @@ def attachment(response: HttpResponseBase, filename: str) -> HttpResponseBase:
     return response
 
 
-def send_file(request: HttpRequest, path: Path, filename: str, media_type: str) -> HttpResponseBase:
-    """A file or the part of it that `Range` asks for (one range; several are answered with the whole file)."""
-    facts = path.stat()
-    etag = f'"{facts.st_mtime_ns:x}-{facts.st_size:x}"'
-    first, last, status = _wanted(request, facts.st_size, etag)
-    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+def send_file(request: HttpRequest, name: str, filename: str, media_type: str) -> HttpResponseBase:
+    """A stored file or the part of it that `Range` asks for (one range; several are answered with the whole file)."""
+    facts = store.facts(name)
+    if facts is None:
+        raise Http404
+    first, last, status = _wanted(request, facts.size, facts.etag)
+    if facts.etag in parse_etags(request.headers.get("If-None-Match", "")):
         response: HttpResponseBase = HttpResponse(status=304)
     elif status == 416:
-        response = HttpResponse(status=416, headers={"Content-Range": f"bytes */{facts.st_size}"})
+        response = HttpResponse(status=416, headers={"Content-Range": f"bytes */{facts.size}"})
     else:
-        chunks = iter(()) if request.method == "HEAD" else _read(path, first, last - first + 1)
+        chunks = iter(()) if request.method == "HEAD" else store.read(name, first, last - first + 1, facts.etag)
         response = StreamingHttpResponse(chunks, content_type=media_type)
         response.status_code = status
         response["Content-Length"] = str(last - first + 1)
         if status == 206:
-            response["Content-Range"] = f"bytes {first}-{last}/{facts.st_size}"
-    response["ETag"] = etag
+            response["Content-Range"] = f"bytes {first}-{last}/{facts.size}"
+    response["ETag"] = facts.etag
     response["Accept-Ranges"] = "bytes"
     return attachment(response, filename)
 
@@ -54,14 +54,6 @@ def _wanted(request: HttpRequest, size: int, etag: str) -> tuple[int, int, int]:
     if first >= size or (start and end and int(end) < int(start)):
         return 0, -1, 416
     return first, last, 206
-
-
-def _read(path: Path, offset: int, length: int) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(offset)
-        while length > 0 and (chunk := file.read(min(CHUNK, length))):
-            length -= len(chunk)
-            yield chunk
 
 
 def safe_cell(value: Any) -> Any:

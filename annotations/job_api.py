@@ -1,5 +1,6 @@
 """Imports and exports over the API: starting them, watching, cancelling, retrying, downloading."""
 
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -80,10 +81,10 @@ class JobViewSet(ReadOnlyViewSet):
     def file(self, request: Request, pk: str) -> HttpResponseBase:
         """The result of an export, with ETag and byte ranges."""
         job = self.get_object()
-        if not has_result(job) or not job.path.exists():
+        if not has_result(job):
             raise Http404
         policy.require_download(request.user, job.project, job.created_by_id)
-        return send_file(request._request, job.path, f"{job.params['name']}{job.path.suffix}", "application/zip")
+        return send_file(request._request, job.file, f"{job.params['name']}{Path(job.file).suffix}", "application/zip")
 
 
 class StartsJob(viewsets.GenericViewSet):

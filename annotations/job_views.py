@@ -21,6 +21,7 @@ from annotations.downloads import attachment, safe_cell, send_file
 from annotations.forms import ExportForm, ImportForm
 from annotations.job_progress import job_live
 from annotations.models import Dataset, Job
+from annotations.storage import store
 from annotations.views import dataset_page, split_table, visible_dataset
 
 ROWS = 50
@@ -125,7 +126,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if not _has_result(found):
         raise Http404
     policy.require_download(request.user, found.project, found.created_by_id)
-    return send_file(request, found.path, f"{found.params['name']}{found.path.suffix}", "application/zip")
+    return send_file(request, found.file, f"{found.params['name']}{Path(found.file).suffix}", "application/zip")
 
 
 @require_GET
@@ -166,7 +167,7 @@ def _visible(request: HttpRequest) -> QuerySet[Job]:
 
 
 def _has_result(found: Job) -> bool:
-    return found.kind == Job.Kind.EXPORT and found.state == Job.State.DONE and found.path.is_file()
+    return found.kind == Job.Kind.EXPORT and found.state == Job.State.DONE and store.exists(found.file)
 
 
 def _project_of(request: HttpRequest):

@@ -20,6 +20,7 @@ from annotations.exports import export_dataset, export_release
 from annotations.importing import Position, Progress, Report, StopImport, import_files
 from annotations.models import Dataset, Job, Project, Split
 from annotations.records import BadRecord
+from annotations.storage import forget_scratch, private_folder, scratch, store
 from annotations.uploads import below_import_root, forget_upload, keep_upload, source_of
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
@@ -140,7 +141,7 @@ def retry(job: Job) -> Job:
     """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew when
     it had come to its end with errors."""
     over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
-    if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and job.path.exists()):
+    if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and store.exists(job.file)):
         raise ValidationError("The upload is gone: start a new import.")
     fields = {
         "state": Job.State.QUEUED,
@@ -232,7 +233,7 @@ def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:
     """What to import, and the members of an uploaded zip that are damaged."""
     if job.params["path"]:
         return below_import_root(job.params["path"]), []
-    return source_of(job.path, job.params["original_name"])
+    return source_of(job.file, job.params["original_name"])
 
 
 def _tell_import(job: Job, progress: Progress) -> None:
@@ -269,10 +270,10 @@ def _run_export(job: Job) -> bool:
         tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
 
     tell("writing", 0)
-    relative = f"exports/{job.pk}"
-    folder = Path(settings.MEDIA_ROOT) / relative
-    shutil.rmtree(folder, ignore_errors=True)
-    archive = Path(settings.MEDIA_ROOT) / f"{relative}.zip"
+    name = f"exports/{job.pk}.zip"
+    forget_scratch(name)
+    folder, archive = scratch(name) / "files", scratch(name) / "export.zip"
+    private_folder(folder)
     try:
         out, told = folder / dataset.name, lambda done: tell("writing", done)
         if release:
@@ -281,16 +282,16 @@ def _run_export(job: Job) -> bool:
             counts = export_dataset(dataset, params["format"], out, rows, progress=told)
         tell("compressing", total)
         _zip(folder, archive)
+        store.keep(name, archive)
+        report = {"conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size}
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
-    report = {"conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size}
-    job.finish(Job.State.DONE, file=f"{relative}.zip", report=report, last_error="")
+        forget_scratch(name)
+    job.finish(Job.State.DONE, file=name, report=report, last_error="")
     return False
 
 
 def _zip(folder: Path, archive: Path) -> None:
     """The folder as a zip whose bytes depend only on its content."""
-    archive.parent.mkdir(parents=True, exist_ok=True)
     with ZipFile(archive, "w", ZIP_DEFLATED) as out:
         for path in sorted(p for p in folder.rglob("*") if p.is_file()):
             info = ZipInfo(str(path.relative_to(folder)), ZIP_TIME)

@@ -1,7 +1,6 @@
 """Files that people upload to import, and the server's folder of files to import."""
 
 import json
-import os
 import shutil
 import uuid
 from datetime import timedelta
@@ -14,26 +13,21 @@ from django.utils import timezone
 
 from annotations.datasets.files import is_zip, unpack_zip
 from annotations.models import Job
+from annotations.storage import forget_old_scratch, forget_scratch, private_folder, scratch, store
 
 KEEP = timedelta(days=7)
+UPLOADS = "uploads"
 UNPACKED = ".unpacked.json"  # beside the folder of a zip that is unpacked whole: its damaged members
 
 
 def keep_upload(upload: UploadedFile) -> str:
-    """Put the upload where the job finds it; the name on disk is ours, never the client's."""
-    relative = f"uploads/{uuid.uuid4().hex}"
-    target = Path(settings.MEDIA_ROOT) / relative
-    target.parent.mkdir(parents=True, exist_ok=True)
+    """Put the upload where every worker finds it; its name there is ours, never the client's."""
+    name = f"{UPLOADS}/{uuid.uuid4().hex}"
     if hasattr(upload, "temporary_file_path"):
-        try:
-            os.link(upload.temporary_file_path(), target)  # at once, whatever the size
-        except OSError:  # another file system
-            shutil.copyfile(upload.temporary_file_path(), target)
+        store.keep(name, Path(upload.temporary_file_path()))
     else:
-        with target.open("wb") as file:
-            for chunk in upload.chunks():
-                file.write(chunk)
-    return relative
+        store.save(name, upload)
+    return name
 
 
 def below_import_root(path: str) -> Path:
@@ -51,16 +45,19 @@ def below_import_root(path: str) -> Path:
     return found
 
 
-def source_of(upload: Path, original_name: str) -> tuple[Path, list[tuple[str, str]]]:
-    """File or folder to import, and the damaged members of a zip: (name, what is wrong)."""
-    beside, name = upload.with_name(f"{upload.name}.source"), safe_name(original_name)
-    if is_zip(upload):
-        return _unpacked(upload, beside, Path(name).stem)
+def source_of(upload: str, original_name: str) -> tuple[Path, list[tuple[str, str]]]:
+    """File or folder on this machine to import, and the damaged members of a zip: (name, what is wrong)."""
+    content, folder, name = store.local(upload), scratch(upload) / "source", safe_name(original_name)
+    if is_zip(content):
+        return _unpacked(content, folder, Path(name).stem)
     # Readers learn the format from the content; the original name tells people which file it was.
-    beside.mkdir(exist_ok=True)
-    named = beside / name
+    private_folder(folder)
+    named = folder / name
     if not named.exists():
-        named.hardlink_to(upload)
+        try:
+            named.hardlink_to(content)
+        except OSError:  # another file system
+            named.symlink_to(content)
     return named, []
 
 
@@ -74,7 +71,7 @@ def _unpacked(archive: Path, beside: Path, name: str) -> tuple[Path, list[tuple[
         except BaseException:
             shutil.rmtree(beside, ignore_errors=True)
             raise
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
         note.write_text(json.dumps(problems))
     return folder, [(member, message) for member, message in json.loads(note.read_text())]
 
@@ -86,26 +83,21 @@ def safe_name(name: str) -> str:
 
 
 def forget_upload(job: Job) -> None:
-    """Remove a job's upload and what was made of it."""
-    for path in job.path.parent.glob(f"{job.path.name}*"):
-        _remove(path)
+    """Remove a job's upload, if it had one, and what this machine made of it."""
+    if job.file:
+        store.delete(job.file)
+        forget_scratch(job.file)
 
 
 def forget_old_uploads() -> None:
     """Remove the uploads of imports that ended without success a week ago, and those that no job ever got."""
     imports = Job.objects.filter(kind=Job.Kind.IMPORT).exclude(file="")
-    for job in imports.filter(finished_at__lt=timezone.now() - KEEP):
+    oldest = timezone.now() - KEEP
+    for job in imports.filter(finished_at__lt=oldest):
         forget_upload(job)
         Job.objects.filter(pk=job.pk).update(file="")
-    wanted = {Path(file).name for file in imports.values_list("file", flat=True)}
-    oldest = (timezone.now() - KEEP).timestamp()
-    for path in (Path(settings.MEDIA_ROOT) / "uploads").glob("*"):
-        if path.name.partition(".")[0] not in wanted and path.stat().st_mtime < oldest:
-            _remove(path)
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
+    wanted = set(imports.values_list("file", flat=True))
+    for name, modified in store.names(UPLOADS):
+        if name not in wanted and modified < oldest:
+            store.delete(name)
+    forget_old_scratch(UPLOADS)

@@ -6,7 +6,7 @@ from webnav_site.settings import *  # noqa: F403
 
 # Static files straight from the sources: no collectstatic, no hashed names.
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": STORAGES["default"],  # noqa: F405
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 WHITENOISE_USE_FINDERS = True
@@ -21,3 +21,4 @@ if REDIS_URL.endswith("/0"):  # noqa: F405
     number = 14 - 2 * (1 + int(os.environ.get("PYTEST_XDIST_WORKER", "gw-1").removeprefix("gw")))
     REDIS_URL = CELERY_BROKER_URL = f"{REDIS_URL.removesuffix('/0')}/{number}"  # noqa: F405
     CHANNEL_LAYERS["default"]["CONFIG"]["hosts"] = [REDIS_URL]  # noqa: F405
+    CACHES["default"]["LOCATION"] = REDIS_URL  # noqa: F405

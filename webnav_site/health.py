@@ -18,13 +18,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotations.models import Job, Leased
+from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
 from webnav_site import heartbeats
 
 # Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
 QUEUES: dict[str, Any] = {"default": None, "io": Job, "gpu": Shard}
 PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
-FREE_BYTES = 512 * 1024**2
 
 
 @require_safe
@@ -82,10 +82,14 @@ def _heard() -> dict[str, float | None] | None:
 
 
 def _storage() -> dict[str, Any]:
-    root = settings.MEDIA_ROOT
-    root.mkdir(parents=True, exist_ok=True)
+    """Whether files can be kept: the storage answers, and this machine has room for what it makes of them."""
+    root = settings.VAR_DIR
     free = shutil.disk_usage(root).free
-    return {"ok": os.access(root, os.W_OK) and free >= FREE_BYTES, "free_bytes": free}
+    try:
+        answers = store.answers()
+    except OSError:
+        answers = False
+    return {"ok": answers and os.access(root, os.W_OK) and free >= FREE_BYTES, "free_bytes": free}
 
 
 def oldest_queued_seconds(queue: str) -> float | None:

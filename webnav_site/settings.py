@@ -6,7 +6,7 @@ from urllib.parse import unquote, urlsplit
 
 from csp.constants import NONE, SELF
 
-from webnav_site import services
+from webnav_site import services, sharing
 from webnav_site.observe import logs
 
 
@@ -127,6 +127,7 @@ TEMPLATES = [
 ]
 
 DATABASES = {"default": postgres(DATABASE_URL)}
+CACHES = sharing.caches(REDIS_URL)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"
@@ -142,13 +143,13 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 STATIC_URL = "static/"
-STATIC_ROOT = VAR_DIR / "static"
+STATIC_ROOT = Path(env("STATIC_ROOT", str(VAR_DIR / "static")))
 STATICFILES_DIRS = [BASE_DIR / "static"]
 STORAGES = {
-    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "default": sharing.file_storage(env),
     "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
 }
-MEDIA_ROOT = VAR_DIR / "files"  # uploads and export results; never served by a path
+MEDIA_ROOT = VAR_DIR / "files"  # of the default storage in a folder; never served by a path
 MODEL_ROOT = Path(os.environ.setdefault("MODEL_ROOT", str(VAR_DIR / "models")))  # a folder for each trained model
 IMPORT_ROOT = Path(env("IMPORT_ROOT", str(VAR_DIR / "import")))
 MAX_UPLOAD_BYTES = 2 * 1024**3

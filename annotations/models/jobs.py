@@ -8,6 +8,7 @@ from django.db import models
 from annotations.models.datasets import Dataset
 from annotations.models.leases import Leased, LeaseQuerySet
 from annotations.models.projects import Project
+from annotations.storage import store
 
 
 class Job(Leased):
@@ -46,5 +47,5 @@ class Job(Leased):
 
     @property
     def path(self) -> Path:
-        """The job's file; uploads and results live below MEDIA_ROOT."""
-        return Path(settings.MEDIA_ROOT) / self.file
+        """The job's upload or result on this machine; fetched when it lies elsewhere. FileNotFoundError."""
+        return store.local(self.file)

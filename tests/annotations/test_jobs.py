@@ -28,7 +28,8 @@ PLAIN = json.dumps(TWO).encode()
 
 @pytest.fixture(autouse=True)
 def folders(settings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT, settings.IMPORT_ROOT = tmp_path / "files", tmp_path / "import"
+    settings.VAR_DIR, settings.MEDIA_ROOT = tmp_path / "var", tmp_path / "files"
+    settings.IMPORT_ROOT = tmp_path / "import"
     settings.IMPORT_ROOT.mkdir()
 
 
@@ -69,7 +70,9 @@ def zipped(members: dict[str, bytes]) -> bytes:
 
 
 def left_files(settings) -> list[Path]:
-    return [path for path in (Path(settings.MEDIA_ROOT) / "uploads").rglob("*") if path.is_file()]
+    """Uploads and what was made of them."""
+    folders = [settings.MEDIA_ROOT / "uploads", settings.VAR_DIR / "scratch"]
+    return [path for folder in folders for path in folder.rglob("*") if path.is_file()]
 
 
 # Starting --------------------------------------------------------------------------------------------------------
@@ -157,8 +160,10 @@ def test_an_upload_is_imported_and_then_removed(start, settings, filename: str, 
 
 def test_a_folder_of_the_server_is_imported_and_stays(start, settings) -> None:
     path = write(settings.IMPORT_ROOT / "data/test_task/x.json", TWO)
+    other = start(upload=PLAIN, name="other")
     job = work(start(path="data"))
     assert job.state == State.DONE
+    assert left_files(settings) == [other.path]  # what others have uploaded stays too
     assert set(job.dataset.conversations.values_list("split", flat=True)) == {"test_task"}
     assert path.exists()
 

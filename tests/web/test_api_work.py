@@ -4,11 +4,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
 from annotations.models import IdempotencyKey, Job, Project
+from annotations.storage import store
 from evaluation.models import Study
 from tests import factories
 from tests.web.test_permissions import client_of
@@ -18,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def _files(settings, tmp_path: Path) -> None:
-    settings.MEDIA_ROOT = tmp_path / "files"
+    settings.VAR_DIR, settings.MEDIA_ROOT = tmp_path / "var", tmp_path / "files"
     settings.IMPORT_ROOT = tmp_path / "import"
     settings.IMPORT_ROOT.mkdir()
 
@@ -91,8 +93,7 @@ def test_mistakes_in_a_request_are_named_by_their_field(admin: Client, project: 
 
 def test_the_file_of_an_import_is_never_handed_out(admin: Client, project: Project) -> None:
     job = factories.make_job(project, kind="import", state="done", file="uploads/x")
-    job.path.parent.mkdir(parents=True)
-    job.path.write_text("somebody's upload")
+    store.save(job.file, ContentFile(b"somebody's upload"))
     assert admin.get(f"/api/jobs/{job.pk}/file/").status_code == 404
     assert admin.get(f"/api/jobs/{job.pk}/").json()["file"] is None
 
@@ -118,8 +119,7 @@ def test_a_split_whose_gold_is_hidden_is_not_exported(project: Project) -> None:
 def result(project: Project) -> Job:
     """A finished export with a file of the bytes 0 to 255, four times."""
     job = factories.make_job(project, state="done", file="exports/1.zip", params={"format": "jsonl", "name": "sample"})
-    job.path.parent.mkdir(parents=True)
-    job.path.write_bytes(bytes(range(256)) * 4)
+    store.save(job.file, ContentFile(bytes(range(256)) * 4))
     return job
 
 

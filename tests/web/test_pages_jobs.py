@@ -6,11 +6,13 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.core.files.base import ContentFile
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Job
+from annotations.storage import store
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -18,7 +20,8 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def folders(settings, tmp_path: Path) -> Path:
-    settings.MEDIA_ROOT, settings.IMPORT_ROOT = tmp_path / "files", tmp_path / "import"
+    settings.VAR_DIR, settings.MEDIA_ROOT = tmp_path / "var", tmp_path / "files"
+    settings.IMPORT_ROOT = tmp_path / "import"
     settings.IMPORT_ROOT.mkdir()
     return tmp_path
 
@@ -221,8 +224,7 @@ def test_a_reader_can_watch_a_job_and_nothing_more(verb: str) -> None:
 def finished_export(**fields) -> Job:
     job = factories.make_job(state="done", report={"conversations": 1, "files": 1, "bytes": 3}, **fields)
     job.file = f"exports/{job.pk}.zip"
-    job.path.parent.mkdir(parents=True, exist_ok=True)
-    job.path.write_bytes(b"zip")
+    store.save(job.file, ContentFile(b"zip"))
     job.save()
     return job
 

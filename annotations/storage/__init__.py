@@ -1,0 +1,95 @@
+"""Where files lie that every host must find: uploads, results of exports, trained models, checkpoints.
+
+A folder below var/ unless an object store is configured; the rest of the code asks `store` and does not know which.
+A name is whole or absent, and whoever reads a file never holds more than a piece of it in memory.
+"""
+
+import shutil
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol, cast
+
+from django.conf import settings
+from django.core.files.base import File
+from django.core.files.storage import default_storage
+
+CHUNK = 256 * 1024
+FREE_BYTES = 512 * 1024**2  # less room than this on a disk is told as a failure
+KEEP_SCRATCH_SECONDS = 7 * 24 * 3600
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a stored file without reading it."""
+
+    size: int
+    etag: str  # in quotes, as HTTP has it; another one means other content
+    modified: datetime
+
+
+class Store(Protocol):
+    """Both storages: Django's interface, and what it lacks for large files on several hosts."""
+
+    shared: bool
+    """Whether other hosts find here what this one keeps."""
+
+    def keep(self, name: str, path: Path) -> None:
+        """Put a file of this machine under a name; linked where that is possible, else copied."""
+        ...
+
+    def facts(self, name: str) -> Facts | None:
+        """None when there is no such file."""
+        ...
+
+    def read(self, name: str, first: int = 0, length: int | None = None, etag: str = "") -> Iterator[bytes]:
+        """A range of the file in pieces. FileNotFoundError when it is gone, or is not the one with this etag."""
+        ...
+
+    def local(self, name: str) -> Path:
+        """The file on this machine, fetched into `scratch(name)` when it lies elsewhere. FileNotFoundError."""
+        ...
+
+    def names(self, prefix: str) -> Iterator[tuple[str, datetime]]:
+        """What is stored below a folder, and since when."""
+        ...
+
+    def answers(self) -> bool:
+        """Whether files can be kept and read now."""
+        ...
+
+    def exists(self, name: str) -> bool: ...
+
+    def save(self, name: str, content: File) -> str: ...
+
+    def delete(self, name: str) -> None: ...
+
+
+store = cast(Store, default_storage)
+
+
+def scratch(name: str) -> Path:
+    """A folder on this machine's own disk for what it makes of a stored file; it can be made again."""
+    return Path(settings.VAR_DIR) / "scratch" / name
+
+
+def forget_scratch(name: str) -> None:
+    """Remove what this machine made of a stored file."""
+    shutil.rmtree(scratch(name), ignore_errors=True)
+
+
+def forget_old_scratch(prefix: str) -> None:
+    """Remove what nobody has looked at for a week: another machine may have ended that work."""
+    oldest = time.time() - KEEP_SCRATCH_SECONDS
+    for folder in scratch(prefix).glob("*"):
+        if folder.stat().st_mtime < oldest:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def private_folder(folder: Path) -> None:
+    """Make the folder and those above it that are missing, closed to other users of the machine."""
+    if not folder.exists():
+        private_folder(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)

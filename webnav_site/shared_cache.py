@@ -1,0 +1,56 @@
+"""The cache in Redis; while Redis is away, each process counts for itself rather than failing its requests."""
+
+import json
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import redis
+from django.core.cache.backends.locmem import LocMemCache
+from django.core.cache.backends.redis import RedisCache
+
+logger = logging.getLogger(__name__)
+
+
+def _or_alone(name: str) -> Callable[..., Any]:
+    def method(self: "SharedCache", *args: Any, **kwargs: Any) -> Any:
+        try:
+            return getattr(RedisCache, name)(self, *args, **kwargs)
+        except (redis.ConnectionError, redis.TimeoutError) as error:
+            logger.warning("the shared cache does not answer, this process goes on with its own: %s", error)
+            return getattr(self.alone, name)(*args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+class JsonSerializer:
+    """Whole numbers as Redis counts them, all else as JSON: what is read from a server never becomes code."""
+
+    def dumps(self, value: Any) -> int | bytes:
+        return value if type(value) is int else json.dumps(value).encode()
+
+    def loads(self, data: bytes) -> Any:
+        return json.loads(data)
+
+
+class SharedCache(RedisCache):
+    """As Django's, with a cache of the process's own to fall back on."""
+
+    def __init__(self, server: str, params: dict[str, Any]) -> None:
+        super().__init__(server, {**params, "OPTIONS": dict(params.get("OPTIONS", {}))})
+        self.alone = LocMemCache("alone", {"TIMEOUT": self.default_timeout})
+
+    add, get, set, touch, delete = map(_or_alone, ("add", "get", "set", "touch", "delete"))
+    get_many, set_many, delete_many = map(_or_alone, ("get_many", "set_many", "delete_many"))
+    has_key, incr = map(_or_alone, ("has_key", "incr"))
+
+    def clear(self) -> bool:
+        """Only what this cache has stored: the broker's messages lie in the same database."""
+        self.alone.clear()
+        server = redis.Redis.from_url(self._servers[0])
+        with server, server.pipeline() as pipe:
+            for key in server.scan_iter(f"{self.key_prefix}:*", count=1000):
+                pipe.delete(key)
+            pipe.execute()
+        return True

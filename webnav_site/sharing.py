@@ -1,0 +1,44 @@
+"""What several hosts share besides database and broker: where files lie, and the cache. For settings.py."""
+
+from collections.abc import Callable
+from typing import Any
+
+PART_BYTES = 16 * 1024**2  # of an upload in parts; two parts at a time are held in memory
+
+
+def file_storage(env: Callable[..., str]) -> dict[str, Any]:
+    """Django's default storage: an object store (STORAGE_BUCKET), a folder that all hosts mount (STORAGE_FOLDER), or
+    by default a folder below var/ that this host alone sees."""
+    if not env("STORAGE_BUCKET"):
+        return {"BACKEND": "annotations.storage.folder.FolderStorage", "OPTIONS": _folder(env("STORAGE_FOLDER"))}
+    if not env("STORAGE_KEY") or not env("STORAGE_SECRET"):
+        raise ValueError("STORAGE_BUCKET needs STORAGE_KEY and STORAGE_SECRET, which open it")
+    from boto3.s3.transfer import TransferConfig
+    from botocore.config import Config
+
+    # Checksums only where the protocol wants them: other stores than Amazon's refuse newer ones.
+    client = Config(
+        signature_version="s3v4", s3={"addressing_style": "path"}, request_checksum_calculation="when_required",
+        response_checksum_validation="when_required", connect_timeout=5, read_timeout=60,
+        retries={"mode": "standard", "max_attempts": 4},
+    )  # fmt: skip
+    options = {
+        "bucket_name": env("STORAGE_BUCKET"), "access_key": env("STORAGE_KEY"), "secret_key": env("STORAGE_SECRET"),
+        "endpoint_url": env("STORAGE_ENDPOINT") or None, "region_name": env("STORAGE_REGION", "us-east-1"),
+        "location": env("STORAGE_PREFIX"), "default_acl": None, "file_overwrite": True, "client_config": client,
+        "transfer_config": TransferConfig(
+            multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=2
+        ),
+    }  # fmt: skip
+    return {"BACKEND": "annotations.storage.objects.ObjectStorage", "OPTIONS": options}
+
+
+def _folder(mounted: str) -> dict[str, Any]:
+    return {"location": mounted, "shared": True} if mounted else {}
+
+
+def caches(redis_url: str) -> dict[str, Any]:
+    """One cache for all processes of all hosts; throttles count in it."""
+    backend, serializer = "webnav_site.shared_cache.SharedCache", "webnav_site.shared_cache.JsonSerializer"
+    options = {"socket_timeout": 1, "socket_connect_timeout": 1, "serializer": serializer}
+    return {"default": {"BACKEND": backend, "LOCATION": redis_url, "KEY_PREFIX": "cache", "OPTIONS": options}}
