@@ -11,5 +11,7 @@ class AnnotationsConfig(AppConfig):
         from annotations import checks  # noqa: F401  registers the system checks
         from annotations.jobs import RUNNERS
         from annotations.releases import releasing
+        from annotations.retention import kinds, ours
 
         RUNNERS.update(releasing.RUNNERS)
+        kinds.KINDS.extend(ours.KINDS)

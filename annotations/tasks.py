@@ -16,13 +16,22 @@ def run_job(job_id: int) -> None:
 
 @shared_task(queue="default")
 def reap() -> None:
-    """Every 30 s: free the leases of dead workers, publish again what is queued, tidy old uploads."""
-    from annotations import jobs, uploads
+    """Every 30 s: free the leases of dead workers, publish again what is queued."""
+    from annotations import jobs
     from annotations.models import Job
 
     for job in Job.objects.filter(pk__in=Job.objects.reap()):
         jobs.publish(job)
-    uploads.forget_old_uploads()
+
+
+@shared_task(queue="default")
+def forget_old() -> None:
+    """Daily: what is kept longer than the settings say; what does not fit into one task goes into another."""
+    from annotations.retention.forgetting import forget
+    from annotations.retention.kinds import BATCH
+
+    if any(count >= BATCH for count in forget().values()):
+        forget_old.apply_async(countdown=60)
 
 
 @shared_task(queue="default")

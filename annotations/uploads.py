@@ -3,19 +3,16 @@
 import json
 import shutil
 import uuid
-from datetime import timedelta
 from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
-from django.utils import timezone
 
 from annotations.datasets.files import is_zip, unpack_zip
 from annotations.models import Job
-from annotations.storage import forget_old_scratch, forget_scratch, private_folder, scratch, store
+from annotations.storage import forget_scratch, private_folder, scratch, store
 
-KEEP = timedelta(days=7)
 UPLOADS = "uploads"
 UNPACKED = ".unpacked.json"  # beside the folder of a zip that is unpacked whole: its damaged members
 
@@ -87,17 +84,3 @@ def forget_upload(job: Job) -> None:
     if job.file:
         store.delete(job.file)
         forget_scratch(job.file)
-
-
-def forget_old_uploads() -> None:
-    """Remove the uploads of imports that ended without success a week ago, and those that no job ever got."""
-    imports = Job.objects.filter(kind=Job.Kind.IMPORT).exclude(file="")
-    oldest = timezone.now() - KEEP
-    for job in imports.filter(finished_at__lt=oldest):
-        forget_upload(job)
-        Job.objects.filter(pk=job.pk).update(file="")
-    wanted = set(imports.values_list("file", flat=True))
-    for name, modified in store.names(UPLOADS):
-        if name not in wanted and modified < oldest:
-            store.delete(name)
-    forget_old_scratch(UPLOADS)

@@ -23,6 +23,14 @@ def env_bool(name: str, default: bool = False) -> bool:
     return value in {"true", "1", "yes"}
 
 
+def env_days(name: str, default: int) -> int:
+    """A number of days; 0 or empty: for ever."""
+    value = env(name, str(default)) or "0"
+    if not value.isdecimal():
+        raise ValueError(f"{name} must be a whole number of days, or 0 for ever; got {value!r}")
+    return int(value)
+
+
 def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
@@ -245,6 +253,7 @@ CELERY_BEAT_SCHEDULE = {
     "reap-jobs": {"task": "annotations.tasks.reap", "schedule": 30.0},
     "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
     "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
+    "forget-old": {"task": "annotations.tasks.forget_old", "schedule": 24 * 3600.0},
     "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
 }
 
@@ -258,6 +267,16 @@ CHANNEL_LAYERS = {
 # Who may read /metrics: a bearer token, or addresses and networks; nobody where neither is set.
 METRICS_TOKEN = env("METRICS_TOKEN")
 METRICS_ADDRESSES = env_list("METRICS_ADDRESSES")
+
+# Retention ----------------------------------------------------------------------------------------------------------
+# Days that each kind of thing is kept: RETENTION_EXPORTS_DAYS and so on; 0: for ever. See docs/operating.md.
+RETENTION_DAYS = {
+    name: env_days(f"RETENTION_{name.upper()}_DAYS", days)
+    for name, days in {
+        "exports": 30, "uploads": 7, "idempotency_keys": 1, "sessions": 1, "deliveries": 90, "jobs": 0,
+        "llm_replies": 0, "traces": 0,
+    }.items()
+}  # fmt: skip
 
 # Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)

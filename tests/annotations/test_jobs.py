@@ -3,9 +3,7 @@
 import gzip
 import json
 import lzma
-import os
 import tempfile
-import time
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -276,20 +274,6 @@ def test_nothing_is_retried_that_went_well_or_lost_its_upload(start) -> None:
     other = start(upload=PLAIN, name="other")
     with pytest.raises(ValidationError, match="ended without success"):
         jobs.retry(other)
-
-
-def test_old_uploads_are_removed_with_those_that_no_job_got(start, settings) -> None:
-    kept, old = start(upload=PLAIN), start(upload=PLAIN, name="old")
-    jobs.cancel(old)
-    Job.objects.filter(pk=old.pk).update(finished_at="2020-01-01T00:00Z")
-    orphan, fresh = (Path(settings.MEDIA_ROOT) / "uploads" / name for name in ("a" * 32, "b" * 32))
-    for path in (orphan, fresh):
-        path.write_bytes(b"x")
-    long_ago = time.time() - uploads.KEEP.total_seconds() - 60
-    for path in (orphan, kept.path):
-        os.utime(path, (long_ago, long_ago))
-    uploads.forget_old_uploads()
-    assert set(left_files(settings)) == {kept.path, fresh}
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", ".hidden", "ä" * 300 + ".json", "", "a\0b"])

@@ -1,0 +1,48 @@
+"""What this app keeps for a time: replies of language models, and what stages recorded for the replay."""
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from django.db import connection
+from django.db.models import Min, QuerySet
+
+from agents.models import LlmReply, Run, TrajectoryStep
+from annotations.retention.kinds import Rows
+
+OPEN = (Run.State.QUEUED, Run.State.RUNNING)
+# Scores are counted again from the reply's text, and lists of steps show the action: those stay.
+THIN_SQL = """
+UPDATE agents_trajectorystep SET trace = jsonb_strip_nulls(jsonb_build_object(
+  'forgotten', true, 'act', trace->'act', 'seconds', trace->'seconds',
+  'plan', CASE WHEN trace #> '{plan,text}' IS NOT NULL THEN jsonb_build_object('text', trace #> '{plan,text}') END
+)) WHERE id = ANY(%s)
+"""
+
+
+class LlmReplies(Rows):
+    """A cache: without it the same question is asked, and paid for, again."""
+
+    name, heavy = "llm_replies", ("request", "reply")
+    what = "stored replies of language models"
+    stays = "replies since the oldest run that is under way began"
+
+    def rows(self, before: datetime) -> QuerySet:
+        begun = Run.objects.filter(state__in=OPEN).aggregate(begun=Min("created_at"))["begun"]
+        return LlmReply.objects.filter(created_at__lt=min(before, begun) if begun else before)
+
+
+class Traces(Rows):
+    name, heavy = "traces", ("trace",)
+    what = "what the stages of finished runs recorded for the replay"
+    stays = "actions, candidates, results and replies: every score can be counted again"
+
+    def rows(self, before: datetime) -> QuerySet:
+        steps = TrajectoryStep.objects.filter(run__finished_at__lt=before).exclude(run__state__in=OPEN)
+        return steps.exclude(trace__has_key="forgotten")
+
+    def _forget(self, keys: Iterable[int]) -> None:
+        with connection.cursor() as cursor:
+            cursor.execute(THIN_SQL, [list(keys)])
+
+
+KINDS = [LlmReplies(), Traces()]

@@ -1,0 +1,92 @@
+"""Kinds of kept things. Another app adds its own to `KINDS` when it is ready, as with the runners of jobs."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import ClassVar, NamedTuple
+
+from django.conf import settings
+from django.db import connection, models, transaction
+from django.utils import timezone
+
+BATCH = 500
+
+
+class Estimate(NamedTuple):
+    """What forgetting would free. Bytes of rows are freed for other rows of the database, not for the disk."""
+
+    rows: int
+    bytes: int
+
+
+class Kind:
+    """One kind of kept things. `name` is the setting's: RETENTION_<NAME>_DAYS."""
+
+    name: ClassVar[str]
+    what: ClassVar[str]  # for people: what goes when the time is over
+    stays: ClassVar[str] = ""  # for people: what is kept all the same
+
+    @property
+    def setting(self) -> str:
+        return f"RETENTION_{self.name.upper()}_DAYS"
+
+    @property
+    def days(self) -> int:
+        """How long they are kept; 0: for ever."""
+        return settings.RETENTION_DAYS[self.name]
+
+    def before(self, days: int | None = None) -> datetime | None:
+        """What is older goes; None: nothing does."""
+        days = self.days if days is None else days
+        return timezone.now() - timedelta(days=days) if days else None
+
+    def estimate(self, days: int | None = None) -> Estimate:
+        """What `forget` would free, by the setting or by `days`."""
+        raise NotImplementedError
+
+    def forget(self, limit: int = BATCH) -> int:
+        """Forget at most `limit`; how many it were. Fewer than `limit`: nothing is left."""
+        raise NotImplementedError
+
+
+class Rows(Kind):
+    """Rows of one table that are deleted, or thinned out by overriding `_forget`."""
+
+    heavy: ClassVar[tuple[str, ...]] = ()  # columns that hold most of the bytes
+
+    def rows(self, before: datetime) -> models.QuerySet:
+        """Those that may go; never what a release, a score or open work needs."""
+        raise NotImplementedError
+
+    def estimate(self, days: int | None = None) -> Estimate:
+        before = self.before(days)
+        if before is None:
+            return Estimate(0, 0)
+        found, parameters = self.rows(before).order_by().values("pk").query.sql_with_params()
+        table, key = self._names()
+        sizes = " + ".join([f"coalesce(pg_column_size(kept.{column}), 0)" for column in self.heavy] or ["100"])
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT count(*), coalesce(sum({sizes}), 0) FROM {table} kept WHERE kept.{key} IN ({found})",
+                parameters,
+            )
+            return Estimate(*map(int, cursor.fetchone()))
+
+    def _names(self) -> tuple[str, str]:
+        meta = self.rows(timezone.now()).model._meta
+        return connection.ops.quote_name(meta.db_table), connection.ops.quote_name(meta.pk.column)
+
+    def forget(self, limit: int = BATCH) -> int:
+        before = self.before()
+        if before is None:
+            return 0
+        with transaction.atomic():
+            keys = list(self.rows(before).order_by("pk").values_list("pk", flat=True)[:limit])
+            self._forget(keys)
+        return len(keys)
+
+    def _forget(self, keys: Iterable) -> None:
+        self.rows(timezone.now()).model._default_manager.filter(pk__in=keys).delete()
+
+
+KINDS: list[Kind] = []
+"""In the order of the operator's page."""

@@ -1,0 +1,131 @@
+"""What this app keeps for a time: results of exports, uploads, idempotency keys, sessions, webhook deliveries, jobs."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+
+from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
+
+from annotations import uploads
+from annotations.models import Delivery, IdempotencyKey, Job
+from annotations.retention.kinds import BATCH, Estimate, Kind, Rows
+from annotations.storage import forget_old_scratch, forget_scratch, store
+
+OVER = (Job.State.DONE, Job.State.DONE_WITH_ERRORS, Job.State.FAILED, Job.State.CANCELLED)
+
+
+class Exports(Kind):
+    """The file goes; the job stays in the list and says so."""
+
+    name = "exports"
+    what = "files of finished exports"
+    stays = "the job; the same export can be made again"
+
+    def _jobs(self, before: datetime) -> QuerySet:
+        finished = Job.objects.filter(kind=Job.Kind.EXPORT, state__in=OVER, finished_at__lt=before)
+        return finished.exclude(file="").order_by("pk")
+
+    def estimate(self, days: int | None = None) -> Estimate:
+        before = self.before(days)
+        sizes = [_size(job.file) for job in self._jobs(before)] if before else []
+        return Estimate(len(sizes), sum(sizes))
+
+    def forget(self, limit: int = BATCH) -> int:
+        before = self.before()
+        jobs = list(self._jobs(before)[:limit]) if before else []
+        for job in jobs:
+            store.delete(job.file)
+            forget_scratch(job.file)
+            Job.objects.filter(pk=job.pk).update(file="")
+        return len(jobs)
+
+
+class Uploads(Kind):
+    """Uploads of imports that ended without success, and those that no job ever got."""
+
+    name = "uploads"
+    what = "uploads of failed or cancelled imports, and uploads without one"
+    stays = "uploads of imports that are under way"
+
+    def _jobs(self, before: datetime) -> QuerySet:
+        return Job.objects.filter(kind=Job.Kind.IMPORT, state__in=OVER, finished_at__lt=before).exclude(file="")
+
+    def _strays(self, before: datetime) -> Iterator[str]:
+        """Files that no job knows: its row is written after its file."""
+        imports = Job.objects.filter(kind=Job.Kind.IMPORT).exclude(file="")
+        wanted = set(imports.values_list("file", flat=True))
+        for name, modified in store.names(uploads.UPLOADS):
+            if name not in wanted and modified < before:
+                yield name
+
+    def estimate(self, days: int | None = None) -> Estimate:
+        before = self.before(days)
+        if before is None:
+            return Estimate(0, 0)
+        names = [*self._jobs(before).values_list("file", flat=True), *self._strays(before)]
+        return Estimate(len(names), sum(map(_size, names)))
+
+    def forget(self, limit: int = BATCH) -> int:
+        before = self.before()
+        if before is None:
+            return 0
+        jobs = list(self._jobs(before)[:limit])
+        for job in jobs:
+            uploads.forget_upload(job)
+            Job.objects.filter(pk=job.pk).update(file="")
+        strays = list(islice(self._strays(before), limit - len(jobs)))
+        for name in strays:
+            store.delete(name)
+        forget_old_scratch(uploads.UPLOADS)
+        return len(jobs) + len(strays)
+
+
+def _size(name: str) -> int:
+    """0 where the file is gone."""
+    facts = store.facts(name)
+    return facts.size if facts else 0
+
+
+class IdempotencyKeys(Rows):
+    """Their promise to callers is 24 hours, so a day is the least there is."""
+
+    name, heavy = "idempotency_keys", ("response",)
+    what = "answers kept for repeated requests"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return IdempotencyKey.objects.filter(created_at__lt=before)
+
+
+class Sessions(Rows):
+    """Counted from the end of the session: a sign-in that holds is never cut off."""
+
+    name, heavy = "sessions", ("session_data",)
+    what = "sessions that have run out"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return Session.objects.filter(expire_date__lt=before)
+
+
+class Deliveries(Rows):
+    name, heavy = "deliveries", ("payload", "last_error")
+    what = "webhook deliveries that have arrived or were given up"
+    stays = "deliveries that are still tried"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return Delivery.objects.filter(created_at__lt=before).exclude(state=Delivery.State.WAITING)
+
+
+class Jobs(Rows):
+    """A job with a file keeps its row: the file goes first, by its own setting."""
+
+    name, heavy = "jobs", ("params", "progress", "report", "last_error")
+    what = "finished jobs with their reports"
+    stays = "jobs of trained models, and jobs whose file is kept"
+
+    def rows(self, before: datetime) -> QuerySet:
+        over = Job.objects.filter(state__in=OVER, finished_at__lt=before, file="")
+        return over.exclude(pk__in=Job.objects.filter(trained_models__isnull=False).values("pk"))
+
+
+KINDS = [Exports(), Uploads(), IdempotencyKeys(), Sessions(), Deliveries(), Jobs()]
