@@ -25,13 +25,18 @@ def _or_alone(name: str) -> Callable[..., Any]:
 
 
 class JsonSerializer:
-    """Whole numbers as Redis counts them, all else as JSON: what is read from a server never becomes code."""
+    """Whole numbers as Redis counts them, bytes behind a mark, all else as JSON: what is read from a server never
+    becomes code."""
+
+    BYTES = b"\0"  # no JSON begins with it
 
     def dumps(self, value: Any) -> int | bytes:
+        if isinstance(value, bytes):
+            return self.BYTES + value
         return value if type(value) is int else json.dumps(value).encode()
 
     def loads(self, data: bytes) -> Any:
-        return json.loads(data)
+        return data[1:] if data.startswith(self.BYTES) else json.loads(data)
 
 
 class SharedCache(RedisCache):
