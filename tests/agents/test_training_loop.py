@@ -130,7 +130,7 @@ def test_a_killed_training_goes_on_to_the_weights_of_an_undisturbed_one(base, tm
 
 def test_a_checkpoint_that_could_not_be_finished_leaves_the_old_one(tmp_path) -> None:
     save_checkpoint(tmp_path, {"step": 1})
-    with pytest.raises(Exception, match="pickle"):
+    with pytest.raises(Exception, match=r"pickle|local object"):
         save_checkpoint(tmp_path, {"step": lambda: 2})
     assert load_checkpoint(tmp_path) == {"step": 1}
     assert [path.name for path in tmp_path.iterdir()] == [FILE]
