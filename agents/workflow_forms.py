@@ -7,6 +7,7 @@ from django import forms
 from agents import weights
 from agents.models import Workflow
 from agents.workflow_rows import lines, taken
+from annotations.forms import FilterForm
 from annotations.models import Dataset, Split, Website
 
 
@@ -46,7 +47,7 @@ class WorkflowForm(forms.ModelForm):
         return values
 
 
-class WorkflowFilter(forms.Form):
+class WorkflowFilter(FilterForm):
     """The list of a dataset's workflows; everything is in the URL, and what makes no sense is ignored."""
 
     website = forms.ChoiceField(required=False)

@@ -9,11 +9,12 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.db.models import Exists, OuterRef, QuerySet
+from django.forms.utils import pretty_name
 
 from annotations.datasets import READERS, WRITERS
 from annotations.models import Conversation, Dataset, Project, Role, Split, Turn
 
-PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."
+PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."  # nosec B105
 AS_THE_SOURCE_SAYS = ("", "as the source says")
 
 
@@ -56,7 +57,16 @@ class TokenForm(forms.Form):
         return timedelta(days=days) if days else None
 
 
-class ConversationFilter(forms.Form):
+class FilterForm(forms.Form):
+    """Fields side by side without labels; each still says its name to those who do not see what stands in it."""
+
+    def __init__(self, data) -> None:
+        super().__init__(data)
+        for name, field in self.fields.items():
+            field.widget.attrs["aria-label"] = field.label or pretty_name(name)
+
+
+class ConversationFilter(FilterForm):
     """The list of a dataset's conversations; everything is in the URL, and what makes no sense is ignored."""
 
     split = forms.ChoiceField(required=False)

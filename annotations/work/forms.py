@@ -7,6 +7,7 @@ from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
 
+from annotations.forms import FilterForm
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
 from annotations.work.assigning import Order, able_people
 
@@ -110,7 +111,7 @@ class GuidelineForm(forms.Form):
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
-class ItemFilter(forms.Form):
+class ItemFilter(FilterForm):
     """Which items of a campaign to assign; everything is in the URL, and what makes no sense is ignored."""
 
     STATES = [("", "in any state"), ("untouched", "that nobody has"), ("assigned", "with places not begun")]

@@ -168,6 +168,11 @@ def routes(resolver: URLResolver) -> Iterator[str]:
 
 @pytest.fixture
 def world() -> World:
+    return make_world_of_pages()
+
+
+def make_world_of_pages() -> World:
+    """A world that has an object for every page."""
     world = make_world()
     project = world.project
     hook = Webhook.objects.create(project=project, url="https://example.org/hook", secret="s" * 32)

@@ -28,7 +28,7 @@ function taskRow(task, key, isMarked, facts = {}) {
   Object.assign(row.dataset, { row: key, task: task.id }, facts);
   row.tabIndex = -1;
   row.draggable = true;
-  row.setAttribute("aria-selected", String(isMarked));
+  row.toggleAttribute("data-marked", isMarked);
   const mark = element("span", "mark");
   mark.setAttribute("aria-hidden", "true");
   const said = element("span", "said", task.text);
@@ -38,19 +38,29 @@ function taskRow(task, key, isMarked, facts = {}) {
   return row;
 }
 
+/** Text between the options, which is none of them. */
+function outside(made) {
+  made.setAttribute("role", "presentation");
+  return made;
+}
+
 /** @param {HTMLElement} list */
 export function drawLeft(list, { leftovers, marked, allLeft }) {
   list.replaceChildren();
+  list.setAttribute("role", leftovers.length ? "listbox" : "group"); // a list box without an option is none
+  if (leftovers.length) list.setAttribute("aria-multiselectable", "true");
+  else list.removeAttribute("aria-multiselectable");
   let heading = "";
   for (const task of leftovers.slice(0, LONGEST)) {
     const where = `${task.site} · ${task.split}`;
-    if (where !== heading) list.append(element("h3", "site", where));
+    if (where !== heading) list.append(outside(element("h3", "site", where)));
     heading = where;
     const row = taskRow(task, `left-${task.id}`, marked.has(task.id));
     row.setAttribute("role", "option");
+    row.setAttribute("aria-selected", String(marked.has(task.id)));
     list.append(row);
   }
-  if (leftovers.length > LONGEST) list.append(element("p", "more", `${leftovers.length - LONGEST} more: filter by website or text.`));
+  if (leftovers.length > LONGEST) list.append(outside(element("p", "more", `${leftovers.length - LONGEST} more: filter by website or text.`)));
   if (!leftovers.length) list.append(element("p", "more", allLeft ? "No leftover fits the filter." : "Every task lies in a session."));
 }
 

@@ -1,0 +1,91 @@
+"""axe-core on every page that the URL resolver knows, light and dark: nothing that keeps somebody out.
+
+Pages of others are left out: the tables of Django's admin (its front page is looked at) and the API's Swagger.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from playwright.sync_api import Page
+
+from annotations.models import Invite
+from tests import factories
+from tests.app_server import AppServer
+from tests.web.test_page_permissions import PAGES, address, make_world_of_pages
+from tests.web.world import World
+
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SETTLED_MS = 250  # colours that fade from one scheme to the other have arrived
+GRAVE = ("serious", "critical")
+OF_OTHERS = {"schema", "swagger-ui"}
+
+
+def plain_routes(resolver: URLResolver) -> Iterator[str]:
+    """Names of all routes without an object in their address."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLPattern):
+            if pattern.name and not pattern.pattern.converters and "<" not in str(pattern.pattern):
+                yield pattern.name
+        elif pattern.namespace not in ("admin", "api") and not pattern.pattern.converters:
+            yield from plain_routes(pattern)
+
+
+def addresses(world: World) -> list[str]:
+    """Every address that can be asked for, once."""
+    plain = [reverse(name) for name in plain_routes(get_resolver()) if name not in OF_OTHERS and name != "logout"]
+    of_objects = [address(name, world) for name, page in PAGES.items() if page.method == "get"]
+    return [*dict.fromkeys([*plain, *of_objects, reverse("recipe", args=["self-map"]), reverse("admin:index")])]
+
+
+def shows_a_page(page: Page, url: str) -> bool:
+    """Whether it is a whole page of ours: neither a file, a part of a page, nor somebody's recorded page."""
+    answer = page.request.get(url)
+    is_html = answer.headers.get("content-type", "").startswith("text/html")
+    return is_html and "<main" in answer.text()
+
+
+def violations(page: Page, url: str) -> Iterator[str]:
+    """What axe-core finds grave in both colour schemes, a line each."""
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.wait_for_timeout(SETTLED_MS)
+        for found in Axe().run(page).response["violations"]:
+            if found["impact"] in GRAVE:
+                where = "; ".join(str(node["target"][0]) for node in found["nodes"][:3])
+                yield f"{url} ({scheme}): {found['id']}: {where}: {found['nodes'][0].get('failureSummary', '')}"
+
+
+def looked_at(app_server: AppServer, page: Page, urls: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The addresses that show a page, and what is wrong with them."""
+    seen, found = [], []
+    for url in urls:
+        if shows_a_page(page, app_server.url(url)):
+            page.goto(app_server.url(url), wait_until="load")
+            seen.append(url)
+            found += violations(page, url)
+    return seen, found
+
+
+def test_nobody_is_kept_out_of_a_page(app_server: AppServer, page: Page, sign_in) -> None:
+    sign_in(factories.make_superuser())
+    seen, found = looked_at(app_server, page, addresses(make_world_of_pages()))
+    assert len(seen) >= 50, seen
+    assert found == [], "\n".join(found)
+
+
+def test_nobody_is_kept_out_before_signing_in(app_server: AppServer, page: Page) -> None:
+    _, secret = Invite.objects.issue(makes_superuser=True, days=1)
+    seen, found = looked_at(app_server, page, [reverse("login"), reverse("invite", args=[secret]), "/not/there/"])
+    assert len(seen) == 3
+    assert found == [], "\n".join(found)
+
+
+def test_an_annotators_own_item_keeps_nobody_out(app_server: AppServer, page: Page, sign_in) -> None:
+    assignment = factories.make_assignment()
+    sign_in(assignment.user)
+    seen, found = looked_at(app_server, page, [reverse("annotate-item", args=[assignment.pk])])
+    assert seen
+    assert found == [], "\n".join(found)
