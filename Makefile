@@ -9,7 +9,7 @@ RUN = .venv/bin/python manage.py
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all bench load lint chromium backup restore stop
+.PHONY: run test test-core test-all bench load lint gates lock chromium backup restore stop
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
@@ -32,6 +32,15 @@ load: .venv/installed ## fifty annotators for ten minutes, on a database of thei
 lint: .venv/installed
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
 
+gates: .venv/installed ## the lock fits, no insecure pattern, no known vulnerability, settings fit for production
+	.venv/bin/python -m webnav_site.locks check
+	.venv/bin/bandit --quiet --recursive --configfile pyproject.toml agents annotations evaluation webnav_site manage.py
+	APP_ORIGIN=https://webnav.example SNAPSHOT_ORIGIN=https://pages.example $(RUN) check --deploy --fail-level WARNING
+	.venv/bin/python .ci/audit.py
+
+lock: .venv/installed ## after a change of requirements.txt: versions and hashes of everything it needs
+	.venv/bin/python -m webnav_site.locks write
+
 chromium: .venv/installed ## finds a browser for the tests, or installs one
 	@.venv/bin/python -m webnav_site.chromium
 
@@ -44,5 +53,5 @@ restore: .venv/installed ## make restore FILE=... : replaces the database after 
 stop: .venv/installed ## stops what make run has started, also when its terminal was lost   (ARGS=--now)
 	@$(RUN) down $(ARGS)
 
-.venv/installed: requirements.txt
+.venv/installed: requirements.txt webnav_site/locks/common.lock webnav_site/locks/torch.lock
 	@sh webnav_site/install.sh $(PYTHON)

@@ -49,7 +49,7 @@ def use_counts(ids: Sequence[int]) -> dict[int, int]:
     table = TrajectoryStep._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT shown, count(*) FROM {table}, unnest(workflow_ids) AS shown "
+            f"SELECT shown, count(*) FROM {table}, unnest(workflow_ids) AS shown "  # the name of our table  # nosec B608
             "WHERE workflow_ids && %s::bigint[] AND shown = ANY(%s::bigint[]) GROUP BY shown",
             [list(ids), list(ids)],
         )

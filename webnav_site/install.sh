@@ -47,7 +47,24 @@ if ! .venv/bin/python -c 'import pip' 2>/dev/null; then # also after the system'
   "$python" -m venv --clear .venv || fail "$python could not make .venv here; is this folder yours and not full?"
 fi
 
+pip() {
+  .venv/bin/python -m pip --disable-pip-version-check --quiet "$@" ||
+    fail "installing packages failed; the lines above say why (a network, 8 GB of disk and glibc 2.28 or newer are needed)"
+}
+
 echo "webnav: installing packages into .venv (the first time takes minutes)" >&2
-.venv/bin/python -m pip install --quiet --disable-pip-version-check -r requirements.txt ||
-  fail "installing packages failed; the lines above say why (a network, 8 GB of disk and glibc 2.28 or newer are needed)"
+pip install --require-hashes --no-deps -r webnav_site/locks/common.lock
+torch=$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt)
+if ! .venv/bin/python -c "import importlib.metadata as m; assert 'torch==' + m.version('torch').partition('+')[0] == '$torch'" 2>/dev/null; then
+  # pip may be set up to find a build of torch without CUDA; the hash of such a build is not in the lock.
+  build=$(.venv/bin/python -m pip --disable-pip-version-check --quiet install --dry-run --no-deps --report - "$torch" |
+    sed -n 's/.*"version": "\([^"]*+[^"]*\)".*/\1/p' | head -1)
+  if test -n "$build"; then
+    echo "webnav: taking torch $build, which pip is set up to find; its hash is not checked" >&2
+    pip install "torch==$build"
+  else
+    pip install --require-hashes --no-deps -r webnav_site/locks/torch.lock
+  fi
+fi
+pip install -r requirements.txt # what is not in the lock yet; nothing, where make gates is content
 touch .venv/installed

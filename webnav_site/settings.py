@@ -174,6 +174,9 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIN
 # Addresses and networks of proxies whose X-Forwarded-For is believed ("unix": who may open the server's local socket).
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
 SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+# Browsers' lists of https-only domains are joined by an institution, for all that is below its domain, not by an app.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -211,7 +214,7 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour", "login": "20/min"},
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-REST_KNOX = {"TOKEN_TTL": None, "AUTH_HEADER_PREFIX": "Token", "TOKEN_LIMIT_PER_USER": 20}
+REST_KNOX = {"TOKEN_TTL": None, "AUTH_HEADER_PREFIX": "Token", "TOKEN_LIMIT_PER_USER": 20}  # nosec B105
 SPECTACULAR_SETTINGS = {
     "TITLE": "WebNav API",
     "DESCRIPTION": "Datasets, trajectories and metrics of conversational web-navigation agents.",

@@ -5,8 +5,8 @@ nothing) and must be one of those that make dicts, texts and numbers; only then 
 finds no class at all.
 """
 
-import pickle
-import pickletools
+import pickle  # every instruction is checked before it is loaded  # nosec B403
+import pickletools  # nosec B403
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NoReturn

@@ -1,5 +1,6 @@
 """`webnav_site/install.sh` takes the first Python that fits, and says in one line what a machine lacks."""
 
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,6 +18,8 @@ esac
 ENVIRONMENT = """#!/bin/sh
 case "$*" in
   *"import pip"*) test ! -e .venv/broken ;;
+  *importlib.metadata*) exit 1 ;;
+  *--dry-run*) cat report.json ;;
   *) echo "$*" >> .venv/calls; test ! -e no-network ;;
 esac
 """
@@ -29,9 +32,10 @@ class Machine:
         self.folder, self.programs = folder / "clone", folder / "bin"
         self.folder.mkdir()
         self.programs.mkdir()
-        (self.folder / "requirements.txt").touch()
-        for name in ("mkdir", "cp", "touch"):
-            (self.programs / name).symlink_to(f"/bin/{name}")
+        (self.folder / "requirements.txt").write_text("torch==2.13.0   # tensors\n")
+        (self.folder / "report.json").write_text('{"version": "2.13.0", "hashes": "a"}\n')
+        for name in ("mkdir", "cp", "touch", "cat", "sed", "head"):
+            (self.programs / name).symlink_to(shutil.which(name) or name)
 
     def add(self, name: str, version: str, *, venv: bool = True) -> None:
         environment = self.programs / "environment"
@@ -48,6 +52,10 @@ class Machine:
             ["/bin/sh", str(SCRIPT), *arguments], cwd=self.folder, env={"PATH": str(self.programs)},
             capture_output=True, text=True, timeout=20,
         )  # fmt: skip
+
+    @property
+    def calls(self) -> str:
+        return (self.folder / ".venv" / "calls").read_text()
 
     @property
     def chosen(self) -> str:
@@ -77,6 +85,7 @@ def test_the_first_python_that_fits_is_taken(machine: Machine, there: dict[str, 
     assert done.returncode == 0, done.stderr
     assert machine.chosen == chosen
     assert (machine.folder / ".venv" / "installed").exists()
+    assert "--require-hashes --no-deps -r webnav_site/locks/common.lock" in machine.calls
 
 
 def test_one_without_venv_is_passed_over(machine: Machine) -> None:
@@ -132,3 +141,18 @@ def test_packages_that_cannot_be_had_leave_no_mark_of_an_installation(machine: M
     assert done.returncode == 1
     assert "webnav: installing packages failed" in done.stderr
     assert not (machine.folder / ".venv" / "installed").exists()
+
+
+@pytest.mark.parametrize(
+    ("build", "taken", "left"),
+    [("2.13.0", "-r webnav_site/locks/torch.lock", "torch=="), ("2.13.0+cpu", "torch==2.13.0+cpu", "torch.lock")],
+)
+def test_torch_comes_from_the_lock_or_is_the_machines_own_build(
+    machine: Machine, build: str, taken: str, left: str
+) -> None:
+    machine.add("python3.11", "3.11")
+    (machine.folder / "report.json").write_text(f'{{"version": "{build}", "hashes": "a"}}\n')
+    done = machine.install()
+    assert taken in machine.calls
+    assert left not in machine.calls
+    assert ("its hash is not checked" in done.stderr) is ("+" in build)
