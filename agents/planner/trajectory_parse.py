@@ -4,9 +4,10 @@ import re
 from typing import NamedTuple
 
 _BACKTICKS = re.compile(r"`(.*?)`", re.DOTALL)
-_FENCED = re.compile(r"```[a-zA-Z]*\n?(.*?)\n?```", re.DOTALL)
+_FENCED = re.compile(r"```[a-zA-Z]*+\n?+(.*?)\n?```", re.DOTALL)
 _ACT = re.compile(r"(?:^|\s)(CLICK|SELECT|TYPE)?\s?\[(.+?)\](?:\s\[(.+?)\])?")
 _BARE_ACT = re.compile(r"\[?(CLICK|SELECT|TYPE)\]?\s*\[(\d+)]\s*(?:\[(.+?)\])?")
+MAX_ACT = 3_000  # characters of an action text that are looked at: its brackets may not be closed
 
 
 class Act(NamedTuple):
@@ -46,5 +47,5 @@ def bare_act(reply: str) -> str:
 
 def parse_act(act: str) -> Act:
     """The first "OP [id] [value]" of an action text; three times None where nothing stands in brackets."""
-    found = _ACT.search(act)
+    found = _ACT.search(act[:MAX_ACT])
     return Act(found[1], found[2], found[3]) if found else Act(None, None, None)

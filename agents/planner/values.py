@@ -18,12 +18,16 @@ NUMBER_WORDS = {
 _WORD = re.compile(r"[^\W_]+(?:[.:'’/@-][^\W_]+)*")
 _QUOTED = re.compile(r"[\"“]([^\"”]+)[\"”]|(?<!\w)['‘]([^'’]+)['’](?!\w)")
 _MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)++")
 DATE = re.compile(
     rf"\b\d{{4}}-\d\d-\d\d\b|\b\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}\b|\b(?:\d{{1,2}}\s+)?{_MONTH}(?:\s+\d{{1,2}})?(?:,?\s+\d{{4}})?\b"
 )
-CODE = re.compile(r"\b(?=[A-Z0-9 -]*\d)[A-Z0-9]+(?:[ -][A-Z0-9]+)*\b|\d+(?:[.,:]\d+)+")  # numbers, phones, postcodes
-NAME = re.compile(r"\b[A-Z][\w'’-]*[a-z][\w-]*(?:\s+(?:[A-Z][\w'’-]*|of|de|la)(?=\s|[.,;!?]|$))*(?<! of)\b")
+CODE = re.compile(
+    r"\b(?=[A-Z0-9 -]{0,60}\d)[A-Z0-9]+(?:[ -][A-Z0-9]+)*\b|\d+(?:[.,:]\d+)+"
+)  # numbers, phones, postcodes
+NAME = re.compile(
+    r"\b[A-Z][\w'’-]{0,40}[a-z][\w-]{0,40}(?:\s+(?:[A-Z][\w'’-]*|of|de|la)(?=\s|[.,;!?]|$)){0,8}(?<! of)\b"
+)
 AFTER = re.compile(
     r"\b(?:for|in|to|from|named|called|as|at|near|about|with|is|of|by|search|enter|type)\s+"
     r"((?:the\s+|a\s+)?(?:[\w'’-]+\s?){1,4})",

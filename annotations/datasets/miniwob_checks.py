@@ -9,7 +9,7 @@ import math
 import re
 from typing import Any
 
-from annotations.datasets.miniwob_dom import TEXT_NODE
+from annotations.datasets.miniwob_dom import FIELDS, TEXT_NODE
 
 Problem = tuple[str, str]  # field and message
 TEXT, NUMBER, WHOLE, LIST, OBJECT = "text", "a number", "a whole number", "a list", "an object"
@@ -93,6 +93,8 @@ def _node_problem(node: Any, place: str) -> Problem | None:
         return problem
     if not isinstance(node.get("text"), str | None):
         return f"{place}.text", f"expected text, found {_name(node['text'])}"
+    if node["tag"] in FIELDS and "value" not in node:
+        return f"{place}.value", "expected what stands in the field, but the field is missing"
     if not isinstance(node.get("value"), str | bool | None):
         return f"{place}.value", f"expected text or true or false, found {_name(node['value'])}"
     return None

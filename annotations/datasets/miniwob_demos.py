@@ -79,11 +79,10 @@ def _readable(episode: Any, file: Path, name: str, place: str) -> Readable:
         return SkippedRecord(name, place, str(reason))
     except RecursionError:
         return BadRecord(name, place, "states", "a page is nested too deeply")
-    except (KeyError, TypeError, ValueError, AttributeError):
-        problem = page_problem(episode["states"])
-        if not problem:  # the record is as it should be, so this code is not
-            raise
-        return BadRecord(name, place, *problem)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        # Where every field is as it should be, the record ends here all the same, and not the file.
+        odd = f"cannot be told what was done: {type(error).__name__} {error}"
+        return BadRecord(name, place, *(page_problem(episode["states"]) or ("states", odd)))
 
 
 def _conversation(episode: dict[str, Any], file: Path, place: str) -> ConversationRecord:

@@ -39,9 +39,13 @@ VALUES = ("text", "value", "url", "utterance", "selected", "pasted")
 
 _CALL = re.compile(r"\s*(\w+)\((.*)\)\s*", re.DOTALL)
 # Quotes inside of strings are not escaped: a string ends where the next argument begins, or the call ends.
-_ARGUMENT = re.compile(r'(\w+)=(?:"(.*?)"|([^",]*))(?=,\s*\w+=|\s*$)', re.DOTALL)
-_INSTRUCTOR = re.compile(r'say\(speaker="instructor", utterance="(.*?)"(?:, timestamp="[^"]*")?\)', re.DOTALL)
-_UTTERANCE = re.compile(r"\[-?\d\d:\d\d\]\s*(.*?)\s*(?:;\s*)?(?=\[-?\d\d:\d\d\]|$)", re.DOTALL)
+_NAME = re.compile(r'(?<!\w)(\w++)=("?)')
+_STRING_END = re.compile(r'"(?=,\s*+\w++=|\s*+\Z)')
+_PLAIN_END = re.compile(r'[",]|\Z')
+_NEXT = re.compile(r",\s*+\w++=|\Z")
+_INSTRUCTOR = re.compile(r'say\(speaker="instructor", utterance="')
+_INSTRUCTOR_END = re.compile(r'"(?:, timestamp="[^"]*+")?\)')
+_SAID_AT = re.compile(r"\[-?\d\d:\d\d\]")
 _CANDIDATE = re.compile(r"\(uid = ([^)\s]+)\)(?:\s*\[\[tag\]\]\s*([\w:-]+))?")
 
 
@@ -126,8 +130,18 @@ def _turn_number(fields: Fields) -> int:
 
 def _newest(history: str, utterances: str) -> str:
     """The last message of the instructor: in the last turns, else among the first and last messages before them."""
-    said = _INSTRUCTOR.findall(history) or _UTTERANCE.findall(utterances)
-    return said[-1] if said else ""
+    if said := list(_instructor_messages(history)):
+        return said[-1]
+    said = _SAID_AT.split(utterances)[1:]
+    return said[-1].strip().removesuffix(";").rstrip() if said else ""
+
+
+def _instructor_messages(history: str) -> Iterator[str]:
+    """What the instructor said in the calls of a history. Rows are foreign: no character is looked at once per call."""
+    place = 0
+    while (begins := _INSTRUCTOR.search(history, place)) and (ends := _INSTRUCTOR_END.search(history, begins.end())):
+        yield history[begins.end() : ends.start()]
+        place = ends.end()
 
 
 def _value(arguments: dict[str, str]) -> str:
@@ -146,8 +160,29 @@ def parse_call(text: str) -> tuple[str, dict[str, str]]:
     call = _CALL.fullmatch(text)
     if call is None:
         return "", {}
-    arguments = {m[1]: m[2] if m[2] is not None else m[3].strip() for m in _ARGUMENT.finditer(call[2])}
+    arguments = dict(_arguments(call[2]))
     return INTENTS.get(call[1].lower().replace("_", ""), ""), arguments
+
+
+def _arguments(text: str) -> Iterator[tuple[str, str]]:
+    """(name, value) of the arguments of a call. An end that was found is kept for what begins before it, so that no
+    character is looked at once per argument."""
+    place = string_end = plain_end = 0
+    while named := _NAME.search(text, place):
+        place = named.end()
+        if named[2]:
+            if string_end < place:
+                found = _STRING_END.search(text, place)
+                string_end = found.start() if found else len(text)
+            if string_end < len(text):
+                yield named[1], text[place:string_end]
+                place = string_end + 1
+        else:
+            if plain_end < place and (found := _PLAIN_END.search(text, place)):
+                plain_end = found.start()
+            if _NEXT.match(text, plain_end):
+                yield named[1], text[place:plain_end].strip()
+                place = plain_end
 
 
 # Rows

@@ -25,7 +25,7 @@ SMALL = 10  # pixels: an element smaller than this both ways is no candidate
 Box = Mapping[str, Any]
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
-_DECLARATION = re.compile(r"\s*<\?xml\b[^>]*>")
+_DECLARATION = re.compile(r"<\?xml\b")
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -39,12 +39,19 @@ def decode(data: bytes) -> tuple[str, str]:
 
 def parse_html(html: str) -> etree._Element | None:
     """The root element as a browser-like parser sees the page; None for a page without elements."""
-    source = _DECLARATION.sub("", html.removeprefix("\ufeff"), count=1)
+    source = _without_declaration(html.removeprefix("\ufeff"))
     try:
         found = lxml.html.fromstring(source, parser=lxml.html.HTMLParser(huge_tree=True))
     except etree.ParserError:
         return None
     return found.getroottree().getroot()
+
+
+def _without_declaration(html: str) -> str:
+    """The page without its first XML declaration and the space before it, in one look at each character."""
+    begins = _DECLARATION.search(html)
+    ends = html.find(">", begins.end()) if begins else -1
+    return html if begins is None or ends < 0 else html[: begins.start()].rstrip() + html[ends + 1 :]
 
 
 def page_xml(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:

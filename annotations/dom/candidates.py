@@ -41,8 +41,8 @@ def format_candidate(root: Element, node_id: str) -> str:
     ancestors = ""
     if parent is not None:
         parent.remove(candidate)
-        ancestors = re.sub(r"\s*\(\s*", "/", tree_repr(pruned)[0])
-        ancestors = re.sub(r"\s*\)\s*", "", ancestors)
+        ancestors = re.sub(" ?\\( ?", "/", tree_repr(pruned)[0])  # in which no two spaces stand together
+        ancestors = re.sub(" ?\\) ?", "", ancestors)
     target, _ = tree_repr(candidate)
     return _compose(ancestors.split()[-ANCESTOR_WORDS:], target.split()[:TARGET_WORDS])
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 from annotations.dom.text import SALIENT_ATTRIBUTES
 from annotations.dom.tree import NODE_ID, TEXT, Element, descendants
 
-_ICON_WORD = re.compile(r"\S*icon\S*", re.IGNORECASE)
+_ICON = re.compile("icon", re.IGNORECASE)
 _MEANINGLESS_VALUES = {"role": {"presentation", "none", "link"}, "type": {"hidden"}}
 
 
@@ -100,7 +100,7 @@ def _clean_attributes(node: Element) -> None:
         if name == NODE_ID:
             continue
         if name == "class" and node.tag == "svg":
-            cleaned = " ".join(_ICON_WORD.findall(value))
+            cleaned = " ".join(word for word in value.split() if _ICON.search(word))
         elif name in SALIENT_ATTRIBUTES and value not in _MEANINGLESS_VALUES.get(name, ()):
             cleaned = _normalise(value)
         else:

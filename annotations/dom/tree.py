@@ -17,7 +17,8 @@ TEXT = "text"  # tag of the pseudo element that holds visible text
 # (which lifts libxml2's depth limit from 256 to 2,048) never meets unbounded input.
 MAX_PAGE_CHARS = 64 * 1024 * 1024
 
-_XML_DECLARATION = re.compile(r"\s*<\?xml\s[^>]*\?>")
+DECLARED_WITHIN = 256  # characters in which an XML declaration is looked for
+_DECLARATION = re.compile(r"<\?xml\s")
 
 
 class PageError(ValueError):
@@ -40,12 +41,27 @@ def parse(html: str | bytes) -> Element:
         raise PageError(f"the page has {len(html):,} characters, at most {MAX_PAGE_CHARS:,} are read")
     if "<!ENTITY" in html:
         raise PageError("the page declares XML entities, which are not read")
+    if "<?xml" in html[:DECLARED_WITHIN]:  # lxml refuses one that names an encoding in front of decoded text
+        html = _without_declaration(html)
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     try:
-        # lxml refuses a declaration that names an encoding in front of text that is decoded already.
-        return etree.fromstring(_XML_DECLARATION.sub("", html, count=1) if "<?xml" in html[:256] else html, parser)
+        return etree.fromstring(html, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
         raise PageError(f"the page is not well-formed XML: {error}") from error
+
+
+def _without_declaration(html: str) -> str:
+    """The page without its first XML declaration and the space before it; PageError where that does not end. One look
+    at each character, whatever the page: a pattern that begins with space tries every space of a page anew."""
+    begins = _DECLARATION.search(html)
+    ends = html.find("?>", begins.end()) if begins else -1
+    if begins is None:
+        return html
+    if ends < 0 or ">" in html[begins.end() : ends]:
+        raise PageError(
+            "the page is not well-formed XML: its declaration does not end"
+        )  # libxml2 looks for it for long
+    return html[: begins.start()].rstrip() + html[ends + 2 :]
 
 
 def find(root: Element, node_id: str) -> Element:

@@ -27,7 +27,9 @@ ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
 # Pages are hostile: none of these looks twice at the same characters.
 _TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
 _TEXT = re.compile(r">([^<>]+)<")
-_CLAUSE = re.compile(r"(?:[.;!?]\s+|,\s+(?:and\s+)?(?:then\s+)?|\s+(?:and\s+then|then|and)\s+)", re.IGNORECASE)
+_CLAUSE = re.compile(
+    r"[.;!?]\s++|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True)

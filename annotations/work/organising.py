@@ -23,7 +23,7 @@ STOPWORDS = frozenset(
 WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
 QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
 NUMBER = re.compile(r"(?<![\w.])\$?\d[\d,./:-]*\d\b")
-NAME = re.compile(r"\b[A-Z][\w&'-]*(?:\s+(?:of|the|and|de|la)?\s*[A-Z][\w&'-]*)*")
+NAME = re.compile(r"\b[A-Z][\w&'-]*+(?:\s++(?:(?:of|the|and|de|la)\s*+)?[A-Z][\w&'-]*+)*+")
 
 
 @dataclass(frozen=True)

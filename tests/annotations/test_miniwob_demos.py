@@ -195,6 +195,20 @@ def test_a_wrong_field_is_named_and_the_other_lines_land(tmp_path, item, field, 
     assert other.source_id == "good"
 
 
+def test_a_field_without_its_value_ends_its_own_record_only(tmp_path):
+    pages = login_states()
+    field = next(node for node in _nodes(pages[1]["dom"]) if node["tag"] == "INPUT_text")
+    del field["value"]
+    bad, other = read(write_lines(tmp_path / "login-user.jsonl", episode(states=pages), episode(demoId="good")))
+    assert bad.field.endswith(".value")
+    assert "missing" in bad.message
+    assert other.source_id == "good"
+
+
+def _nodes(node: dict[str, Any]) -> list[dict[str, Any]]:
+    return [node, *(inner for child in node["children"] for inner in _nodes(child))]
+
+
 def test_a_line_that_is_no_json_is_reported_and_the_others_land(tmp_path):
     records = list(read(write_lines(tmp_path / "x.jsonl", episode(), '{"utterance": ', episode(demoId="other"))))
     assert [type(record).__name__ for record in records] == ["ConversationRecord", "BadRecord", "ConversationRecord"]

@@ -8,7 +8,8 @@ from agents.planner.learned.examples import OPERATIONS
 from agents.planner.learned.instruction import tokens
 from agents.types import PastAction
 
-_REPRESENTATION = re.compile(r"^\[(?P<role>[^\]]*)\]\s*(?P<name>.*?)\s*->\s*[A-Z_]+", re.S)
+_ROLE = re.compile(r"\[[^\]]*+\]")
+_OPERATION = re.compile(r"->\s*+[A-Z_]")
 
 
 @dataclass(frozen=True)
@@ -47,5 +48,11 @@ class History:
 
 
 def read_history(actions: Sequence[PastAction]) -> History:
-    names = tuple(found["name"] if (found := _REPRESENTATION.match(p.representation)) else "" for p in actions)
-    return History(tuple(actions), names)
+    return History(tuple(actions), tuple(_name(past.representation) for past in actions))
+
+
+def _name(representation: str) -> str:
+    """The element's name in "[role] name -> OPERATION"; "" for anything else."""
+    role = _ROLE.match(representation)
+    operation = _OPERATION.search(representation, role.end()) if role else None
+    return representation[role.end() : operation.start()].strip() if role and operation else ""

@@ -20,7 +20,7 @@ MAX_PAGE_WORDS = 4
 LEAD = 2  # words in front of a span that say what it is
 SOURCES = ("quote", "words", "date", "time", "range", "earlier", "page", "option", "key")
 
-_RANGE = re.compile(r"(-?\d+)\s*(?:-|–|to|and)\s*(-?\d+)")
+_RANGE = re.compile(r"(?<!\d)(-?\d{1,15})(?!\d)\s*+(?:-|–|to|and)\s*+(-?\d{1,15})(?!\d)")
 _HINT = re.compile(r"\b(lower|less|smaller|higher|greater|larger|more|bigger) than\s+(-?\d+)", re.I)
 _LOWER = frozenset({"lower", "less", "smaller"})
 
