@@ -53,8 +53,8 @@ def _patterns() -> Iterator[Pattern]:
                 continue
             tree = ast.parse(path.read_bytes())
             used = _uses(tree)
-            names = {node.value: node.targets[0].id for node in ast.walk(tree)
-                     if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)}  # fmt: skip
+            names = {value: name for node in ast.walk(tree) if isinstance(node, ast.Assign)
+                     for value, name in _assigned(node.targets[0], node.value)}  # fmt: skip
             for node in ast.walk(tree):
                 if isinstance(node, ast.Call) and _is_re(node.func) and isinstance(node.args[0], ast.Constant):
                     methods = (
@@ -63,6 +63,14 @@ def _patterns() -> Iterator[Pattern]:
                     if (place, node.args[0].value) in OF_MARKUP:
                         continue
                     yield Pattern(f"{place}:{node.lineno}", node.args[0].value, _flags(node), frozenset(methods))
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    if isinstance(target, ast.Name):
+        yield value, target.id
+    elif isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
+        for inner, given in zip(target.elts, value.elts, strict=True):
+            yield from _assigned(inner, given)
 
 
 def _uses(tree: ast.AST) -> dict[str, set[str]]:

@@ -12,7 +12,7 @@ _NAMES = re.compile(
 _SAFE = r"[^\s\"'\\,;&<>)\]}]+"
 _SHAPES = (
     # user:password@ in an address
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s/@:\"']*):[^\s/@\"']+@", re.IGNORECASE), rf"\1:{GONE}@"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/@:\"']*):[^\s/@\"']+@", re.IGNORECASE), rf"\1:{GONE}@"),
     (re.compile(r"\b(Bearer|Token|Basic)\s+[A-Za-z0-9+/=._~-]{8,}", re.IGNORECASE), rf"\1 {GONE}"),
     # name=value and "name": "value", as in queries, cookies, forms and JSON
     (
