@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 APPS = ("annotations", "agents", "evaluation", "webnav_site")
 # How often a part is repeated: a quadratic pattern takes a second for the longest text, a linear one a thousandth of
 # that; the short ones come first, so that an exponential one is known before it hangs.
-SIZES = (16, 400, 3_000, 12_000)
+SIZES = (20, 23, 400, 3_000, 12_000)
 MAX_CHARS = 300_000
 SECONDS = 0.15
 METHODS = {"match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
