@@ -9,6 +9,7 @@ class AnnotationsConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations import checks  # noqa: F401  registers the system checks
+        from annotations.access import watching  # noqa: F401  writes the trail of access
         from annotations.jobs import RUNNERS
         from annotations.releases import releasing
         from annotations.retention import kinds, ours

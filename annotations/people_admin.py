@@ -2,26 +2,35 @@
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
 from django import forms
-from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.admin import GroupAdmin, UserAdmin
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
-from django.urls import reverse
 from knox.models import AuthToken
 
+from annotations.access.sign_in_views import invite_url
 from annotations.admin_base import LeanAdmin, SuperuserOnly, count_of
-from annotations.models import Dataset, IdempotencyKey, Invite, Membership, Project
+from annotations.models import (
+    AccessEvent,
+    Dataset,
+    IdempotencyKey,
+    Invite,
+    Membership,
+    Project,
+    TokenGrant,
+    TryCount,
+)
 
 RESET_DAYS = 2
 
 
 def show_links(request: HttpRequest, title: str, links: list[tuple[str, str]]) -> HttpResponse:
     """(what it is for, secret) of new one-time links, shown in this answer and nowhere else."""
-    rows = [(purpose, settings.APP_ORIGIN + reverse("invite", args=[secret])) for purpose, secret in links]
+    rows = [(purpose, invite_url(secret)) for purpose, secret in links]
     context = admin.site.each_context(request) | {"title": title, "links": rows, "opts": Invite._meta}
     return TemplateResponse(
         request, "admin/annotations/invite/links.html", context, headers={"Cache-Control": "no-store"}
@@ -29,6 +38,8 @@ def show_links(request: HttpRequest, title: str, links: list[tuple[str, str]]) -
 
 
 admin.site.unregister([User, Group, AuthToken])
+# Of django-allauth's tables people look up second factors alone; a provider comes from the settings, never from a row.
+admin.site.unregister([model for model in admin.site._registry if model.__module__.startswith("allauth.")])
 
 
 @admin.register(User)
@@ -52,8 +63,18 @@ class SuperuserGroupAdmin(SuperuserOnly, GroupAdmin):
     """Groups carry permissions."""
 
 
+class LookedUp(SuperuserOnly):
+    """Rows that are made elsewhere and may at most be deleted here."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 @admin.register(AuthToken)
-class TokenAdmin(SuperuserOnly):
+class TokenAdmin(LookedUp):
     """API tokens: made by their owners, looked up and revoked here."""
 
     list_display = ["user", "token_key", "created", "expiry"]
@@ -63,11 +84,46 @@ class TokenAdmin(SuperuserOnly):
     date_hierarchy = "created"
     fields = ["user", "token_key", "created", "expiry"]
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+
+@admin.register(Authenticator)
+class FactorAdmin(LookedUp):
+    """Second factors, without their secrets: deleting one lets its owner in who has lost it."""
+
+    list_display = ["user", "type", "created_at", "last_used_at"]
+    list_select_related = ["user"]
+    list_filter = ["type"]
+    search_fields = ["user__username"]
+    date_hierarchy = "created_at"
+    fields = ["user", "type", "created_at", "last_used_at"]
+
+
+@admin.register(TokenGrant)
+class TokenGrantAdmin(LookedUp):
+    list_display = ["__str__", "scopes", "last_used_at", "last_used_from"]
+    list_select_related = ["token"]
+    search_fields = ["name", "token__user__username", "token__token_key"]
+    fields = ["name", "scopes", "last_used_at", "last_used_from"]
+
+
+@admin.register(AccessEvent)
+class AccessEventAdmin(LookedUp):
+    """The trail of access: looked up, never changed."""
+
+    list_display = ["at", "actor_name", "action", "what", "subject", "project_name", "address", "ok"]
+    list_filter = ["action", "ok", "door"]
+    search_fields = ["actor_name", "subject", "what", "address"]
+    date_hierarchy = "at"
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False
+
+@admin.register(TryCount)
+class TryCountAdmin(LookedUp):
+    """Counted while Redis was away; deleting one opens that door again."""
+
+    list_display = ["key", "tries"]
+    search_fields = ["key"]
 
 
 class MembershipInline(admin.TabularInline):
@@ -113,7 +169,7 @@ class InviteForm(forms.ModelForm):
 
     class Meta:
         model = Invite
-        fields = ["user", "project", "role", "sees_test_gold"]
+        fields = ["user", "project", "role", "sees_test_gold", "email"]
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}
@@ -139,7 +195,7 @@ class InviteAdmin(SuperuserOnly):
         return False
 
     def get_fields(self, request: HttpRequest, obj: Invite | None = None) -> list[str]:
-        shown = ["user", "project", "role", "sees_test_gold"]
+        shown = ["user", "project", "role", "sees_test_gold", "email"]
         return [*shown, "created_by", "created_at", "expires_at", "used_at"] if obj else [*shown, "days"]
 
     def save_model(self, request: HttpRequest, obj: Invite, form: InviteForm, change: bool) -> None:
@@ -153,7 +209,7 @@ class InviteAdmin(SuperuserOnly):
 
 
 @admin.register(IdempotencyKey)
-class IdempotencyKeyAdmin(SuperuserOnly):
+class IdempotencyKeyAdmin(LookedUp):
     """Answers kept for repeated requests; deleting one lets the same key start work again."""
 
     list_display = ["key", "user", "status", "created_at"]
@@ -161,9 +217,3 @@ class IdempotencyKeyAdmin(SuperuserOnly):
     list_filter = ["status"]
     search_fields = ["key", "user__username"]
     date_hierarchy = "created_at"
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return False

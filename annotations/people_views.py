@@ -5,11 +5,11 @@ from django.contrib.auth import get_user_model
 from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations import policy
+from annotations.access.sign_in_views import invite_url
 from annotations.forms import InvitationForm
 from annotations.models import Invite, Membership, Role
 
@@ -27,7 +27,7 @@ def invite_person(request: HttpRequest, slug: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, form=form, form_project=project)
     _, secret = Invite.objects.issue(created_by=request.user, project=project, **form.cleaned_data)
-    return _page(request, link=_address(request, secret), purpose=f"joins {project} as {form.cleaned_data['role']}")
+    return _page(request, link=invite_url(secret), purpose=f"joins {project} as {form.cleaned_data['role']}")
 
 
 @never_cache
@@ -38,7 +38,7 @@ def reset_link(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, f"Only an administrator of the whole site can reset the password of {member.user}.")
         return redirect("people")
     _, secret = Invite.objects.issue(created_by=request.user, days=2, user=member.user)
-    return _page(request, link=_address(request, secret), purpose=f"sets a new password for {member.user}")
+    return _page(request, link=invite_url(secret), purpose=f"sets a new password for {member.user}")
 
 
 @require_POST
@@ -51,7 +51,8 @@ def change_role(request: HttpRequest, pk: int) -> HttpResponse:
     elif member.role == Role.ADMIN and form.cleaned_data["role"] != Role.ADMIN and not others.exists():
         messages.error(request, f"{member.user} is the only admin of {member.project}: make another one first.")
     else:
-        Membership.objects.filter(pk=pk).update(**form.cleaned_data)
+        member.role, member.sees_test_gold = form.cleaned_data["role"], form.cleaned_data["sees_test_gold"]
+        member.save()
         messages.success(request, f"{member.user} is now {form.cleaned_data['role']} of {member.project}.")
     return redirect("people")
 
@@ -76,10 +77,6 @@ def may_reset(admin, user) -> bool:
 def _member(request: HttpRequest, pk: int) -> Membership:
     mine = Membership.objects.filter(project__in=policy.projects(request.user, "manage"))
     return get_object_or_404(mine.select_related("user", "project"), pk=pk)
-
-
-def _address(request: HttpRequest, secret: str) -> str:
-    return request.build_absolute_uri(reverse("invite", args=[secret]))
 
 
 def _page(request: HttpRequest, **extra) -> HttpResponse:

@@ -11,7 +11,6 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
 from annotations import policy
-from annotations.access.clients import client_address, client_network
 from annotations.models import Project
 
 
@@ -60,15 +59,6 @@ class AnyAccept(DefaultContentNegotiation):
 
     def select_renderer(self, request: Request, renderers: list, format_suffix: str | None = None) -> Any:
         return renderers[0], renderers[0].media_type
-
-
-class LoginThrottle(throttling.SimpleRateThrottle):
-    """Per address. Not DRF's own identification: it believes any X-Forwarded-For, which clients can set."""
-
-    scope = "login"
-
-    def get_cache_key(self, request: Request, view: Any) -> str:
-        return self.cache_format % {"scope": self.scope, "ident": client_network(client_address(request))}
 
 
 class JobThrottle(throttling.UserRateThrottle):

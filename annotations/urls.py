@@ -2,15 +2,11 @@
 
 from django.urls import include, path
 
-from annotations import account_views, job_views, people_views, rationale_views, views
+from annotations import job_views, people_views, rationale_views, views
 from annotations.work import keymap_views
 
 urlpatterns = [
-    path("login/", account_views.sign_in, name="login"),
-    path("logout/", account_views.sign_out, name="logout"),
-    path("invites/<str:secret>/", account_views.invite, name="invite"),
-    path("tokens/", account_views.tokens, name="tokens"),
-    path("tokens/<slug:digest>/revoke/", account_views.revoke_token, name="token-revoke"),
+    path("", include("annotations.access.urls")),
     path("people/", people_views.people, name="people"),
     path("people/<slug:slug>/invite/", people_views.invite_person, name="people-invite"),
     path("people/members/<int:pk>/role/", people_views.change_role, name="member-role"),

@@ -1,7 +1,14 @@
 """The admin site with our title; the admin itself is Django's."""
 
+from typing import Any
+
 from django.contrib.admin import AdminSite
 from django.contrib.admin.apps import AdminConfig
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.http import urlencode
 
 
 class WebNavAdminSite(AdminSite):
@@ -10,6 +17,19 @@ class WebNavAdminSite(AdminSite):
     site_header = "WebNav administration"
     site_title = "WebNav"
     index_title = "Tables"
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Being staff gives nothing by itself: it opens the tables that somebody has a permission for."""
+        user = request.user
+        return user.is_active and (user.is_superuser or (user.is_staff and bool(user.get_all_permissions())))
+
+    @login_not_required
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """No door of its own: one sign-in has the throttle and asks for the second factor."""
+        if request.user.is_authenticated:
+            raise PermissionDenied("The administration is for those who run the whole site.")
+        wanted = request.GET.get("next") or reverse("admin:index")
+        return HttpResponseRedirect(f"{reverse('login')}?{urlencode({'next': wanted})}")
 
 
 class WebNavAdminConfig(AdminConfig):

@@ -12,9 +12,9 @@ from rest_framework.viewsets import ViewSet
 
 from agents import api as agents
 from agents.model_api import TrainedModelViewSet
-from annotations import account_api
 from annotations import api as annotations
 from annotations import job_api as jobs
+from annotations.access import api as access
 from annotations.permissions import AnyAccept
 from annotations.work import api as work
 from evaluation import api as evaluation
@@ -63,9 +63,9 @@ def named_file(viewset: type[ViewSet], action: str) -> Callable[..., HttpRespons
 
 runs, studies = evaluation.ScoredRunViewSet, evaluation.StudyViewSet
 urlpatterns = [
-    path("auth/login/", account_api.LoginView.as_view(), name="login"),
-    path("auth/logout/", account_api.LogoutView.as_view(), name="logout"),
-    path("me/", account_api.MeView.as_view(), name="me"),
+    path("auth/login/", access.LoginView.as_view(), name="login"),
+    path("auth/logout/", access.LogoutView.as_view(), name="logout"),
+    path("me/", access.MeView.as_view(), name="me"),
     path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[IsAuthenticated]), name="schema"),
     path("docs/", TemplateView.as_view(template_name="api/docs.html"), name="docs"),
     path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),

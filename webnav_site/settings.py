@@ -88,6 +88,12 @@ INSTALLED_APPS = [
     "csp",
     "rest_framework",
     "knox",
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
+    "allauth.usersessions",
     "django_filters",
     "drf_spectacular",
     "drf_spectacular_sidecar",
@@ -109,6 +115,8 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.auth.middleware.LoginRequiredMiddleware",
+    "annotations.access.middleware.AccessMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "pghistory.middleware.HistoryMiddleware",  # who changed it, on which page
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
@@ -140,6 +148,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
+AUTHENTICATION_BACKENDS = ["annotations.access.backends.PasswordBackend"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
@@ -195,6 +204,31 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 
+# Accounts -----------------------------------------------------------------------------------------------------------
+# Second factors, sessions and OpenID Connect are django-allauth's; tries are limited by `annotations.access.throttle`.
+ACCOUNT_ADAPTER = "annotations.access.adapters.AccountAdapter"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"  # there is no mail server
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+ACCOUNT_FORMS = {"change_password": "annotations.access.forms.PasswordForm"}
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_TIMEOUT = 600
+MFA_ADAPTER = "annotations.access.adapters.FactorAdapter"
+MFA_FORMS = {
+    "authenticate": "annotations.access.forms.CodeForm",
+    "reauthenticate": "annotations.access.forms.CodeAgainForm",
+    "activate_totp": "annotations.access.forms.FirstCodeForm",
+    "authenticate_webauthn": "annotations.access.forms.PasskeyForm",
+    "login_webauthn": "annotations.access.forms.PasskeySignInForm",
+    "reauthenticate_webauthn": "annotations.access.forms.PasskeyAgainForm",
+}
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_TOTP_ISSUER = "WebNav"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
+
 # Webhooks go to public https addresses; hosts named here may have plain http, and private ones only if that is allowed.
 WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")
 WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")
@@ -211,9 +245,10 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_PAGINATION_CLASS": "webnav_site.pagination.StablePagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour", "login": "20/min"},
+    "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour"},
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+KNOX_TOKEN_MODEL = "knox.AuthToken"  # nosec B105
 REST_KNOX = {"TOKEN_TTL": None, "AUTH_HEADER_PREFIX": "Token", "TOKEN_LIMIT_PER_USER": 20}  # nosec B105
 SPECTACULAR_SETTINGS = {
     "TITLE": "WebNav API",

@@ -1,5 +1,6 @@
 """What people said and did, and the pages they saw."""
 
+from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
 from annotations.models.campaigns import (
     DEFAULT_RUBRIC,
     Assignment,
@@ -28,6 +29,7 @@ from annotations.models.source_files import SourceFile
 
 __all__ = [
     "DEFAULT_RUBRIC",
+    "AccessEvent",
     "Assignment",
     "Campaign",
     "Comment",
@@ -57,6 +59,7 @@ __all__ = [
     "Release",
     "ReleasedConversation",
     "Role",
+    "Scope",
     "Screenshot",
     "Session",
     "SessionTask",
@@ -67,6 +70,8 @@ __all__ = [
     "Stage",
     "Step",
     "Target",
+    "TokenGrant",
+    "TryCount",
     "Turn",
     "Verdict",
     "Webhook",

@@ -76,6 +76,9 @@ class Invite(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
     role = models.CharField(max_length=12, choices=Role.choices, blank=True)
     sees_test_gold = models.BooleanField(default=False)
+    email = models.EmailField(
+        blank=True, help_text="Whoever signs in through the organisation with this address joins without the link."
+    )
     makes_superuser = models.BooleanField(default=False, editable=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+", editable=False
@@ -96,3 +99,9 @@ class Invite(models.Model):
     def use(self) -> bool:
         """Mark as used; False when another request was faster or the link has run out."""
         return bool(Invite.objects.open().filter(pk=self.pk).update(used_at=timezone.now()))
+
+    def admit(self, user) -> None:
+        """Give the person who used it their role; a password reset changes none."""
+        if self.project and self.user is None:
+            fields = {"role": self.role, "sees_test_gold": self.sees_test_gold}
+            Membership.objects.update_or_create(project=self.project, user=user, defaults=fields)

@@ -16,11 +16,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import redis
 from django.conf import settings as django_settings
 from django.core.cache import cache
 from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from annotations.access.counters import name_in_redis
 from tests.app_server import AppServer, running
 from tests.beside import BROWSER, needs
 from webnav_site.chromium import find as find_chromium
@@ -76,8 +78,11 @@ def chromium() -> Iterator[Browser]:
 
 @pytest.fixture(autouse=True)
 def _no_earlier_requests() -> None:
-    """The throttles count in the cache, which outlives a test and its database."""
+    """The throttles count in the cache and in Redis, which outlive a test and its database."""
     cache.clear()
+    with redis.Redis.from_url(django_settings.REDIS_URL) as server:
+        for name in server.scan_iter(name_in_redis("*")):
+            server.delete(name)
 
 
 @pytest.fixture(autouse=True)

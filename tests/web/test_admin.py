@@ -14,7 +14,18 @@ from django.urls import reverse
 from knox.models import AuthToken
 from pghistory.models import Event
 
-from annotations.models import IdempotencyKey, Invite, Membership, PageDictionary, Snapshot, Webhook, Website
+from annotations.models import (
+    AccessEvent,
+    IdempotencyKey,
+    Invite,
+    Membership,
+    PageDictionary,
+    Snapshot,
+    TokenGrant,
+    TryCount,
+    Webhook,
+    Website,
+)
 from annotations.models.pages import compress
 from evaluation.models import Study
 from tests import factories
@@ -29,8 +40,8 @@ OURS = [
     for model in apps.get_app_config(label).get_models()
     if not issubclass(model, Event)
 ]
-ACCOUNTS = [apps.get_model(name) for name in ("auth.User", "auth.Group", "knox.AuthToken")]
-SUPERUSERS_ONLY = {*ACCOUNTS, Invite, IdempotencyKey, Webhook}
+ACCOUNTS = [apps.get_model(name) for name in ("auth.User", "auth.Group", "knox.AuthToken", "mfa.Authenticator")]
+SUPERUSERS_ONLY = {*ACCOUNTS, AccessEvent, IdempotencyKey, Invite, TokenGrant, TryCount, Webhook}
 BLOBS = [
     *('"annotations_snapshot"."data"', '"annotations_screenshot"."data"', '"annotations_pagedictionary"."data"'),
     *('"candidates"', '"embedding"', '"trace"', '"candidate_ids"', '"report"', '"conversation_ids"'),
@@ -125,7 +136,7 @@ def make_staff(*permissions: str) -> User:
 def test_being_staff_alone_opens_no_table() -> None:
     staff = client_of(make_staff())
     for model in (*OURS, *ACCOUNTS):
-        assert staff.get(url_of(model, "changelist")).status_code == 403, model
+        assert staff.get(url_of(model, "changelist"), follow=True).status_code == 403, model
 
 
 def test_staff_open_the_tables_of_their_permissions_and_no_others() -> None:

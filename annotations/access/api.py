@@ -16,7 +16,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotations.permissions import LoginThrottle
 from annotations.serializers import MeSerializer
 
 
@@ -36,7 +35,6 @@ class LoginView(APIView):
 
     authentication_classes = ()
     permission_classes = (AllowAny,)
-    throttle_classes = (LoginThrottle,)
 
     def get_authenticate_header(self, request: Request) -> str:
         return knox_settings.AUTH_HEADER_PREFIX  # so that a wrong password is 401, not 403

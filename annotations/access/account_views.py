@@ -1,0 +1,41 @@
+"""One's own account on one page: password, second factors, sessions."""
+
+from allauth.mfa.models import Authenticator
+from allauth.usersessions.models import UserSession
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from knox.models import AuthToken
+
+from annotations.access.events import Action, record
+
+
+@never_cache
+def account(request: HttpRequest) -> HttpResponse:
+    kinds = {kind.value: [] for kind in Authenticator.Type}
+    for row in Authenticator.objects.filter(user=request.user).order_by("pk"):
+        kinds[row.type].append(row.wrap())
+    sessions = sorted(UserSession.objects.purge_and_list(request.user), key=lambda row: row.last_seen_at, reverse=True)
+    context = {
+        "codes": kinds["totp"],
+        "passkeys": kinds["webauthn"],
+        "recovery": kinds["recovery_codes"],
+        "sessions": sessions,
+        "token_count": AuthToken.objects.filter(user=request.user).count(),
+    }
+    return render(request, "account/index.html", context)
+
+
+@require_POST
+def end_sessions(request: HttpRequest) -> HttpResponse:
+    """One session, or all but this one; with `tokens`, programs are signed out too."""
+    others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
+    chosen = others.filter(pk=request.POST["session"]) if request.POST.get("session", "").isdecimal() else others
+    ended = [session.end() for session in chosen]
+    revoked = AuthToken.objects.filter(user=request.user).delete()[0] if "tokens" in request.POST else 0
+    programs = " Every API token is revoked." if revoked else ""
+    record(Action.SIGN_OUT, f"ended {len(ended)} other sessions.{programs}", about=request.user)
+    messages.success(request, f"Ended {len(ended)} other session{'s' * (len(ended) != 1)}.{programs}")
+    return redirect("account")

@@ -1,0 +1,63 @@
+"""How django-allauth meets this site: nobody signs up by themselves, and secrets are stored encrypted."""
+
+import base64
+import hashlib
+from typing import Any
+from urllib.parse import urlsplit
+
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.mfa.adapter import DefaultMFAAdapter
+from cryptography.fernet import Fernet, MultiFernet
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+
+from annotations.access.clients import client_address
+
+
+class AccountAdapter(DefaultAccountAdapter):
+    """Accounts are made by invitations (and by the organisation's sign-in, where that is set up)."""
+
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        return False
+
+    def get_client_ip(self, request: HttpRequest) -> str:
+        return client_address(request) or "0.0.0.0"  # a local socket has no address, but the list of sessions needs one
+
+    def respond_user_inactive(self, request: HttpRequest, user: AbstractBaseUser) -> HttpResponse:
+        messages.error(request, "This account is closed. Ask an admin of your project.")
+        return redirect("login")
+
+    def add_message(self, request: HttpRequest, level: int, *args: Any, **kwargs: Any) -> None:
+        """What went well is seen on the page that follows; only what did not is worth a line of its own."""
+        if level >= messages.WARNING:
+            super().add_message(request, level, *args, **kwargs)
+
+    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
+        """There is no mail server; the trail of access tells the same."""
+
+
+class FactorAdapter(DefaultMFAAdapter):
+    """One-time codes and passkeys."""
+
+    def encrypt(self, text: str) -> str:
+        return _box().encrypt(text.encode()).decode()
+
+    def decrypt(self, encrypted_text: str) -> str:
+        return _box().decrypt(encrypted_text.encode()).decode()
+
+    def get_public_key_credential_rp_entity(self) -> dict[str, str]:
+        """The site's own name, whatever host a request says that it is for."""
+        return {"id": urlsplit(settings.APP_ORIGIN).hostname or "", "name": "WebNav"}
+
+    def generate_authenticator_name(self, user: AbstractBaseUser, type: str) -> str:
+        return "Passkey"
+
+
+def _box() -> MultiFernet:
+    """Opens what older SECRET_KEYs closed as well, as long as they are among the fallbacks."""
+    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
+    digests = [hashlib.sha256(b"second factors" + key.encode()).digest() for key in keys]
+    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

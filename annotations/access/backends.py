@@ -1,0 +1,27 @@
+"""Passwords, judged behind the throttle: whichever door asks Django, it asks here."""
+
+from typing import Any
+
+from asgiref.sync import sync_to_async
+from django.contrib.auth.backends import ModelBackend
+from django.contrib.auth.models import AbstractBaseUser
+from django.http import HttpRequest
+
+from annotations.access import throttle
+
+
+class PasswordBackend(ModelBackend):
+    """Django's own, which takes as long for a name that nobody has. Raises TooManyTries."""
+
+    def authenticate(
+        self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any
+    ) -> AbstractBaseUser | None:
+        if not username or password is None:
+            return None
+        trial = throttle.begin(request, username)
+        user = super().authenticate(request, username=username, password=password)
+        if user is not None:
+            trial.passed()
+        return user
+
+    aauthenticate = sync_to_async(authenticate)  # Django's would not pass the throttle

@@ -1,0 +1,93 @@
+"""One throttle at every door where a secret is tried: sign-in, one-time codes, invitations, changing a password.
+
+Wrong tries are counted per account and per client, whichever door they are made at, and each one over a few free ones
+doubles the wait. A browser that has signed in to an account before is told apart by a cookie and counted alone, so that
+whoever attacks the account from elsewhere does not shut its owner out. A try is counted before it is judged: as many
+at the same time as one likes are no more than as many after another.
+"""
+
+import hashlib
+import math
+import secrets
+import unicodedata
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest, HttpResponseBase
+from rest_framework.exceptions import Throttled
+
+from annotations.access import counters
+from annotations.access.clients import client_address, client_network
+from annotations.access.counters import Limits
+
+# Steadily wrong, an account is tried at most once in five minutes and a client gets about one try a minute.
+ACCOUNT = Limits(free=5, longest=300, forget=900)
+CLIENT = Limits(free=20, longest=300, forget=60)
+DEVICE = Limits(free=10, longest=300, forget=300)
+COOKIE = "device"
+_SALT = "annotations.access.device"
+_COOKIE_SECONDS = 180 * 24 * 3600
+
+
+class TooManyTries(Throttled):
+    """This account or client has to wait. Nothing was tried, so the answer says nothing about the secret."""
+
+    def __init__(self, wait: float) -> None:
+        self.seconds = max(1, math.ceil(wait))
+        super().__init__(detail=f"Too many tries. Try again in {_spoken(self.seconds)}.")
+        self.wait = self.seconds  # what REST answers with as Retry-After
+
+
+class Trial:
+    """A try that counts as a wrong one unless it passes."""
+
+    def __init__(self, keys: dict[str, Limits]) -> None:
+        self._keys = keys
+
+    def passed(self) -> None:
+        """The secret was right. What was wrong before stays counted: a right one of one's own buys no free tries."""
+        counters.give_back(self._keys)
+
+
+def begin(request: HttpRequest | None, account: str = "") -> Trial:
+    """Call it before a secret is judged. Raises TooManyTries; `account` is a name, whether or not it exists."""
+    keys = _keys(request, _digest(account) if account else "")
+    if keys and (wait := counters.take(keys)):
+        raise TooManyTries(wait)
+    return Trial(keys)
+
+
+def remember_device(response: HttpResponseBase, account: str, *, secure: bool) -> None:
+    """Sign a cookie for a browser in which this account has just signed in."""
+    value = signing.dumps({"account": _digest(account), "device": secrets.token_hex(16)}, salt=_SALT)
+    response.set_cookie(COOKIE, value, max_age=_COOKIE_SECONDS, secure=secure, httponly=True, samesite="Lax")
+
+
+def is_known_device(request: HttpRequest, account: str) -> bool:
+    return bool(_device(request, _digest(account)))
+
+
+def _keys(request: HttpRequest | None, account: str) -> dict[str, Limits]:
+    if request is not None and account and (device := _device(request, account)):
+        return {f"device:{device}": DEVICE}
+    keys = {f"account:{account}": ACCOUNT} if account else {}
+    return keys | ({f"client:{client_network(client_address(request))}": CLIENT} if request is not None else {})
+
+
+def _device(request: HttpRequest, account: str) -> str:
+    """The device's own number, "" unless its cookie was signed for this account."""
+    try:
+        value: dict[str, Any] = signing.loads(request.COOKIES.get(COOKIE, ""), salt=_SALT, max_age=_COOKIE_SECONDS)
+    except signing.BadSignature:
+        return ""
+    return value["device"] if value["account"] == account else ""
+
+
+def _digest(account: str) -> str:
+    """Names are compared as people read them; what was typed for a name may be a password, so it is not stored."""
+    return hashlib.sha256(unicodedata.normalize("NFKC", account).casefold().encode()).hexdigest()
+
+
+def _spoken(seconds: int) -> str:
+    minutes = math.ceil(seconds / 60)
+    return f"{seconds} second{'s' * (seconds != 1)}" if seconds < 100 else f"{minutes} minutes"

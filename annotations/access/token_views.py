@@ -1,0 +1,38 @@
+"""The page of one's API tokens."""
+
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+from knox.models import AuthToken
+from knox.settings import knox_settings
+
+from annotations.forms import TokenForm
+
+
+@never_cache
+def tokens(request: HttpRequest) -> HttpResponse:
+    """One's API tokens. A new one is shown in the answer to its form and nowhere else: only its digest is stored."""
+    form, secret = TokenForm(request.POST or None), ""
+    if request.method == "POST" and form.is_valid():
+        if _open_tokens(request.user).count() >= knox_settings.TOKEN_LIMIT_PER_USER:
+            form.add_error(None, f"You have {knox_settings.TOKEN_LIMIT_PER_USER} tokens; revoke one first.")
+        else:
+            _, secret = AuthToken.objects.create(request.user, expiry=form.lifetime())
+    context = {"form": form, "secret": secret, "tokens": _open_tokens(request.user)}
+    return render(request, "annotations/tokens.html", context)
+
+
+def _open_tokens(user):
+    AuthToken.objects.filter(user=user, expiry__lt=timezone.now()).delete()
+    return AuthToken.objects.filter(user=user).order_by("-created")
+
+
+@require_POST
+def revoke_token(request: HttpRequest, digest: str) -> HttpResponse:
+    """By digest, which is no secret: the token cannot be made from it."""
+    AuthToken.objects.filter(user=request.user, digest=digest).delete()
+    messages.success(request, "The token is revoked. Programs that used it are refused from now on.")
+    return redirect("tokens")
