@@ -12,7 +12,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0006_release_jobs'),
+        ('annotations', '0008_error_ids'),
         migrations.swappable_dependency(settings.KNOX_TOKEN_MODEL),
     ]
 

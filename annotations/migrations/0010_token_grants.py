@@ -12,6 +12,6 @@ def give_all(apps, schema_editor) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies = [("annotations", "0007_access"), ("knox", "0009_extend_authtoken_field")]
+    dependencies = [("annotations", "0009_access"), ("knox", "0009_extend_authtoken_field")]
 
     operations = [migrations.RunPython(give_all, migrations.RunPython.noop)]
