@@ -21,7 +21,16 @@ from tests.web.world import World, make_world
 pytestmark = pytest.mark.django_db
 ROLES = ("admin", "annotator", "reviewer", "reader")
 # For everybody, signed in or not, or about nobody's data: secrets in the address, the user's own tokens, recipes.
-OPEN = {"snapshot-page", "invite", "token-revoke", "recipe", "recipe-derive"}
+OPEN = {
+    "snapshot-page",
+    "invite",
+    "token-revoke",
+    "mfa_remove_webauthn",
+    "openid_connect_login",
+    "openid_connect_callback",
+    "recipe",
+    "recipe-derive",
+}
 READ, ADMINS, ANNOTATORS, REVIEWERS = set(ROLES), {"admin"}, {"admin", "annotator"}, {"admin", "reviewer"}
 EXPORTERS = {"admin", "reviewer"}
 REFUSED = {403, 404, 409}
