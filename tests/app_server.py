@@ -15,6 +15,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from webnav_site.supervision.programs import procfile
+
 ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 60
 
@@ -36,17 +38,32 @@ class AppServer:
 @contextmanager
 def running(log: Path) -> Iterator[AppServer]:
     """A server from start to stop. The app is at http://localhost:PORT, rendered pages at http://127.0.0.1:PORT."""
+    command = [
+        sys.executable, "-m", "uvicorn", "webnav_site.asgi:application", "--host", "127.0.0.1", "--port", "$PORT",
+        "--lifespan", "off", "--http", "webnav_site.edge.connections:Connection", "--no-proxy-headers",
+        "--log-level", "info", "--timeout-graceful-shutdown", "1",
+    ]  # fmt: skip
+    with _running(" ".join(["exec", *command]), log, {}) as (server, _):
+        yield server
+
+
+@contextmanager
+def running_as_make_run_does(log: Path, **environment: str) -> Iterator[tuple[AppServer, int]]:
+    """A server started by the Procfile's own line, and the pid of its parent process."""
+    with _running(procfile()["web"], log, environment) as both:
+        yield both
+
+
+@contextmanager
+def _running(command: str, log: Path, environment: dict[str, str]) -> Iterator[tuple[AppServer, int]]:
     port = _free_port()
     server = AppServer(port, f"http://localhost:{port}", f"http://127.0.0.1:{port}", log)
-    command = [
-        sys.executable, "-m", "uvicorn", "webnav_site.asgi:application", "--host", "127.0.0.1", "--port", str(port),
-        "--lifespan", "off", "--log-level", "info", "--timeout-graceful-shutdown", "1",
-    ]  # fmt: skip
+    values = _environment(server) | {"PYTHON": sys.executable, "BIND": "127.0.0.1"} | environment
     with log.open("w") as output:
-        process = subprocess.Popen(command, cwd=ROOT, env=_environment(server), stdout=output, stderr=output)
+        process = subprocess.Popen(["/bin/sh", "-c", command], cwd=ROOT, env=values, stdout=output, stderr=output)
     try:
         _wait_for(process, server)
-        yield server
+        yield server, process.pid
     finally:
         process.terminate()
         try:

@@ -7,6 +7,7 @@ from urllib.parse import unquote, urlsplit
 from csp.constants import NONE, SELF
 
 from webnav_site import services, sharing
+from webnav_site.edge.limits import from_environment
 from webnav_site.observe import logs
 
 
@@ -169,7 +170,8 @@ STORAGES = {
 MEDIA_ROOT = VAR_DIR / "files"  # of the default storage in a folder; never served by a path
 MODEL_ROOT = Path(os.environ.setdefault("MODEL_ROOT", str(VAR_DIR / "models")))  # a folder for each trained model
 IMPORT_ROOT = Path(env("IMPORT_ROOT", str(VAR_DIR / "import")))
-MAX_UPLOAD_BYTES = 2 * 1024**3
+WEB_LIMITS = from_environment(os.environ)  # docs/operating.md, "Limits of the web server"
+MAX_UPLOAD_BYTES = WEB_LIMITS.upload_bytes - 1024**2  # of a file; the rest is for the form's fields
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024**2
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"

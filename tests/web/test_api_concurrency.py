@@ -3,9 +3,9 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from a2wsgi import WSGIMiddleware
 from django.db import connection
 from django.test import RequestFactory
 from rest_framework.parsers import JSONParser
@@ -15,7 +15,9 @@ from rest_framework.response import Response
 from annotations.idempotency import once
 from annotations.models import Project
 from tests import factories
-from webnav_site import asgi
+from webnav_site.edge.clients import Clients
+from webnav_site.edge.door import Door
+from webnav_site.edge.limits import Limits
 
 
 @pytest.mark.django_db(transaction=True)
@@ -43,7 +45,10 @@ def test_the_same_request_sent_eight_times_at_once_is_worked_on_once() -> None:
 
 
 def asked(
-    headers: list[tuple[bytes, bytes]] = (), body: bytes = b"", seen: Callable[[dict], None] = lambda message: None
+    wsgi: Callable,
+    headers: list[tuple[bytes, bytes]] = (),
+    body: bytes = b"",
+    seen: Callable[[dict], None] = lambda message: None,
 ) -> list[dict]:
     """What the server sends for a request with these headers; `seen` is told of each message, and a slow one waits."""
     scope = {
@@ -59,11 +64,11 @@ def asked(
         seen(message)
         await asyncio.sleep(0.001)
 
-    asyncio.run(asgi.http(scope, receive, send))
+    asyncio.run(Door(wsgi, Limits(), Path("/nowhere"), Clients())(scope, receive, send))
     return sent
 
 
-def test_a_header_that_only_reads_like_the_proxys_is_dropped(monkeypatch) -> None:
+def test_a_header_that_only_reads_like_the_proxys_is_dropped() -> None:
     found = []
 
     def wsgi(environ: dict, start_response: Callable) -> list[bytes]:
@@ -71,27 +76,34 @@ def test_a_header_that_only_reads_like_the_proxys_is_dropped(monkeypatch) -> Non
         start_response("200 OK", [])
         return [b"."]
 
-    monkeypatch.setattr(asgi, "_requests", WSGIMiddleware(wsgi))
-    asked([(b"x_forwarded_proto", b"https"), (b"x-forwarded-for", b"192.0.2.1")])
-    assert found == [{"HTTP_X_FORWARDED_FOR": "192.0.2.1"}]
+    asked(wsgi, [(b"x_forwarded_proto", b"https"), (b"x-forwarded-host", b"example.org")])
+    assert found == [{"HTTP_X_FORWARDED_HOST": "example.org"}]
+
+
+def refuse_to_work(environ: dict, start_response: Callable) -> list[bytes]:
+    raise AssertionError("nothing may come this far")
 
 
 def test_a_body_of_unknown_length_is_refused_and_not_read_as_empty() -> None:
-    sent = asked([(b"host", b"localhost"), (b"transfer-encoding", b"chunked")], b"{}")
+    sent = asked(refuse_to_work, [(b"host", b"localhost"), (b"transfer-encoding", b"chunked")], b"{}")
     assert sent[0]["status"] == 411
     assert b"Content-Length" in sent[1]["body"]
 
 
-def test_a_download_is_made_only_as_fast_as_it_is_fetched(monkeypatch) -> None:
+def test_a_download_is_made_only_as_fast_as_it_is_fetched() -> None:
     """Gigabytes must not gather in memory while the browser is slow."""
     made: list[int] = []
+    fetched: list[int] = []
     ahead: list[int] = []
+
+    def seen(message: dict) -> None:
+        ahead.append(len(made) - sum(fetched))
+        fetched.append(len(message.get("body", b"")))
 
     def wsgi(environ: dict, start_response: Callable) -> Iterator[bytes]:
         start_response("200 OK", [])
         return (made.append(number) or b"x" for number in range(300))
 
-    monkeypatch.setattr(asgi, "_requests", WSGIMiddleware(wsgi))
-    sent = asked(seen=lambda message: ahead.append(len(made) - len(ahead)))
+    sent = asked(wsgi, seen=seen)
     assert b"".join(message.get("body", b"") for message in sent) == b"x" * 300
     assert max(ahead) < 30

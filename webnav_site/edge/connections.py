@@ -1,0 +1,158 @@
+"""Connections with deadlines: uvicorn waits for ever for the end of a header, and for a client that stops reading."""
+
+import time
+from asyncio import AbstractEventLoop, Transport
+from weakref import WeakKeyDictionary
+
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from annotations.access.clients import client_address, client_network, trusts_peer
+from webnav_site.edge.clients import CLIENTS
+from webnav_site.edge.limits import Limits
+
+CONNECTION = "webnav.connection"  # in an ASGI scope: the connection, which `abort` ends
+SWEEP_SECONDS = 0.5
+REFUSALS = {408: "Request Timeout", 429: "Too Many Requests", 431: "Request Header Fields Too Large"}
+
+
+def limits() -> Limits:
+    """The settings are read when the first client comes: uvicorn loads this module before it loads the application."""
+    from django.conf import settings
+
+    return settings.WEB_LIMITS
+
+
+class Connection(HttpToolsProtocol):
+    """One client's connection: `uvicorn --http webnav_site.edge.connections:Connection`."""
+
+    client_key = ""
+    counted = False
+    header_since: float | None = None  # a request has begun, or must; its headers are not complete
+    header_size = 0
+    in_body = False
+    unread_since: float | None = None
+    unread = 0
+
+    def connection_made(self, transport: Transport) -> None:
+        super().connection_made(transport)
+        self.header_since = time.monotonic()
+        peer = self.client[0] if self.client else ""
+        most = limits().client_connections
+        if not trusts_peer(peer):  # a proxy brings many clients: their requests are counted, not its connections
+            key = client_network(client_address({"client": (peer, 0)}))
+            if not CLIENTS.take(key, "connections", 1, most):
+                self.refuse(429)
+                return
+            self.client_key = key
+            self.counted = True
+        _sweeper(self.loop).add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._forget()
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self) -> None:
+        """What follows is the WebSocket's; it is counted where it is opened."""
+        self._forget()
+        super().handle_websocket_upgrade()
+
+    def data_received(self, data: bytes) -> None:
+        if not self.in_body:
+            self.header_since = self.header_since or time.monotonic()
+            if self.header_size > limits().header_bytes:  # before this piece, which may hold the start of a body
+                self.refuse(431)
+                return
+            self.header_size += len(data)
+        super().data_received(data)
+
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        if self.header_since is None:  # its first bytes came together with the end of the last request
+            self.header_since, self.header_size = time.monotonic(), 1
+
+    def on_headers_complete(self) -> None:
+        self.scope[CONNECTION] = self
+        self.in_body, self.header_since, self.header_size = True, None, 0
+        super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        self.in_body = False
+        super().on_message_complete()
+
+    def refuse(self, status: int) -> None:
+        """Answer a request that was never complete, and hang up."""
+        if not self.transport.is_closing():
+            line = f"HTTP/1.1 {status} {REFUSALS[status]}\r\n"
+            self.transport.write(f"{line}connection: close\r\ncontent-length: 0\r\n\r\n".encode())
+            self.transport.close()
+
+    def abort(self) -> None:
+        """End it at once, whatever has not been sent."""
+        self.transport.abort()
+
+    def check(self, now: float, limits: Limits) -> None:
+        """Hang up on a client that lets us wait."""
+        if self.cycle is not None and not self.cycle.response_complete:
+            return  # being answered, with deadlines of its own
+        if self._unread_for(now) > limits.fetch_seconds:
+            self.abort()
+        elif self.in_body:  # that nobody wants: the answer is there
+            self.transport.close()
+        elif self.header_since is not None and now - self.header_since > limits.header_seconds:
+            # Browsers open connections that they may need later: one that never said anything is told nothing.
+            self.refuse(408) if self.header_size else self.transport.close()
+
+    def _unread_for(self, now: float) -> float:
+        """Seconds in which a finished answer, or a refusal, got no byte further."""
+        size = self.transport.get_write_buffer_size()
+        if not size or size != self.unread:
+            self.unread, self.unread_since = size, now
+        return now - (self.unread_since or now)
+
+    def _forget(self) -> None:
+        _sweeper(self.loop).discard(self)
+        if self.counted:
+            self.counted = False
+            CLIENTS.give_back(self.client_key, "connections")
+
+
+class Sweeper:
+    """Looks at all connections of an event loop twice a second, while there are any."""
+
+    def __init__(self, loop: AbstractEventLoop) -> None:
+        self.loop = loop
+        self.connections: dict[Connection, None] = {}  # in the order in which they came
+        self.runs = False
+
+    def add(self, connection: Connection) -> None:
+        self.connections[connection] = None
+        if len(self.connections) > limits().connections:
+            self._make_room()
+        if not self.runs:
+            self.runs = True
+            self.loop.call_later(SWEEP_SECONDS, self.sweep)
+
+    def discard(self, connection: Connection) -> None:
+        self.connections.pop(connection, None)
+
+    def sweep(self) -> None:
+        now, allowed = time.monotonic(), limits()
+        for connection in list(self.connections):
+            connection.check(now, allowed)
+        self.runs = bool(self.connections)
+        if self.runs:
+            self.loop.call_later(SWEEP_SECONDS, self.sweep)
+
+    def _make_room(self) -> None:
+        """The first that has not asked anything yet goes, else the newest."""
+        silent = (connection for connection in self.connections if connection.header_since is not None)
+        next(silent, next(reversed(self.connections))).abort()
+
+
+_SWEEPERS: WeakKeyDictionary[AbstractEventLoop, Sweeper] = WeakKeyDictionary()
+
+
+def _sweeper(loop: AbstractEventLoop) -> Sweeper:
+    if loop not in _SWEEPERS:
+        _SWEEPERS[loop] = Sweeper(loop)
+    return _SWEEPERS[loop]

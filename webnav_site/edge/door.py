@@ -1,0 +1,148 @@
+"""HTTP requests from their headers to the last byte of the answer: limits, body, thread, answer."""
+
+import asyncio
+import sys
+from collections.abc import AsyncIterator
+from concurrent.futures import Executor
+from contextlib import asynccontextmanager
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO
+
+from a2wsgi.wsgi import build_environ
+
+from annotations.access.clients import client_address, client_network
+from webnav_site.edge import accounts, bodies
+from webnav_site.edge.answers import Answer, Environ, Sender, Wsgi, made_by
+from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch
+from webnav_site.edge.connections import CONNECTION
+from webnav_site.edge.limits import Limits
+from webnav_site.edge.pools import Pools
+from webnav_site.edge.refusals import Gone, Receive, Refused, Scope, Send, announced, answer
+
+HEALTH = "/healthz"
+LATE = Answer(503, [(b"content-type", b"application/json"), (b"cache-control", b"no-store")], b'{"status": "failing"}')
+PROBES = 16  # of people with accounts at the same time: strangers share one
+
+
+class Door:
+    """The ASGI application for HTTP, around a WSGI application."""
+
+    def __init__(self, wsgi: Wsgi, limits: Limits, folder: Path, clients: Clients = CLIENTS) -> None:
+        self.wsgi, self.limits, self.folder, self.clients = wsgi, limits, folder, clients
+        self.pools = Pools(limits)
+        self._probes: dict[bytes, asyncio.Task[Answer]] = {}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope = _as_wsgi_can_tell(scope)
+        try:
+            if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
+                await self._sender(scope, send).send(await self._health(scope), self.pools)
+            else:
+                await self._work(scope, receive, send)
+        except Refused as refused:
+            await answer(refused, scope, receive, send)
+        except TooMuch as error:
+            refused = Refused(429, f"Too much at the same time from your address ({error}); try again in a moment.")
+            await answer(refused, scope, receive, send)
+        except Gone:
+            await _hang_up(scope, receive)
+
+    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = client_network(scope["client"][0])
+        sender = self._sender(scope, send)
+        async with self._body(scope, receive, client) as body:
+            made = await self._in_turn(client, sender, build_environ(scope, body), self._executor(scope))
+        # Counted, never refused: it is made already. The next request of a client that does not fetch is refused.
+        with self.clients.holding(client, "bytes", len(made.whole or b""), sys.maxsize):
+            await sender.send(made, self.pools)
+
+    def _sender(self, scope: Scope, send: Send) -> Sender:
+        return Sender(scope, send, self.limits)
+
+    def _executor(self, scope: Scope) -> Executor:
+        return self.pools.uploads if self._is_upload(announced(scope)) else self.pools.pages
+
+    def _is_upload(self, length: int) -> bool:
+        return length > self.limits.anonymous_bytes
+
+    @asynccontextmanager
+    async def _body(self, scope: Scope, receive: Receive, client: str) -> AsyncIterator[BinaryIO]:
+        """The body of a request; it counts until it is forgotten."""
+        limits, holding, length = self.limits, self.clients.holding, _length(scope)
+        is_upload = self._is_upload(length)
+        if is_upload:
+            await self._check_size(scope, length)
+        with (
+            holding(client, "bodies", length > 0, limits.client_bodies),
+            holding(client, "uploads", is_upload, limits.client_uploads),
+            holding(ALL, "uploads", is_upload, limits.uploads),
+            holding(client, "bytes", length, limits.client_bytes),
+        ):
+            place = bodies.Place(self.folder, limits.anonymous_bytes, self.pools.disk)
+            async with bodies.received(receive, length, bodies.pace(limits, is_upload), place) as body:
+                yield body
+
+    async def _check_size(self, scope: Scope, length: int) -> None:
+        """Raises Refused before a byte of a body is read that is too large for whoever sends it."""
+        most = self.limits.upload_bytes
+        if length <= most:
+            ask = partial(accounts.body_limit, scope, self.limits)
+            most = await asyncio.get_running_loop().run_in_executor(self.pools.accounts, ask)
+        if length > most:
+            raise Refused(413, f"The body has {length:,} bytes; at most {most:,} are taken here from you.")
+        if not bodies.has_room(self.folder, length, self.limits.spare_bytes):
+            raise Refused(507, "The server's disk has no room for this.")
+
+    async def _in_turn(self, client: str, sender: Sender, environ: Environ, executor: Executor) -> Answer:
+        """Django's answer, made in a thread when one is free; a client that has left by then is not worked for."""
+        loop, most = asyncio.get_running_loop(), self.limits.waiting_requests
+        with (
+            self.clients.holding(client, "requests", 1, self.limits.client_requests),
+            self.clients.holding(ALL, "requests", 1, most),
+        ):
+            return await loop.run_in_executor(executor, sender.make, self.wsgi, environ)
+
+    async def _health(self, scope: Scope) -> Answer:
+        """An answer in any case: from threads of its own, and a failing one when the database keeps them waiting."""
+        task = self._probe(scope)
+        if task is not None:
+            await asyncio.wait({task}, timeout=self.limits.health_seconds)
+        return task.result() if task is not None and task.done() else LATE
+
+    def _probe(self, scope: Scope) -> asyncio.Task[Answer] | None:
+        headers = dict(scope["headers"])
+        own = headers.get(b"cookie", b"") + headers.get(b"authorization", b"")
+        key = headers.get(b"host", b"") + b" " + own
+        if key not in self._probes:
+            if own and len(self._probes) >= PROBES:
+                return None
+            environ = build_environ(scope | {"method": "GET"}, BytesIO())
+            work = asyncio.get_running_loop().run_in_executor(self.pools.health, made_by, self.wsgi, environ)
+            self._probes[key] = asyncio.ensure_future(work)
+            self._probes[key].add_done_callback(lambda _: self._probes.pop(key))
+        return self._probes[key]
+
+
+def _as_wsgi_can_tell(scope: Scope) -> Scope:
+    """No header name with `_` (`X_Forwarded_Proto` would read like the proxy's own `X-Forwarded-Proto`); the client is
+    who it is, so what is said about it is left out."""
+    address = client_address(scope)
+    wanted = [pair for pair in scope["headers"] if b"_" not in pair[0] and pair[0] != b"x-forwarded-for"]
+    return {**scope, "headers": wanted, "client": (address, (scope.get("client") or ("", 0))[1])}
+
+
+def _length(scope: Scope) -> int:
+    """Raises Refused for a body of unknown length, which would read as empty."""
+    if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
+        raise Refused(411, "Send the body with a Content-Length.")
+    return announced(scope)
+
+
+async def _hang_up(scope: Scope, receive: Receive) -> None:
+    """The server wants to see a request end: it does when the connection is gone."""
+    if connection := scope.get(CONNECTION):
+        connection.abort()
+        while (await receive())["type"] != "http.disconnect":
+            pass

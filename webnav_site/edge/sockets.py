@@ -1,0 +1,43 @@
+"""WebSockets: no more per client than may be, and a plain answer where there is none."""
+
+from annotations.access.clients import client_address, client_network
+from webnav_site.edge.clients import CLIENTS, Clients
+from webnav_site.edge.limits import Limits
+from webnav_site.edge.refusals import Receive, Scope, Send
+
+NOT_FOUND, TOO_MANY = 4404, 4429  # what a socket is closed with
+DENIAL = "websocket.http.response"  # an answer to the handshake, where the server can send one
+REASONS = {404: b"There is no WebSocket here.\n", 429: b"Too many WebSockets are open from your address.\n"}
+
+
+class Sockets:
+    """The ASGI application for WebSockets, around another."""
+
+    def __init__(self, inner, limits: Limits, clients: Clients = CLIENTS) -> None:
+        self.inner, self.limits, self.clients = inner, limits, clients
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        client = client_network(client_address(scope))
+        if not self.clients.take(client, "sockets", 1, self.limits.client_sockets):
+            await refuse(scope, receive, send, 429, TOO_MANY)
+            return
+        try:
+            await self.inner(scope, receive, send)
+        finally:
+            self.clients.give_back(client, "sockets")
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """The last route: no path of ours."""
+    await refuse(scope, receive, send, 404, NOT_FOUND)
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, status: int, code: int) -> None:
+    """Refuse the handshake with a status, or else with a code that means the same."""
+    await receive()
+    if DENIAL in scope.get("extensions", {}):
+        headers = [(b"content-type", b"text/plain; charset=utf-8")]
+        await send({"type": f"{DENIAL}.start", "status": status, "headers": headers})
+        await send({"type": f"{DENIAL}.body", "body": REASONS[status]})
+    else:
+        await send({"type": "websocket.close", "code": code})
