@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from agents import packing, weights
+from agents.memory_limits import within_memory
 from agents.ranker.batches import packed_batches, token_batches, token_budget
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
@@ -68,7 +69,7 @@ class MeanPoolingEncoder:
         batches = packed_batches if self._packs else token_batches
         with torch.inference_mode():
             for chosen in batches([len(row) for row in tokens], token_budget(self.device)):
-                means = self._means([tokens[i] for i in chosen])
+                means = torch.stack(within_memory(lambda rows: list(self._means(rows)), [tokens[i] for i in chosen]))
                 result[chosen] = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
         return result
 

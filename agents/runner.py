@@ -15,6 +15,7 @@ from agents import events, recipes
 from agents.building import CannotRun, build_policy, memory_encoder, snippet_form
 from agents.llm.protocol import Llm
 from agents.memory.build import build_exemplars, build_snippets
+from agents.memory_limits import within_memory
 from agents.models import Exemplar, Run, Trajectory, TrajectoryStep, Workflow
 from agents.observations import RecordedConversation
 from agents.recipes import Recipe
@@ -70,7 +71,7 @@ def run_conversations(
     stored = 0
     for batch in _batches(run, recipe, conversation_ids, split=online):
         begun = time.perf_counter()
-        decisions = policy.decide([sample.observation for sample in batch])
+        decisions = within_memory(policy.decide, [sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():

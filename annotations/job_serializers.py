@@ -22,7 +22,20 @@ class JobSerializer(serializers.ModelSerializer):
     class Meta:
         model = Job
         fields = [
-            *("id", "kind", "project", "dataset", "params", "state", "progress", "last_error", "error_id", "attempt"),
+            *(
+                "id",
+                "kind",
+                "project",
+                "dataset",
+                "params",
+                "state",
+                "progress",
+                "last_error",
+                "error_id",
+                "peak_memory",
+                "gpu_memory",
+                "attempt",
+            ),
             *("cancel_requested", "created_by", "created_at", "heartbeat_at", "finished_at", "file"),
         ]
 

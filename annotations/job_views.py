@@ -88,6 +88,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "errors": report.get("errors", [])[:SHOWN_ERRORS],
         "error_count": report.get("error_count", len(report.get("errors", []))),
         "reasons": report.get("reasons", {}).items(),
+        "may_manage": policy.can(request.user, "manage", found.project),
         "may_cancel": may and not found.is_over and not found.cancel_requested,
         "may_retry": may and found.state in unsuccessful,
         "may_download": _has_result(found) and policy.may_download(request.user, found.project, found.created_by_id),

@@ -3,6 +3,7 @@
 import shutil
 import time
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -10,15 +11,17 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.text import slugify
 
-from annotations import policy, stopping
+from annotations import full_disk, policy, stopping, waking
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.exports import export_dataset, export_release
 from annotations.importing import Position, Progress, Report, StopImport, import_files
 from annotations.models import Dataset, Job, Project, Split
+from annotations.models.leases import OUTAGES
 from annotations.records import BadRecord
 from annotations.storage import forget_scratch, private_folder, scratch, store
 from annotations.uploads import below_import_root, forget_upload, keep_upload, source_of
@@ -26,6 +29,7 @@ from annotations.uploads import below_import_root, forget_upload, keep_upload, s
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
 MAX_RUNNING_PER_USER = 5
 LONGEST_NAME = Dataset._meta.get_field("name").max_length
+IO_KINDS = (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE)
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
 
 
@@ -119,14 +123,26 @@ def queue(job: Job) -> Job:
 
 def publish(job: Job) -> None:
     """Wake up a worker of the job's queue once the row is committed."""
+    # Robust: without a broker the job still stands, and the reaper publishes it when the broker is back.
+    transaction.on_commit(partial(_tell_workers, job), robust=True)
+
+
+def _tell_workers(job: Job) -> None:
     from annotations.tasks import run_job
 
-    transaction.on_commit(lambda: run_job.apply_async((job.pk,), queue=queue_of(job.kind)))
+    if waking.broker_answers():
+        run_job.apply_async((job.pk,), queue=queue_of(job.kind))
 
 
 def queue_of(kind: str) -> str:
     """Files are `io` work; training, embedding and what asks models are `gpu` work."""
-    return "io" if kind in (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE) else "gpu"
+    return "io" if kind in IO_KINDS else "gpu"
+
+
+def waiting_in(queue: str) -> QuerySet[Job]:
+    """The jobs that wait for a worker of the queue `io` or `gpu`."""
+    queued = Job.objects.filter(state=Job.State.QUEUED)
+    return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
 
 
 def cancel(job: Job) -> None:
@@ -146,9 +162,11 @@ def retry(job: Job) -> Job:
     fields = {
         "state": Job.State.QUEUED,
         "attempt": 0,
+        "furthest": {},
         "cancel_requested": False,
         "last_error": "",
         "error_id": "",
+        "last_log": "",
         "finished_at": None,
     }
     with transaction.atomic():
@@ -171,14 +189,28 @@ def run(job: Job) -> bool:
             job.finish(Job.State.CANCELLED)
         except (ValueError, OSError, ArchiveError, ValidationError) as error:  # bad input: explained, not retried
             job.finish(Job.State.FAILED, last_error=_explained(error))
+        except MemoryError:
+            job.finish(Job.State.FAILED, last_error=_out_of_memory(job))
         except Exception as error:
+            if full_disk.is_full(error):
+                job.finish(Job.State.FAILED, last_error=full_disk.MESSAGE)
+                return False
             job.release(f"{type(error).__name__}: {error}")
+            if isinstance(error, OUTAGES):
+                return True
             raise
     return False
 
 
+def _out_of_memory(job: Job) -> str:
+    advice = job.memory_advice() or "give the worker more, or split the work: an import by --limit or file by file"
+    return f"Out of memory: {advice}"
+
+
 def _explained(error: Exception) -> str:
     """The message, without places on the server's disk."""
+    if full_disk.is_full(error):
+        return full_disk.MESSAGE
     if isinstance(error, ValidationError):
         return " ".join(error.messages)
     if isinstance(error, OSError) and error.filename:
@@ -245,10 +277,7 @@ def _tell_import(job: Job, progress: Progress) -> None:
         "per_second": round(report.records / report.seconds, 1) if report.seconds else None,
         "resume": asdict(progress.position),
     }  # fmt: skip
-    updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False).update(
-        progress=values, report=report.to_dict()
-    )
-    if not updated:
+    if not job.tell(values, report=report.to_dict()):
         raise Cancelled
 
 
@@ -306,8 +335,7 @@ RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
 
 def tell_job(job: Job, values: dict) -> None:
     """Store the progress; raises Cancelled when the job is no longer ours or was cancelled."""
-    updated = Job.objects.filter(pk=job.pk, lease_token=job.lease_token, cancel_requested=False)
-    if not updated.update(progress=values):
+    if not job.tell(values):
         raise Cancelled
     job.progress = values
     job.told()

@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Count, Q
 
+from agents.memory_limits import inference_advice
 from agents.models import Run
 from annotations.models import Leased, LeaseQuerySet, Project
 
@@ -66,6 +67,9 @@ class Shard(Leased):
 
     def __str__(self) -> str:
         return f"shard {self.index} of run {self.run_id}"
+
+    def memory_advice(self) -> str:
+        return inference_advice(self.run.recipe)
 
 
 class ScoreQuerySet(models.QuerySet):

@@ -15,11 +15,13 @@ from django.utils import timezone
 
 from agents import events, recipe_store, recipes
 from agents.llm.errors import BudgetExceeded
+from agents.memory_limits import explained, inference_advice, is_out_of_memory
 from agents.models import Run, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
-from annotations import policy, stopping
+from annotations import full_disk, policy, stopping, waking
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
+from annotations.models.leases import OUTAGES
 from evaluation.budgets import budget_fields, llm_of
 from evaluation.judging import Gold, Judgement, judge
 from evaluation.models import Shard, Study
@@ -162,6 +164,8 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
     from evaluation.tasks import run_shard
 
     waiting = list(shards.values_list("pk", flat=True))
+    if not waiting or not waking.broker_answers():
+        return
     for pk in waiting:
         run_shard.delay(pk)
     Shard.objects.filter(pk__in=waiting).update(published_at=timezone.now())
@@ -183,6 +187,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     begun = time.monotonic()
 
     def after_batch() -> None:
+        shard.got_on()
         on_batch()
         if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
             raise SliceOver
@@ -207,7 +212,19 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         except ValueError as error:  # a recipe or input that cannot work: trying again would not help
             shard.finish(Shard.State.FAILED, last_error=str(error))
         except Exception as error:
+            if is_out_of_memory(error):
+                shard.finish(Shard.State.FAILED, last_error=explained(error, inference_advice(run.recipe)))
+                finish_run(run)
+                return
+            if full_disk.is_full(error):
+                shard.finish(Shard.State.FAILED, last_error=full_disk.MESSAGE)
+                finish_run(run)
+                return
             shard.release(f"{type(error).__name__}: {error}")
+            if isinstance(error, OUTAGES):
+                logger.warning("%s goes on: the database was away", shard)
+                publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
+                return
             finish_run(run)  # does nothing while another attempt follows
             raise
         else:
@@ -316,6 +333,7 @@ def resume_study(study: Study) -> None:
                 attempt=0,
                 last_error="",
                 error_id="",
+                last_log="",
                 finished_at=None,
                 created_at=timezone.now(),
             )

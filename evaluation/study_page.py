@@ -13,12 +13,14 @@ from evaluation import failures, score_tables
 from evaluation.forms import BudgetForm
 from evaluation.metrics import label
 from evaluation.metrics.scores import Preset
-from evaluation.models import Score, Study
+from evaluation.models import Score, Shard, Study
 from evaluation.scoring import outcomes
 from evaluation.study_progress import study_live, study_state, with_progress
 
+SHOWN_SHARDS = 10  # that lost their worker
 
-def study_context(study: Study, query: QueryDict, may_evaluate: bool) -> dict[str, Any]:
+
+def study_context(study: Study, query: QueryDict, may_evaluate: bool, may_manage: bool = False) -> dict[str, Any]:
     """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
     runs = with_progress(study)
     live = study_live(study, runs)
@@ -47,6 +49,8 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool) -> dict[st
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": may_evaluate and live.running and not study.cancel_requested,
         "may_resume": may_evaluate and not live.running and study_state(runs) != Run.State.DONE,
+        "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
+        "may_manage": may_manage,
         "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
     }
 

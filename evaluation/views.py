@@ -54,7 +54,8 @@ def study_new(request: HttpRequest) -> HttpResponse:
 
 def study(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
-    context = study_context(found, request.GET, policy.can(request.user, "evaluate", found.project))
+    may_evaluate, may_manage = (policy.can(request.user, action, found.project) for action in ("evaluate", "manage"))
+    context = study_context(found, request.GET, may_evaluate, may_manage)
     return render(request, "evaluation/study.html", context)
 
 

@@ -28,7 +28,7 @@ CORE = (
     "annotations.work.organising", "annotations.work.page_tree", "annotations.work.rephrasing",
     "annotations.work.wording",
     "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",
-    "agents.settings", "agents.weights", "agents.embedding", "agents.packing", "agents.policy",
+    "agents.settings", "agents.memory_limits", "agents.weights", "agents.embedding", "agents.packing", "agents.policy",
     "agents.grounded", "agents.trace", "agents.memory.recall",
     "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
     "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",

@@ -3,7 +3,7 @@
 import os
 import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,19 +11,24 @@ import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import Error, connection
-from django.db.models import Min
+from django.db.models import Min, QuerySet
 from django.db.models.functions import Greatest
 from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotations.models import Job, Leased
+from annotations import jobs
+from annotations.models import Leased
 from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
 from webnav_site import heartbeats
 
 # Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
-QUEUES: dict[str, Any] = {"default": None, "io": Job, "gpu": Shard}
+QUEUES: dict[str, Callable[[], list[QuerySet]]] = {
+    "default": list,
+    "io": lambda: [jobs.waiting_in("io")],
+    "gpu": lambda: [jobs.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
+}
 PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
 
 
@@ -83,8 +88,7 @@ def _heard() -> dict[str, float | None] | None:
 
 def _storage() -> dict[str, Any]:
     """Whether files can be kept: the storage answers, and this machine has room for what it makes of them."""
-    root = settings.VAR_DIR
-    free = shutil.disk_usage(root).free
+    root, free = settings.VAR_DIR, _free_bytes()
     try:
         answers = store.answers()
     except OSError:
@@ -92,14 +96,15 @@ def _storage() -> dict[str, Any]:
     return {"ok": answers and os.access(root, os.W_OK) and free >= FREE_BYTES, "free_bytes": free}
 
 
+def _free_bytes() -> int:
+    return shutil.disk_usage(settings.VAR_DIR).free
+
+
 def oldest_queued_seconds(queue: str) -> float | None:
     """How long a piece of work has been waiting in a queue at most; None when nothing waits."""
-    model = QUEUES[queue]
-    if model is None:
-        return None
     # Work that goes on in slices waits since its last heartbeat; GREATEST leaves out the missing one.
-    queued = model.objects.filter(state=Leased.State.QUEUED)
-    since = queued.aggregate(since=Min(Greatest("created_at", "heartbeat_at")))["since"]
+    oldest = [rows.aggregate(since=Min(Greatest("created_at", "heartbeat_at")))["since"] for rows in QUEUES[queue]()]
+    since = min((moment for moment in oldest if moment), default=None)
     return round((timezone.now() - since).total_seconds(), 1) if since else None
 
 
@@ -125,8 +130,13 @@ def _moment(seconds: float | None) -> str | None:
 
 
 def worker_banner() -> str:
-    """What to tell people on a page when work waits and no worker takes it; "" when all is well."""
-    waiting = {queue: oldest_queued_seconds(queue) for queue in QUEUES if QUEUES[queue]}
+    """What to tell people on a page when the disk is full, or work waits and no worker takes it; "" when all is
+    well."""
+    free = _free_bytes()
+    if free < FREE_BYTES:
+        left = f"{free / 1024**2:,.0f} MB are left"
+        return f"The server's disk is full ({left}): imports, exports and trainings fail until space is freed."
+    waiting = {queue: oldest_queued_seconds(queue) for queue in QUEUES}
     late = {queue: seconds for queue, seconds in waiting.items() if seconds and seconds > PATIENCE_SECONDS}
     if not late:
         return ""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from agents import weights
+from agents.memory_limits import within_memory
 from agents.ranker.batches import token_batches, token_budget
 from agents.ranker.inputs import PUBLISHED, RankingInput, WeblinxText, candidate_input, in_order, weblinx_input
 from agents.types import Observation, RankedCandidate
@@ -104,7 +105,10 @@ class CrossEncoderRanker:
         result = np.zeros(len(rows), dtype=np.float32)
         with torch.inference_mode():
             for chosen in token_batches([len(row["input_ids"]) for row in rows], self.batch_tokens):
-                batch = self.tokenizer.pad([rows[i] for i in chosen], return_tensors="pt").to(self.device)
-                logits = self._model(**batch).logits.squeeze(-1)
-                result[chosen] = torch.sigmoid(logits).float().cpu().numpy()
+                result[chosen] = within_memory(self._score_rows, [rows[i] for i in chosen])
         return result
+
+    def _score_rows(self, rows: Sequence[dict[str, Any]]) -> list[float]:
+        batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
+        logits = self._model(**batch).logits.squeeze(-1)
+        return self._torch.sigmoid(logits).float().cpu().tolist()

@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from agents.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
 from agents.training.settings import SETTINGS, make_settings
 from annotations import jobs as work
@@ -114,7 +115,13 @@ def run_training(job: Job) -> bool:
     def until() -> bool:
         return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS
 
-    if Work(model, job.params, until, _teller(job, model)).run() == "paused":
+    try:
+        outcome = Work(model, job.params, until, _teller(job, model)).run()
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        raise ValueError(explained(error, job.memory_advice())) from error
+    if outcome == "paused":
         return job.hand_back()
     seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
     with job.fenced():

@@ -10,6 +10,14 @@ from annotations.models.leases import Leased, LeaseQuerySet
 from annotations.models.projects import Project
 from annotations.storage import store
 
+_MODEL = "start the gpu worker with CUDA_VISIBLE_DEVICES= to compute on the processor, or choose a smaller encoder."
+LESS_MEMORY = {
+    "train": "set a lower batch_size (and a higher accumulate) or max_length, gradient_checkpointing=true or "
+    "mixed_precision=bf16, or choose a smaller base.",
+    "embed": _MODEL, "induce": _MODEL, "import": "import the file in parts.",
+}  # fmt: skip
+"""Kind of job -> what makes it need less memory."""
+
 
 class Job(Leased):
     """A long piece of work with its progress and its report."""
@@ -31,6 +39,7 @@ class Job(Leased):
     params = models.JSONField(default=dict, help_text="format, name, split, limit; path below IMPORT_ROOT.")
     file = models.CharField(max_length=500, blank=True, help_text="Upload to read or result to download, under var/.")
     progress = models.JSONField(default=dict, help_text="phase, done, total, unit, per_second.")
+    furthest = models.JSONField(default=dict, help_text="unit -> the most that was ever done: progress goes beyond it.")
     report = models.JSONField(default=dict)
     cancel_requested = models.BooleanField(default=False)
 
@@ -41,6 +50,19 @@ class Job(Leased):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.pk} of {self.params.get('name', '?')}"
+
+    def tell(self, progress: dict, **fields) -> bool:
+        """Store the progress under our lease; False when it is lost or the job was cancelled. What has never been
+        reached before makes earlier attempts forgotten: what dies at the same place again and again does not get on."""
+        unit, done = progress.get("unit", ""), progress.get("done", 0)
+        if done > self.furthest.get(unit, 0):
+            self.furthest = fields["furthest"] = self.furthest | {unit: done}
+            self.attempt = fields["attempt"] = min(self.attempt, 1)
+        held = Job.objects.filter(pk=self.pk, lease_token=self.lease_token, cancel_requested=False)
+        return bool(held.update(progress=progress, **fields))
+
+    def memory_advice(self) -> str:
+        return LESS_MEMORY.get(self.kind, "")
 
     def told(self) -> None:
         """Called after progress was stored; who works on the job where somebody waits for it sets another."""

@@ -5,23 +5,48 @@ import os
 import socket
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import wraps
 from pathlib import Path
 
-from django.db import DatabaseError, connection, models, transaction
+from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotations.observe import errors
+from annotations.observe import errors, last_words
 
 logger = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=90)
 HEARTBEAT_SECONDS = 15
 MAX_ATTEMPTS = 3
+
+
+OUTAGES = (OperationalError, InterfaceError)  # the database was stopped or killed; it comes back
+PATIENCE_SECONDS = 60
+
+
+def _patiently(write):
+    """Try again while the database is away: what a worker says at the end of its work is worth waiting for."""
+
+    @wraps(write)
+    def until_it_answers(*args, **kwargs):
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return write(*args, **kwargs)
+            except OUTAGES as error:
+                if connection.in_atomic_block or time.monotonic() > deadline:
+                    raise
+                logger.warning("the database does not answer, waiting: %s", error)
+                connection.close()
+                time.sleep(0.5)
+
+    return until_it_answers
 
 
 class LeaseLost(Exception):
@@ -56,17 +81,32 @@ class LeaseQuerySet(models.QuerySet):
         return self.filter(free, state__in=[Leased.State.QUEUED, Leased.State.RUNNING], attempt__lt=MAX_ATTEMPTS)
 
     def claim(self, pk: int) -> "Leased | None":
-        """The row under a new lease, or None when somebody else holds it or it needs no work.
+        """The row under a new lease, or None when somebody else holds it or it needs no work. A row that its worker
+        died with is free at once: its message comes back before the reaper does.
 
         One conditional UPDATE, so that any number of callers get it at most once.
         """
+        row = self.filter(pk=pk)
+        return row._claim(pk) or (row._claim(pk) if row.reap() else None)
+
+    def _claim(self, pk: int) -> "Leased | None":
         token = uuid.uuid4()
         now = timezone.now()
         claimed = self.claimable().filter(pk=pk).update(
             state=Leased.State.RUNNING, lease_owner=owner_name(), lease_token=token, lease_until=now + LEASE,
             attempt=F("attempt") + 1, heartbeat_at=now,
         )  # fmt: skip
-        return self.get(pk=pk) if claimed else None
+        if not claimed:
+            return None
+        self._leave_last_words(pk)  # of a worker whose lease ran out
+        return self.get(pk=pk)
+
+    def _leave_last_words(self, pk: int) -> last_words.LastWords | None:
+        """Put on the row what a dead worker of this machine has left behind."""
+        words = last_words.take(self.model.words_key(pk))
+        if words is not None:
+            self.filter(pk=pk).update(last_log=words.log, peak_memory=words.peak_memory, gpu_memory=words.gpu_memory)
+        return words
 
     def reap(self) -> list[int]:
         """Free the leases of dead workers; park rows that used up their attempts. Ids that may run again."""
@@ -75,12 +115,15 @@ class LeaseQuerySet(models.QuerySet):
         owners = set(running.values_list("lease_owner", flat=True))
         # By owner, not by row: a row that somebody has claimed meanwhile stays theirs.
         lost = Q(lease_until__lt=now) | Q(lease_owner__in=[owner for owner in owners if owner and _is_gone(owner)])
+        for pk in running.filter(lost).values_list("pk", flat=True):
+            self._leave_last_words(pk)
         error_id = errors.new_id()
-        parked = running.filter(lost, attempt__gte=MAX_ATTEMPTS).update(
-            state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=now,
-            error_id=error_id,
-            last_error=f"Its worker died {MAX_ATTEMPTS} times without an error message (killed, or out of memory).",
-        )  # fmt: skip
+        parked = 0
+        for row in running.filter(lost, attempt__gte=MAX_ATTEMPTS):
+            parked += running.filter(lost, attempt__gte=MAX_ATTEMPTS, pk=row.pk).update(
+                state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=now,
+                error_id=error_id, last_error=row._parked_because(),
+            )  # fmt: skip
         if parked:
             errors.remember(
                 "job", f"{parked} of {self.model._meta.model_name} died with their workers", error_id=error_id
@@ -108,11 +151,32 @@ class Leased(models.Model):
     attempt = models.PositiveSmallIntegerField(default=0)
     last_error = models.TextField(blank=True)
     error_id = models.CharField(max_length=12, blank=True, help_text="Finds the traceback in the log.")
+    last_log = models.TextField(blank=True, help_text="The last lines of the worker that died or failed with it.")
+    peak_memory = models.BigIntegerField(null=True, blank=True, help_text="Bytes that its worker held at most.")
+    gpu_memory = models.BigIntegerField(null=True, blank=True, help_text="Bytes of a device that it held at most.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    recording: last_words.Recording | None = None  # of this process, while it works on the row
+
     class Meta:
         abstract = True
+
+    def memory_advice(self) -> str:
+        """What makes the work need less memory, as the end of a sentence; "" where nothing can be set."""
+        return ""
+
+    def _parked_because(self) -> str:
+        """Said of a row whose workers died again and again; its last words are on it already."""
+        held = [f"{size / 1024**3:.1f} GB{of}" for size, of in (
+            (self.peak_memory, ""), (self.gpu_memory, " of the device"),
+        ) if size]  # fmt: skip
+        held_text = f"; it held up to {' and '.join(held)}" if held else ""
+        advice = self.memory_advice()
+        return (
+            f"Its worker died {MAX_ATTEMPTS} times without an error message and stored nothing in between (killed, or "
+            f"out of memory{held_text}).{f' If memory was short: {advice}' if advice else ''}"
+        )
 
     @property
     def is_over(self) -> bool:
@@ -122,13 +186,30 @@ class Leased(models.Model):
         """Extend the lease; False when it is lost."""
         now = timezone.now()
         held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING)
-        return bool(held.update(lease_until=now + LEASE, heartbeat_at=now))
+        return bool(held.update(lease_until=now + LEASE, heartbeat_at=now, **self._memory()))
+
+    def _memory(self) -> dict[str, int | None]:
+        """What is known of the memory of this process, as fields."""
+        if self.recording is None:
+            return {}
+        return {"peak_memory": self.recording.peak_memory or None, "gpu_memory": self.recording.gpu_memory or None}
+
+    @classmethod
+    def words_key(cls, pk: int) -> str:
+        """Names what a worker on the row writes down; databases share a machine."""
+        return f"{connection.settings_dict['NAME']}-{cls._meta.model_name}-{pk}"
+
+    def got_on(self) -> None:
+        """Something new was stored: only attempts without progress count."""
+        if self.attempt > 1:
+            self.attempt = 1
+            type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(attempt=1)
 
     def _beat_or_miss(self) -> bool:
         """As `beat`, but one that the database could not take is only missed: the lease outlasts several."""
         try:
             return self.beat()
-        except DatabaseError as error:
+        except Error as error:
             logger.warning("a heartbeat of %s was missed: %s", self, error)
             connection.close()
             return True
@@ -147,12 +228,14 @@ class Leased(models.Model):
                 raise LeaseLost(f"{self} is no longer ours")
             yield
 
+    @_patiently
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
         fields |= {"state": state, "finished_at": timezone.now(), "lease_token": None, "lease_until": None}  # nosec B105
         return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
+    @_patiently
     def release(self, message: str) -> None:
         """Give the row back after an unexpected error; the cap on attempts parks it in the end."""
         if self.attempt >= MAX_ATTEMPTS:
@@ -171,6 +254,7 @@ class Leased(models.Model):
             error.webnav_error_id = error_id
         return error_id
 
+    @_patiently
     def hand_back(self) -> bool:
         """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""
         held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token)
@@ -189,9 +273,23 @@ class Leased(models.Model):
                 connection.close()
 
         thread = threading.Thread(target=run, name=f"heartbeat-{self.pk}", daemon=True)
-        thread.start()
+        with last_words.recording(self.words_key(self.pk)) as self.recording:
+            thread.start()
+            try:
+                yield
+            except Exception:
+                logger.exception("%s failed", self)
+                self._keep_log(self.recording)
+                raise
+            finally:
+                stop.set()
+                thread.join(timeout=5)
+
+    def _keep_log(self, recording: last_words.Recording) -> None:
+        """Of what failed by an error that nobody expected, as of what was killed."""
+        recording.look()
         try:
-            yield
-        finally:
-            stop.set()
-            thread.join(timeout=5)
+            row = type(self).objects.filter(pk=self.pk)
+            row.update(last_log=last_words.tail(recording.path), **self._memory())
+        except Error as error:
+            logger.warning("the last lines of %s could not be stored: %s", self, error)

@@ -134,3 +134,14 @@ def wait_for(condition, seconds: float = 30) -> bool:
             return True
         time.sleep(0.1)
     return False
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["train", "embed", "induce", "refine", "propose"])
+def test_jobs_that_need_models_wait_for_the_gpu_worker(kind: str) -> None:
+    wait_since(factories.make_job(kind=kind), 61)
+    heartbeats.tell("io", "worker@one")
+    assert "“gpu”" in health.worker_banner()
+    assert "“io”" not in health.worker_banner()
+    heartbeats.tell("gpu", "worker@two")
+    assert health.worker_banner() == ""

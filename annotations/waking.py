@@ -1,0 +1,26 @@
+"""Whether workers can be told of work now. Who asks has somebody waiting; the reaper tells workers later."""
+
+import logging
+
+import redis
+from django.conf import settings
+from redis.backoff import NoBackoff
+from redis.retry import Retry
+
+logger = logging.getLogger(__name__)
+PATIENCE_SECONDS = 1.0
+
+
+def broker_answers() -> bool:
+    """Asked before messages are published: the broker's own client would try for six seconds and more."""
+    if not settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
+        return True
+    try:
+        with redis.Redis.from_url(
+            settings.CELERY_BROKER_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+        ) as server:  # fmt: skip
+            return bool(server.ping())
+    except (redis.RedisError, OSError) as error:
+        logger.warning("Redis does not answer (%s): workers are told of new work when it is back", error)
+        return False

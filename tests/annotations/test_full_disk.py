@@ -1,0 +1,115 @@
+"""A full disk is said in words, and what was half written is not counted as done."""
+
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.db import OperationalError, connection, transaction
+
+from agents.training.checkpoint import FILE, save_checkpoint
+from annotations import full_disk, jobs
+from annotations.models import Job
+from tests import factories
+from webnav_site import health
+
+pytestmark = pytest.mark.django_db
+BYTES = 200 * 1024
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with room for almost nothing."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={BYTES}", "tmpfs", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("only who may mount file systems can fill one")
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+@contextmanager
+def small_files() -> Iterator[None]:
+    """No file of this process may grow beyond a few kilobytes, as under a quota."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4 * 1024, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def export_job() -> Job:
+    project = factories.make_project()
+    dataset = factories.make_dataset(project)
+    for _ in range(6):
+        conversation = factories.make_conversation(dataset=dataset, turns=2, steps=3)
+        conversation.turns.update(instruction="x" * 60_000)
+    return jobs.start_export(user=factories.make_user("admin", project), dataset=dataset, format="jsonl")
+
+
+def assert_nothing_counts_as_done(job: Job, folder: Path) -> None:
+    job.refresh_from_db()
+    assert (job.state, job.last_error, job.file) == (Job.State.FAILED, full_disk.MESSAGE, "")
+    assert [path for path in folder.rglob("*") if path.is_file()] == []
+
+
+def test_an_export_onto_a_full_disk_says_so_and_leaves_nothing(settings, small_disk: Path) -> None:
+    settings.MEDIA_ROOT = settings.VAR_DIR = small_disk
+    job = export_job()
+    jobs.run(Job.objects.claim(job.pk))
+    assert_nothing_counts_as_done(job, small_disk)
+
+
+def test_an_export_beyond_a_quota_says_so_and_leaves_nothing(settings, tmp_path: Path, monkeypatch) -> None:
+    settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "files", tmp_path
+    job = export_job()
+    runner = jobs.RUNNERS[Job.Kind.EXPORT]
+
+    def limited(job: Job) -> bool:
+        with small_files():
+            return runner(job)
+
+    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, limited)
+    jobs.run(Job.objects.claim(job.pk))
+    assert_nothing_counts_as_done(job, settings.MEDIA_ROOT)
+
+
+def test_a_checkpoint_that_does_not_fit_leaves_the_one_before(small_disk: Path) -> None:
+    import torch
+
+    save_checkpoint(small_disk, {"step": 1})
+    before = (small_disk / FILE).read_bytes()
+    with pytest.raises((RuntimeError, OSError)) as caught:
+        save_checkpoint(small_disk, {"step": torch.zeros(10**6)})
+    assert full_disk.is_full(caught.value)
+    assert [(path.name, path.read_bytes()) for path in small_disk.iterdir()] == [(FILE, before)]
+
+
+def test_a_full_disk_of_postgresql_is_told_and_not_tried_again(monkeypatch) -> None:
+    def fill(job: Job) -> bool:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("DO $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$")
+        raise AssertionError
+
+    job = Job.objects.claim(factories.make_job().pk)
+    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, fill)
+    assert jobs.run(job) is False
+    job.refresh_from_db()
+    assert (job.state, job.last_error) == (Job.State.FAILED, full_disk.MESSAGE)
+
+
+def test_other_errors_are_not_a_full_disk() -> None:
+    assert not full_disk.is_full(OperationalError("connection refused"))
+    assert not full_disk.is_full(FileNotFoundError(2, "no such file"))
+
+
+def test_pages_tell_of_a_full_disk_before_anything_fails(settings, small_disk: Path) -> None:
+    settings.VAR_DIR = small_disk
+    assert "disk is full" in health.worker_banner()
+    assert health.check()["storage"]["ok"] is False
