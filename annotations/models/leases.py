@@ -285,8 +285,10 @@ class Leased(models.Model):
                 stop.set()
                 thread.join(timeout=5)
 
-    def _keep_log(self, recording: last_words.Recording) -> None:
+    def _keep_log(self, recording: last_words.Recording | None) -> None:
         """Of what failed by an error that nobody expected, as of what was killed."""
+        if recording is None:
+            return
         recording.look()
         try:
             row = type(self).objects.filter(pk=self.pk)

@@ -53,7 +53,10 @@ class Recording:
         now = high if high > self.before else psutil.Process().memory_info().rss
         self.peak_memory = max(self.peak_memory, now)
         self.gpu_memory = max(self.gpu_memory, _gpu_memory())
-        os.pwrite(self.memory.fileno(), f"{self.peak_memory:20d} {self.gpu_memory:20d}".encode(), 0)
+        try:
+            os.pwrite(self.memory.fileno(), f"{self.peak_memory:20d} {self.gpu_memory:20d}".encode(), 0)
+        except OSError:
+            pass  # a full disk: the work itself will say so
 
     def close(self) -> None:
         logging.getLogger().removeHandler(self.handler)
@@ -62,9 +65,15 @@ class Recording:
 
 
 @contextmanager
-def recording(key: str) -> Iterator[Recording]:
-    """Write down what this process logs and holds; nothing is left of it when the block ends, whichever way."""
-    recording, stop = Recording(_path(key)), threading.Event()
+def recording(key: str) -> Iterator[Recording | None]:
+    """Write down what this process logs and holds; nothing is left of it when the block ends, whichever way. None where
+    nothing can be written."""
+    try:
+        recording, stop = Recording(_path(key)), threading.Event()
+    except OSError as error:
+        logging.getLogger(__name__).warning("the last lines of %s are not kept: %s", key, error)
+        yield None
+        return
 
     def look() -> None:
         while not stop.wait(LOOK_SECONDS):
