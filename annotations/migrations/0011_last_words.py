@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotations', '0008_error_ids'),
+        ('annotations', '0010_token_grants'),
     ]
 
     operations = [
