@@ -44,11 +44,11 @@ lock: .venv/installed ## after a change of requirements.txt: versions and hashes
 chromium: .venv/installed ## finds a browser for the tests, or installs one
 	@.venv/bin/python -m webnav_site.chromium
 
-backup: .venv/installed ## a dump of the database below var/backups/
-	@$(RUN) backup
+backup: .venv/installed ## database, uploads, models and secrets as one archive below var/backups/
+	@$(RUN) backup $(ARGS)
 
-restore: .venv/installed ## make restore FILE=... : replaces the database after its name was typed
-	@$(RUN) restore "$(FILE)"
+restore: .venv/installed ## make restore FILE=... : a backup in place of what is here, after its name was typed
+	@$(RUN) restore "$(FILE)" $(ARGS)
 
 stop: .venv/installed ## stops what make run has started, also when its terminal was lost   (ARGS=--now)
 	@$(RUN) down $(ARGS)

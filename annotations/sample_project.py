@@ -56,6 +56,12 @@ def load_sample(say: Callable[[str], None] = lambda _: None) -> bool:
     return True
 
 
+def mark_loaded() -> None:
+    """The sample datasets are not loaded any more, as if they had been here and were deleted."""
+    for name in DATASETS:
+        _marker(name).touch()
+
+
 @transaction.atomic
 def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
     """A campaign with work for the demo accounts: the train conversations of the sample, to be decomposed again."""

@@ -310,6 +310,9 @@ CHANNEL_LAYERS = {
 METRICS_TOKEN = env("METRICS_TOKEN")
 METRICS_ADDRESSES = env_list("METRICS_ADDRESSES")
 
+# An age recipient (age1…) that backups are encrypted for; empty: they are not.
+BACKUP_RECIPIENT = env("BACKUP_RECIPIENT")
+
 # Retention ----------------------------------------------------------------------------------------------------------
 # Days that each kind of thing is kept: RETENTION_EXPORTS_DAYS and so on; 0: for ever. See docs/operating.md.
 RETENTION_DAYS = {

@@ -96,6 +96,12 @@ def _forget_the_one_before(sender: Any, **kwargs: Any) -> None:
     _store(lambda pipe: pipe.delete(_doing_key(sender.hostname)))
 
 
+@signals.worker_shutdown.connect
+def _leave(sender: Any, **kwargs: Any) -> None:
+    """A worker that stops on purpose is gone at once."""
+    _store(lambda pipe: pipe.delete(PREFIX + _Me.name))
+
+
 def _doing_key(name: str | None) -> str:
     return f"webnav:doing:{name}"
 

@@ -1,20 +1,39 @@
-"""Dump the database."""
+"""Write everything that cannot be made again into one archive."""
+
+from argparse import ArgumentParser
+from pathlib import Path
 
 from django.conf import settings
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
+from django.template.defaultfilters import filesizeformat
 from django.utils import timezone
 
-from webnav_site.postgres_tools import run_tool
+from webnav_site.backups.making import backup
+from webnav_site.backups.sealing import SealError
+from webnav_site.postgres_tools import ToolFailed
 
 
 class Command(BaseCommand):
-    """Write the whole database to var/backups/ (custom format of pg_dump) and print the file's path."""
+    """Write database, uploads, trained models and secrets into one archive below var/backups/ and print its path. The
+    app may run meanwhile. The archive holds secrets: its owner alone can read it; --to encrypts it."""
 
     help = __doc__
 
-    def handle(self, **options) -> None:
-        folder = settings.VAR_DIR / "backups"
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path = folder / f"webnav-{timezone.now():%Y%m%d-%H%M%S}.dump"
-        run_tool("pg_dump", "--format=custom", f"--file={path}")
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--out", type=Path, help="where to write it, instead of var/backups/")
+        recipient = "age recipient (age1…) to encrypt it for; or BACKUP_RECIPIENT"
+        parser.add_argument("--to", default=settings.BACKUP_RECIPIENT, help=recipient)
+
+    def handle(self, *, out: Path | None, to: str, **options) -> None:
+        name = f"webnav-{timezone.now():%Y%m%d-%H%M%S}.tar{'.age' if to else ''}"
+        path = out or settings.VAR_DIR / "backups" / name
+        if path.exists():
+            raise CommandError(f"{path} exists already; nothing was written")
+        try:
+            written = backup(path, to).manifest
+        except (SealError, ToolFailed, OSError) as error:
+            raise CommandError(f"no backup was made: {error}") from error
+        files = sum(1 for member in written.members if not member.startswith("database/")) - 2
+        rows, size = sum(written.rows.values()), filesizeformat(path.stat().st_size)
+        self.stderr.write(f"{rows:,} rows, {files:,} files, {size}")
         self.stdout.write(str(path))

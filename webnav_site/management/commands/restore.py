@@ -1,32 +1,72 @@
-"""Replace the database by a dump."""
+"""Put a backup in place of what is here."""
 
+import shutil
+import tempfile
 from argparse import ArgumentParser
 from pathlib import Path
 
+from django.conf import settings
+from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
+from redis import RedisError
 
-from webnav_site.postgres_tools import run_tool
+from annotations.models import Dataset
+from webnav_site.backups.archive import ArchiveDamaged
+from webnav_site.backups.making import fingerprint
+from webnav_site.backups.restoring import Looked, TooNew, look_through, restore
+from webnav_site.backups.sealing import SealError
+from webnav_site.observe import workers
+from webnav_site.postgres_tools import ToolFailed
 
 
 class Command(BaseCommand):
-    """Replace everything in the database by a dump that `backup` wrote. Asks for the database's name first."""
+    """Replace database, uploads, trained models and secrets by those of a backup. Stop the app first. Asks for the
+    database's name where something would be replaced. Restore only archives of your own: a dump can hold any SQL."""
 
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
         parser.add_argument("--confirm", default="", help="the database's name, instead of typing it")
+        parser.add_argument("--identity", type=Path, help="file with the age key of an encrypted archive")
 
-    def handle(self, *, file: Path, confirm: str, **options) -> None:
+    def handle(self, *, file: Path, confirm: str, identity: Path | None, **options) -> None:
         if not file.is_file():
-            raise CommandError(f"there is no dump {str(file)!r}; make one with: make backup")
+            raise CommandError(f"there is no backup {str(file)!r}; make one with: make backup")
+        unpacked = Path(tempfile.mkdtemp(prefix=".restoring-", dir=settings.VAR_DIR))
+        try:
+            looked = look_through(file, identity, unpacked)
+            self._ask(confirm)
+            aside = restore(file, identity, looked)
+        except (ArchiveDamaged, TooNew, SealError, ToolFailed) as error:
+            raise CommandError(str(error)) from error
+        finally:
+            shutil.rmtree(unpacked, ignore_errors=True)
+        self._say(file, looked, aside)
+
+    def _ask(self, confirm: str) -> None:
         name = connection.settings_dict["NAME"]
+        if not get_user_model().objects.exists() and not Dataset.objects.exists():
+            return  # nothing is lost
+        self._refuse_while_it_runs()
         typed = confirm or input(f"This replaces everything in the database {name}. Type its name to go on: ")
         if typed != name:
             raise CommandError("not confirmed; nothing was changed")
-        connection.close()
-        run_tool(
-            "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", f"--dbname={name}", str(file)
-        )
-        self.stdout.write(f"{name} restored from {file}")
+
+    def _refuse_while_it_runs(self) -> None:
+        try:
+            running = workers.alive()
+        except RedisError:
+            return  # nothing runs without it
+        if running:
+            raise CommandError(f"{running[0]['name']} is at work: stop the app, wait a minute, and restore then")
+
+    def _say(self, file: Path, looked: Looked, aside: Path | None) -> None:
+        rows, made = sum(looked.manifest.rows.values()), looked.version.made
+        self.stdout.write(f"restored from {file}, made {made}: {rows:,} rows and what belongs to them")
+        if aside:
+            self.stdout.write(f"files that were here before are in {aside}")
+        stored = settings.VAR_DIR / "secrets" / "django"
+        if looked.version.secret_key_sha256 != fingerprint(stored.read_text().strip() if stored.exists() else ""):
+            self.stdout.write("SECRET_KEY is not in the archive: set the one from then, or everybody signs in anew")

@@ -1,0 +1,101 @@
+"""What a backup takes beside the database: uploads, trained models, secrets. Not what can be made again: results of
+exports, unpacked uploads, static files, caches, Redis.
+
+Files of the storage are named as there ("uploads/…"), those of a folder of this machine by the folder's name.
+"""
+
+import io
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.storage import default_storage
+
+from annotations.storage import store
+
+STORED = ("uploads",)
+LEFT_OUT = frozenset({"secrets/redis"})  # the password of a Redis that is not taken along
+
+
+def folders() -> dict[str, Path]:
+    """Name in the archive -> folder of this machine."""
+    return {"models": Path(settings.MODEL_ROOT), "secrets": Path(settings.VAR_DIR) / "secrets"}
+
+
+def stored_names() -> Iterator[str]:
+    for prefix in STORED:
+        yield from (name for name, _ in store.names(prefix))
+
+
+def local_files() -> Iterator[tuple[str, Path]]:
+    """(name in the archive, path) of every plain file; links are not followed, files being written are left out."""
+    for name, root in folders().items():
+        for folder, _, files in os.walk(root):
+            for path in sorted(Path(folder) / file for file in files if not file.startswith(".")):
+                named = f"{name}/{path.relative_to(root).as_posix()}"
+                if named not in LEFT_OUT and path.is_file() and not path.is_symlink():
+                    yield named, path
+
+
+class Stage:
+    """Second names (hard links) of the files, so that one which is deleted while the backup is written is in it all the
+    same. `take` before and after the database's snapshot: every file that was there at that moment is held. Of an
+    object store only names can be held; a file that is gone when its turn comes is in `lost`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.held: dict[str, Path | None] = {}
+        self.lost: list[str] = []
+
+    def take(self) -> None:
+        for name, path in local_files():
+            self._hold(name, path)
+        for name in stored_names():
+            self._hold(name, _path_of(name))
+
+    def _hold(self, name: str, path: Path | None) -> None:
+        if name in self.held:
+            return
+        try:
+            self.held[name] = self._link(path) if path else None
+        except FileNotFoundError:
+            pass  # gone between two looks
+
+    def _link(self, path: Path) -> Path:
+        held = self.folder / f"{len(self.held):08}"
+        try:
+            os.link(path, held)
+        except FileNotFoundError:
+            raise
+        except OSError:  # another file system
+            shutil.copyfile(path, held)
+        return held
+
+
+def _path_of(name: str) -> Path | None:
+    """Where the storage has the file on this machine; None: in an object store."""
+    try:
+        return Path(default_storage.path(name))
+    except NotImplementedError:
+        return None
+
+
+class StoredFile(io.RawIOBase):
+    """A file of the storage as a stream; FileNotFoundError when it is gone."""
+
+    def __init__(self, name: str) -> None:
+        facts = store.facts(name)
+        if facts is None:
+            raise FileNotFoundError(name)
+        self.size, self.pieces, self.rest = facts.size, store.read(name, etag=facts.etag), b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        self.rest = self.rest or next(self.pieces, b"")
+        taken = min(len(buffer), len(self.rest))
+        buffer[:taken], self.rest = self.rest[:taken], self.rest[taken:]
+        return taken

@@ -1,0 +1,107 @@
+"""Make a backup while the app runs: the database as of one moment, and every file that was there at that moment."""
+
+import hashlib
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from webnav_site.backups.archive import Version, Writer
+from webnav_site.backups.contents import Stage, StoredFile
+from webnav_site.backups.sealing import sealed
+from webnav_site.postgres_tools import started_tool
+
+
+def backup(path: Path, recipient: str = "") -> Writer:
+    """Write the archive to `path`, which does not exist yet; the writer knows what is in it. Nothing is left of one
+    that does not come to its end."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    stage_folder = Path(tempfile.mkdtemp(prefix=".stage-", dir=path.parent))
+    try:
+        with sealed(path, recipient) as stream:
+            return _write(stream, Stage(stage_folder))
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    finally:
+        shutil.rmtree(stage_folder, ignore_errors=True)
+
+
+def _write(stream: BinaryIO, stage: Stage) -> Writer:
+    stage.take()
+    with _moment() as snapshot, Writer(stream, _version()) as writer:
+        stage.take()
+        rows = row_counts()
+        with started_tool("pg_dump", "--format=custom", "--no-owner", f"--snapshot={snapshot}", reads=True) as dump:
+            writer.add_dump(dump.stdout)
+    with writer:
+        for name, path in sorted(stage.held.items()):
+            _add_file(writer, stage, name, path)
+        writer.close(rows)
+    return writer
+
+
+def _add_file(writer: Writer, stage: Stage, name: str, path: Path | None) -> None:
+    """From the name that holds it, or straight from the object store, which may have lost it meanwhile."""
+    if path is not None:
+        with path.open("rb") as file:
+            writer.add(name, file, os.fstat(file.fileno()).st_size)
+        return
+    try:
+        stored = StoredFile(name)
+    except FileNotFoundError:
+        stage.lost.append(name)
+    else:
+        writer.add(name, io.BufferedReader(stored), stored.size)
+
+
+@contextmanager
+def _moment() -> Iterator[str]:
+    """A snapshot of the database that pg_dump can see too, as long as the block lasts."""
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
+        cursor.execute("SELECT pg_export_snapshot()")
+        yield cursor.fetchone()[0]
+
+
+def _version() -> Version:
+    applied = sorted(map(list, MigrationRecorder(connection).applied_migrations()))
+    major, minor = divmod(connection.cursor().connection.info.server_version, 10000)
+    return Version(
+        timezone.now().isoformat(timespec="seconds"), code_revision(), f"{major}.{minor}", applied,
+        fingerprint(settings.SECRET_KEY),
+    )  # fmt: skip
+
+
+def fingerprint(key: str) -> str:
+    """Tells whether two machines have the same key, and nothing of the key."""
+    return hashlib.sha256(f"webnav backup {key}".encode()).hexdigest()[:16]
+
+
+def code_revision() -> str:
+    try:
+        command = ["git", "rev-parse", "HEAD"]
+        done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""  # not a checkout
+    return done.stdout.strip()
+
+
+def row_counts() -> dict[str, int]:
+    """Table -> rows, in this transaction's view."""
+    counts = {}
+    with connection.cursor() as cursor:
+        for table in sorted(connection.introspection.table_names(cursor)):
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")
+            counts[table] = cursor.fetchone()[0]
+    return counts
