@@ -135,7 +135,7 @@ def _rows(text: str, name: str) -> list[dict[str, Any]]:
         plain = plain.removeprefix(FENCE).removesuffix(FENCE).removeprefix("json").strip()
     try:
         found = json.loads(plain)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadProposal(f"it is no JSON ({error})") from error
     rows = found.get(name) if isinstance(found, dict) else None
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):

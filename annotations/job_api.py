@@ -11,12 +11,13 @@ from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
-from rest_framework.parsers import JSONParser, MultiPartParser
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotations import filters, idempotency, policy
+from annotations.access.json_input import StrictJSONParser
 from annotations.downloads import send_file
 from annotations.job_serializers import (
     ExportRequestSerializer,
@@ -123,7 +124,7 @@ class ImportViewSet(StartsJob):
 
     serializer_class = ImportRequestSerializer
     ability = "import"
-    parser_classes = [MultiPartParser, JSONParser]
+    parser_classes = [MultiPartParser, StrictJSONParser]
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         """Refuses what is too large before anything reads it: checking a session's CSRF token reads the whole form."""

@@ -34,7 +34,11 @@ def act(request: HttpRequest, pk: int) -> JsonResponse:
     """One action of `sessions.act`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
     campaign = managed_campaign(request, pk)
     try:
-        change = sessions.act(campaign, request.user, read_body(request))
+        wanted = read_body(request)
+    except BadEdit as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    try:
+        change = sessions.act(campaign, request.user, wanted)
     except sessions.Refused as error:
         return JsonResponse({"error": str(error)}, status=409)
     except (BadEdit, ValueError, KeyError, TypeError):

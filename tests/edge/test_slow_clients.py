@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psutil
@@ -15,6 +16,9 @@ from annotations.models import Job
 from tests import factories
 from tests.app_server import AppServer, running_as_make_run_does
 from tests.edge.clients import Line, ask, connect, head, many
+from webnav_site.edge.clients import Clients
+from webnav_site.edge.limits import Limits
+from webnav_site.edge.sockets import Sockets
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOGIN = head("GET", "/login/", Connection="close")
@@ -221,6 +225,54 @@ def test_one_client_has_only_so_much_open(port: int) -> None:
         assert (await ask(port, LOGIN, "127.0.5.1"))[0] == 200  # as soon as they are gone
 
     asyncio.run(scene())
+
+
+def handshake(path: str) -> bytes:
+    return head(
+        "GET", path, Origin="http://localhost", Upgrade="websocket", Connection="Upgrade",
+        **{"Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw==", "Sec-WebSocket-Version": "13"},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("path", ["/ws/nothing/", "/", "/ws/runs/x/"])
+def test_a_socket_where_there_is_none_is_answered_404_without_a_traceback(
+    running: tuple[AppServer, int], path: str
+) -> None:
+    status, said = asyncio.run(ask(running[0].port, handshake(path)))
+    assert (status, said) == (404, b"There is no WebSocket here.\n")
+    assert "Traceback" not in running[0].log.read_text()
+
+
+def test_a_client_has_only_so_many_sockets() -> None:
+    async def scene() -> list[int]:
+        clients = Clients()
+        sent: list[dict] = []
+
+        async def waits(scope: dict, receive: Callable, send: Callable) -> None:
+            await receive()
+
+        never, at_once = asyncio.Event(), asyncio.Event()
+        at_once.set()
+
+        async def receive(event: asyncio.Event = never) -> dict:
+            await event.wait()
+            return {"type": "websocket.connect"}
+
+        async def send(message: dict) -> None:
+            sent.append(message)
+
+        sockets = Sockets(waits, Limits(client_sockets=2), clients)
+        scope = {"client": ("192.0.2.1", 1), "headers": []}
+        tasks = [asyncio.ensure_future(sockets(scope, receive, send)) for _ in range(2)]
+        await asyncio.sleep(0)
+        await sockets(scope, partial(receive, at_once), send)
+        assert clients.held("192.0.2.1", "sockets") == 2
+        never.set()
+        await asyncio.gather(*tasks)
+        assert clients.held("192.0.2.1", "sockets") == 0
+        return [message.get("code") for message in sent]
+
+    assert asyncio.run(scene()) == [4429]
 
 
 def test_nothing_is_left_of_slow_clients(
