@@ -19,6 +19,7 @@ from agents.models import (
     Workflow,
 )
 from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
+from annotations.models import Operation
 
 
 @admin.register(MemorySnippet)
@@ -85,7 +86,7 @@ class TrajectoryAdmin(MadeElsewhere):
     list_select_related = ["conversation", "run__dataset"]
     list_filter = ["state", "run__recipe_name", "conversation__split"]
     search_fields = ["conversation__source_id", "run__recipe_name"]
-    date_hierarchy = "updated_at"
+    ordering = ["-id"]
     heavy = ("run__recipe",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Trajectory]:
@@ -97,16 +98,28 @@ class TrajectoryAdmin(MadeElsewhere):
         return trajectory.stored_count
 
 
+class DecidedOperation(admin.SimpleListFilter):
+    """All operations there are: those that occur would have to be looked up in every row."""
+
+    title = parameter_name = "operation"
+
+    def lookups(self, request: HttpRequest, model_admin: admin.ModelAdmin) -> list[tuple[str, str]]:
+        return Operation.choices
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[TrajectoryStep]) -> QuerySet[TrajectoryStep]:
+        return queryset.filter(operation=self.value()) if self.value() else queryset
+
+
 @admin.register(TrajectoryStep)
 class TrajectoryStepAdmin(MadeElsewhere):
     heavy = ("trace", "candidate_ids", "candidate_scores")
     list_display = ["trajectory_id", "seq", "operation", "node_id", "value", "element_correct", "success", "gold_rank"]
-    list_filter = ["success", "element_correct", "operation", ("error", admin.EmptyFieldListFilter)]
+    list_filter = ["success", "element_correct", DecidedOperation, ("error", admin.EmptyFieldListFilter)]
     search_fields = ["=trajectory__id", "value", "error"]
     search_help_text = "A trajectory's number, or words of the value or the error."
     readonly_fields = ["trace_text"]
     exclude = ["trace"]
-    ordering = ["trajectory_id", "seq"]
+    ordering = ["-id"]
 
     @admin.display(description="trace")
     def trace_text(self, step: TrajectoryStep) -> str:

@@ -1,6 +1,6 @@
 """Read endpoints of recipes, memory, runs and trajectories."""
 
-from django.db.models import Count, QuerySet
+from django.db.models import OuterRef, QuerySet
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents import filters, recipe_store, recipes, serializers, workflow_rows
-from agents.models import Exemplar, MemorySnippet, Run, Trajectory, TrajectoryStep, Workflow
+from agents.models import Exemplar, MemorySnippet, Run, RunTally, Trajectory, TrajectoryStep, Workflow
 from annotations.downloads import attachment
 from annotations.permissions import Gold, ReadOnlyViewSet
 
@@ -93,8 +93,8 @@ class RunViewSet(ReadOnlyViewSet):
 
     def get_queryset(self) -> QuerySet[Run]:
         rows = super().get_queryset()
-        # Counting results costs too much for a list; the detail is what a progress bar asks.
-        return rows.annotate(stored=Count("steps")) if self.action == "retrieve" else rows
+        # The detail is what a progress bar asks.
+        return rows.annotate(stored=RunTally.total("done", run=OuterRef("pk"))) if self.action == "retrieve" else rows
 
     @extend_schema(responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY})
     def trajectories_jsonl(self, request: Request, pk: str) -> HttpResponseBase:

@@ -6,12 +6,13 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import OuterRef, Q
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
 from agents.weights import model_root
 from annotations.models import Conversation, Dataset, Job, Operation, Project, Step, Turn, Website
 from annotations.models.conversations import Split
+from annotations.models.tallies import Tally, difference_triggers
 
 DIMENSIONS = 384  # all-MiniLM-L6-v2
 
@@ -129,6 +130,27 @@ class Workflow(models.Model):
         return self.name
 
 
+class RunTally(Tally):
+    """Stored steps of a run, and those of them in which the agent reported an error."""
+
+    KEYS = ("run_id",)
+    COUNTS = ("done", "failed")
+
+    run = models.ForeignKey("Run", models.DO_NOTHING, related_name="+", db_constraint=False)
+    done = models.IntegerField()
+    failed = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}: {self.done:+}"
+
+
+class RunQuerySet(models.QuerySet):
+    def with_progress(self) -> "RunQuerySet":
+        """Runs with `done` and `failed`, their stored steps and those in which the agent reported an error."""
+        here = {"run": OuterRef("pk")}
+        return self.annotate(done=RunTally.total("done", **here), failed=RunTally.total("failed", **here))
+
+
 class Run(models.Model):
     """One recipe on one split of a dataset with one seed. Stores the recipe whole, so that it can be repeated."""
 
@@ -156,6 +178,8 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = RunQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
@@ -232,7 +256,11 @@ class TrajectoryStep(models.Model):
                 condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
             ),
         ]
-        indexes = [GinIndex(fields=["workflow_ids"], name="step_by_workflow")]
+        indexes = [
+            GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
+            models.Index(fields=["run", "created_at"]),  # how fast a run goes at this moment
+        ]
+        triggers = difference_triggers(RunTally, "counted.run_id", "1, (counted.error <> '')::int")
 
     def __str__(self) -> str:
         return f"{self.operation} {self.node_id} {self.value}".strip()

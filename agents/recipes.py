@@ -10,6 +10,7 @@ import json
 import math
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -338,6 +339,7 @@ def _replace(settings: Any, name: str, parts: list[str], text: str) -> Any:
     return dataclasses.replace(settings, **{parts[0]: value})
 
 
+@lru_cache(maxsize=1000)  # a study shows the same recipes many times
 def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
     """Dotted name -> (value in base, value here) of every setting that differs; base: the named one, or its parent."""
     base = base or RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")

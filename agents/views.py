@@ -29,13 +29,14 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
     # What was right at single steps tells what gold is; only the scores of whole runs are for everybody.
     gold = policy.sees_gold(request.user, found.dataset.project, found.split or "test")
     order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
-    rows = trajectories(found).order_by(*ORDERS[order])
+    page = Paginator(_in_order(found, order), ROWS).get_page(request.GET.get("page"))
+    page.object_list = trajectories(found, list(page))
     context = {
         "run": found,
         "live": run_live(found),
         "changed": _changed(found),
         "order": order,
-        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
+        "page": page,
         "study": found.studies.order_by("-id").first(),
         "gold": gold,
     }
@@ -47,23 +48,35 @@ def run_state(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse(run_live(get_object_or_404(_visible(request), pk=pk)).to_dict())
 
 
-def trajectories(found: Run) -> QuerySet[Trajectory]:
-    """A run's trajectories with their stored steps, accuracies and the place of the first failure."""
+def _in_order(found: Run, order: str) -> QuerySet:
+    """The ids of a run's trajectories; by success all of its steps must be counted, so only where that is asked."""
+    rows = found.trajectories.all()
+    if order == "worst":
+        rows = rows.annotate(right_steps=Count("steps", filter=Q(steps__success=True)))
+    return rows.order_by(*ORDERS[order]).values_list("pk", flat=True)
+
+
+def trajectories(found: Run, pks: list[int]) -> list[Trajectory]:
+    """These trajectories of a run with their stored steps, accuracies and the place of the first failure."""
     failed = Q(steps__success=False)
-    return found.trajectories.select_related("conversation__website").annotate(
-        done=Count("steps"),
-        right_elements=Count("steps", filter=Q(steps__element_correct=True)),
-        operation_f1=Avg("steps__operation_f1"),
-        right_steps=Count("steps", filter=Q(steps__success=True)),
-        first_failure=Min("steps__seq", filter=failed),
-        errors=Count("steps", filter=~Q(steps__error="")),
+    rows = (
+        found.trajectories.filter(pk__in=pks)
+        .select_related("conversation__website")
+        .annotate(
+            done=Count("steps"),
+            right_elements=Count("steps", filter=Q(steps__element_correct=True)),
+            operation_f1=Avg("steps__operation_f1"),
+            right_steps=Count("steps", filter=Q(steps__success=True)),
+            first_failure=Min("steps__seq", filter=failed),
+            errors=Count("steps", filter=~Q(steps__error="")),
+        )
     )
+    return sorted(rows, key=lambda row: pks.index(row.pk))
 
 
 def _visible(request: HttpRequest) -> QuerySet[Run]:
-    rows = Run.objects.select_related("dataset__project", "created_by")
-    failed = Count("steps", filter=~Q(steps__error=""))
-    return policy.visible(request.user, rows).annotate(done=Count("steps"), failed=failed)
+    rows = Run.objects.with_progress().select_related("dataset__project", "created_by")
+    return policy.visible(request.user, rows)
 
 
 def _changed(found: Run) -> dict:

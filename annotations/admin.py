@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
-from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
+from annotations.admin_base import LeanAdmin, MadeElsewhere
 from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website
 from annotations.page_admin import ratio_text
 
@@ -28,8 +28,7 @@ class DatasetAdmin(LeanAdmin):
     readonly_fields = ["created_at", "contents", "raw_bytes", "stored_bytes", "ratio"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
-        count = count_of(Conversation.objects.all(), "dataset")
-        return super().get_queryset(request).annotate(conversation_count=count)
+        return super().get_queryset(request).counted()
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Dataset | None:
         """For the change page, with its bytes: they are summed over all of its pages, so never for a list."""
@@ -46,9 +45,8 @@ class DatasetAdmin(LeanAdmin):
     def contents(self, dataset: Dataset) -> str:
         if not dataset.pk:
             return "–"
-        turns = Turn.objects.filter(conversation__dataset=dataset).count()
-        steps = Step.objects.filter(turn__conversation__dataset=dataset).count()
-        return f"conversations: {dataset.conversation_count:,}, turns: {turns:,}, steps: {steps:,}"
+        counts = {"conversations": dataset.conversation_count, "turns": dataset.turn_count, "steps": dataset.step_count}
+        return ", ".join(f"{name}: {count:,}" for name, count in counts.items())
 
     @admin.display(description="raw bytes")
     def raw_bytes(self, dataset: Dataset) -> str:
@@ -99,21 +97,14 @@ class TurnInline(admin.TabularInline):
 
 @admin.register(Conversation)
 class ConversationAdmin(LeanAdmin):
-    list_display = ["source_id", "dataset", "split", "website", "turns", "created_at"]
+    list_display = ["source_id", "dataset", "split", "website", "turn_count", "step_count", "created_at"]
     list_select_related = ["dataset", "website"]
     list_filter = ["split", "dataset", "website__domain"]
     search_fields = ["source_id", "turns__instruction"]
     raw_id_fields = ["dataset", "website"]
     readonly_fields = ["content_sha256", "created_at"]
-    date_hierarchy = "created_at"
+    ordering = ["-id"]
     inlines = [TurnInline]
-
-    def get_queryset(self, request: HttpRequest) -> QuerySet[Conversation]:
-        return super().get_queryset(request).annotate(turn_count=count_of(Turn.objects.all(), "conversation"))
-
-    @admin.display(ordering="turn_count")
-    def turns(self, conversation: Conversation) -> int:
-        return conversation.turn_count
 
 
 @admin.register(Turn)

@@ -3,9 +3,12 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.core.paginator import Paginator
+from django.db import connection
+from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 
 def count_of(rows: QuerySet, parent: str) -> Coalesce:
@@ -14,9 +17,30 @@ def count_of(rows: QuerySet, parent: str) -> Coalesce:
     return Coalesce(Subquery(counts), 0)
 
 
+class EstimatingPaginator(Paginator):
+    """Pages of a table that may be large: a whole one is as long as the database's statistics say, and of a filtered
+    one only so many rows are counted as people page through."""
+
+    COUNTED = 10_000
+
+    @cached_property
+    def count(self) -> int:
+        rows = self.object_list
+        if not rows.query.where and (estimate := _estimated_rows(rows.model)) > self.COUNTED:
+            return estimate
+        return rows.order_by()[: self.COUNTED].count()
+
+
+def _estimated_rows(model: type[Model]) -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT reltuples FROM pg_class WHERE oid = %s::regclass", [model._meta.db_table])
+        return int(cursor.fetchone()[0])
+
+
 class LeanAdmin(admin.ModelAdmin):
     """A table that may be large: no count of the whole table, and the `heavy` columns are never read for a list."""
 
+    paginator = EstimatingPaginator
     show_full_result_count = False
     list_per_page = 50
     heavy: tuple[str, ...] = ()

@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Count, OuterRef, Prefetch, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
@@ -82,19 +81,10 @@ class SourceTaskViewSet(ReadOnlyViewSet):
     filterset_class = filters.SourceTaskFilter
 
 
-def _count(rows: QuerySet, parent: str) -> Coalesce:
-    """How many of `rows` belong to the outer row; counted for the rows of one page, not for the whole table."""
-    counts = rows.filter(**{parent: OuterRef("pk")}).order_by().values(parent).annotate(n=Count("pk")).values("n")
-    return Coalesce(Subquery(counts), 0)
-
-
 class ConversationViewSet(ReadOnlyViewSet):
     """Conversations; the detail nests turns, steps and gold targets."""
 
-    queryset = Conversation.objects.select_related("website").annotate(
-        turn_count=_count(Turn.objects.all(), "conversation"),
-        step_count=_count(Step.objects.all(), "turn__conversation"),
-    )
+    queryset = Conversation.objects.select_related("website")
     filterset_class = filters.ConversationFilter
 
     def get_serializer_class(self) -> type[serializers.ConversationSerializer]:

@@ -13,6 +13,7 @@ from annotations.datasets.recorder_marks import Marks, take_marks
 from annotations.dom.tree import NODE_ID, node_ids, parse
 from annotations.models import (
     Conversation,
+    ConversationTally,
     Dataset,
     Operation,
     Rationale,
@@ -84,6 +85,7 @@ class ConversationStore:
             counts["steps"] += sum(len(turn.steps) for turn in record.turns)
             counts["without_split"] += not (self.split or record.split)
         counts["snapshots"] = self._pages.created - created
+        ConversationTally.fold()  # every statement above has added a row
         return counts
 
     def _split_of(self, record: ConversationRecord) -> str:

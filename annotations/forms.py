@@ -8,11 +8,11 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.forms.utils import pretty_name
 
 from annotations.datasets import READERS, WRITERS
-from annotations.models import Conversation, Dataset, Project, Role, Split, Turn
+from annotations.models import Conversation, ConversationTally, Dataset, Project, Role, Split, Turn
 
 PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."  # nosec B105
 AS_THE_SOURCE_SAYS = ("", "as the source says")
@@ -77,7 +77,8 @@ class ConversationFilter(FilterForm):
 
     def __init__(self, data, dataset: Dataset) -> None:
         super().__init__(data)
-        used = dataset.conversations.order_by("split").values_list("split", flat=True).distinct()
+        self.tally = ConversationTally.objects.filter(dataset=dataset).order_by()
+        used = ConversationTally.by_split(dataset.pk).values_list("split", flat=True)
         names = dataset.websites.order_by("name").values_list("name", flat=True).distinct()
         self.fields["split"].choices = [("", "all splits"), *((split, split) for split in used)]
         self.fields["website"].choices = [("", "all websites"), *((name, name) for name in names)]
@@ -100,6 +101,15 @@ class ConversationFilter(FilterForm):
             said = Turn.objects.filter(conversation=OuterRef("pk"), instruction__icontains=chosen["q"])
             conversations = conversations.filter(Exists(said))
         return conversations
+
+    def count(self, applied: QuerySet[Conversation]) -> int:
+        """How many rows `apply` has left: stored counts say it, except for words that are searched."""
+        chosen = self.active()
+        if "q" in chosen:
+            return applied.count()
+        names = {"split": "split", "website": "website__name"}
+        rows = self.tally.filter(**{names[field]: value for field, value in chosen.items()})
+        return rows.aggregate(n=Sum("conversations"))["n"] or 0
 
 
 class ExportForm(forms.Form):

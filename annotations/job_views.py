@@ -20,9 +20,9 @@ from annotations import policy
 from annotations.downloads import attachment, safe_cell, send_file
 from annotations.forms import ExportForm, ImportForm
 from annotations.job_progress import job_live
-from annotations.models import Dataset, Job
+from annotations.models import ConversationTally, Dataset, Job
 from annotations.storage import store
-from annotations.views import dataset_page, split_table, visible_dataset
+from annotations.views import dataset_page, visible_dataset
 
 ROWS = 50
 SHOWN_ERRORS = 100
@@ -60,7 +60,7 @@ def export_page(request: HttpRequest, name: str) -> HttpResponse:
     if request.method != "POST":
         return redirect("dataset", name)
     policy.require(request.user, "export", found.project)
-    form = ExportForm(request.POST, splits=[row["split"] for row in split_table(found)])
+    form = ExportForm(request.POST, splits=ConversationTally.by_split(found.pk).values_list("split", flat=True))
     if form.is_valid():
         try:
             return redirect("job", work.start_export(user=request.user, dataset=found, **form.cleaned_data).pk)

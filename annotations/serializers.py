@@ -153,8 +153,6 @@ class ConversationSerializer(serializers.ModelSerializer):
     website = serializers.CharField(source="website.name", read_only=True)
     domain = serializers.CharField(source="website.domain", read_only=True)
     subdomain = serializers.CharField(source="website.subdomain", read_only=True)
-    turn_count = serializers.IntegerField(read_only=True)
-    step_count = serializers.IntegerField(read_only=True)
 
     class Meta:
         model = Conversation

@@ -42,6 +42,17 @@ def forget_unused_pages() -> None:
     forget_unused_pages()
 
 
+@shared_task(queue="default")
+def keep_counts() -> None:
+    """Every 5 minutes: fold what counts are made of, and count the pages of datasets that have changed."""
+    from annotations.models import ConversationTally, Dataset
+
+    ConversationTally.fold()
+    for dataset in Dataset.objects.counted():
+        if dataset.page_totals.get("steps") != dataset.step_count:
+            dataset.count_pages(dataset.step_count)
+
+
 @shared_task(queue="io")
 def deliver_webhooks() -> None:
     """Every 10 s: tell addresses outside what has happened, and again what they have not taken yet."""

@@ -1,18 +1,25 @@
 """Pages of datasets, conversations and steps."""
 
-from django.core.cache import cache
 from django.core.paginator import Paginator
-from django.db.models import Count, OuterRef, Subquery
+from django.db.models import OuterRef, QuerySet, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
 from annotations import policy
 from annotations.forms import ConversationFilter, ExportForm
-from annotations.models import Conversation, Dataset, Step, Turn
+from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
 from annotations.step_page import TABS, gold_ids, step_page, tree_fragment
 
 ROWS = 50
-DAY = 24 * 3600
+COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
+
+
+class CountedPaginator(Paginator):
+    """Pages of rows whose number is known: a large dataset's are not counted for each page of its list."""
+
+    def __init__(self, rows: QuerySet, per_page: int, count: int) -> None:
+        super().__init__(rows, per_page)
+        self.count = count
 
 
 def datasets(request: HttpRequest) -> HttpResponse:
@@ -31,15 +38,15 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     """A dataset with its list; `export_form`: one that was sent with mistakes."""
     filters = ConversationFilter(request.GET, found)
     rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
-    page = Paginator(rows, ROWS).get_page(request.GET.get("page"))
+    page = CountedPaginator(rows, ROWS, filters.count(rows)).get_page(request.GET.get("page"))
     page.object_list = _list_rows(list(page))
-    splits = split_table(found)
+    splits = list(ConversationTally.by_split(found.pk))
     abilities = ("import", "export", "evaluate", "embed", "induce", "refine")
     context = {
         "dataset": found,
         "splits": splits,
         "bytes": page_bytes(found, sum(row["step_count"] for row in splits)),
-        "websites": found.websites.annotate(count=Count("conversations")).order_by("domain", "subdomain", "name"),
+        "websites": _websites(found),
         "filters": filters,
         "page": page,
         "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
@@ -78,26 +85,25 @@ def _workbench(request: HttpRequest, found: Conversation, step_pk: int | None) -
 
 
 def _list_rows(pks: list[int]) -> list[Conversation]:
-    """Rows with their counts, for one page of a list only: counting all of a large dataset's takes long."""
+    """Rows with what they begin with, for one page of a list only."""
     said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
     rows = Conversation.objects.for_list().filter(pk__in=pks).annotate(first_instruction=Subquery(said[:1]))
     return list(rows.order_by("position", "id"))
+
+
+def _websites(found: Dataset) -> QuerySet:
+    """The dataset's websites, each with `count`, its conversations."""
+    rows = found.websites.annotate(count=ConversationTally.total("conversations", website=OuterRef("pk")))
+    return rows.order_by("domain", "subdomain", "name")
 
 
 def visible_dataset(request: HttpRequest, name: str) -> Dataset:
     return get_object_or_404(policy.visible(request.user, Dataset.objects.select_related("project")), name=name)
 
 
-def split_table(found: Dataset) -> list[dict]:
-    """Per split: conversations, turns, steps."""
-    counts = {
-        "conversation_count": Count("id", distinct=True),
-        "turn_count": Count("turns", distinct=True),
-        "step_count": Count("turns__steps"),
-    }
-    return list(found.conversations.order_by("split").values("split").annotate(**counts))
-
-
 def page_bytes(found: Dataset, step_count: int) -> dict[str, int]:
-    """Raw and stored bytes; counting is slow for large datasets, so it is done once per number of steps."""
-    return cache.get_or_set(f"page-bytes:{found.pk}:{step_count}", found.page_bytes, DAY)
+    """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count."""
+    kept = found.page_totals
+    if kept.get("steps") != step_count and step_count <= COUNTED_AT_ONCE:
+        return found.count_pages(step_count)
+    return kept

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from django.db.models import Min, Sum
 
-from agents.models import Run, TrajectoryStep
+from agents.models import Run, RunTally
 from evaluation.models import Study
 
 POLL_SECONDS = 1.0
@@ -16,7 +16,7 @@ def follow(study: Study, write: Callable[[str], object]) -> None:
     """Return when every run is over; writes a line whenever there are new results."""
     told, warned, begun = -1, False, time.monotonic()
     while study.runs.filter(state__in=(Run.State.QUEUED, Run.State.RUNNING)).exists():
-        done = TrajectoryStep.objects.filter(run__studies=study).count()
+        done = _done(study)
         if done != told:
             write(progress(study))
             told = done
@@ -33,7 +33,12 @@ def progress(study: Study) -> str:
     runs = list(study.runs.order_by("pk"))
     open_runs = [run for run in runs if not run.is_over]
     totals = study.runs.aggregate(total=Sum("step_count"), started=Min("started_at"))
-    done = TrajectoryStep.objects.filter(run__in=runs).count()
+    done = _done(study)
     elapsed = time.time() - totals["started"].timestamp() if totals["started"] else 0
     rate = f", {done / elapsed:.0f} steps/s" if elapsed > 1 else ""
     return f"{(open_runs or runs)[0].state}: {done:,} of {totals['total']:,} steps{rate}"
+
+
+def _done(study: Study) -> int:
+    """Stored steps of all of its runs."""
+    return RunTally.objects.filter(run__in=study.runs.all()).aggregate(n=Sum("done"))["n"] or 0

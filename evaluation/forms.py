@@ -1,11 +1,11 @@
 """The form that starts a study."""
 
 from django import forms
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 
 from agents import recipes
 from agents.recipes import Recipe
-from annotations.models import Dataset
+from annotations.models import ConversationTally, Dataset
 from evaluation.models import Study
 
 
@@ -96,5 +96,4 @@ def budget_of(values: dict) -> dict[str, float | None]:
 
 def _split_counts(dataset: Dataset) -> list[tuple[str, int]]:
     """The splits that a dataset has, with their conversations."""
-    counts = dataset.conversations.order_by("split").values("split").annotate(count=Count("id"))
-    return [(row["split"], row["count"]) for row in counts]
+    return list(ConversationTally.by_split(dataset.pk).values_list("split", "conversation_count"))

@@ -2,7 +2,7 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Q
+from django.db.models import Q
 
 from agents.memory_limits import inference_advice
 from agents.models import Run
@@ -103,6 +103,16 @@ class Score(models.Model):
         return f"{self.metric} {self.value:.3f}"
 
 
-def step_progress(runs: models.QuerySet) -> dict[int, int]:
-    """Run id -> stored steps: the progress of a run is what is in the database, nothing else."""
-    return dict(runs.annotate(done=Count("steps")).values_list("id", "done"))
+class Breakdown(models.Model):
+    """Where a scored run fails, by reason and slice; a function of its stored steps, like scores."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="breakdowns")
+    preset = models.CharField(max_length=10, choices=Study.Preset.choices)
+    step_count = models.PositiveIntegerField(help_text="Stored steps of the run when this was computed.")
+    content = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "preset"], name="breakdown_once")]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}, {self.preset}"

@@ -2,6 +2,7 @@
 
 from agents.models import Run, TrajectoryStep
 from agents.types import Action
+from evaluation.breakdowns import store_breakdown
 from evaluation.judging import Gold, judge_as_published
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import headlines, score
@@ -68,6 +69,7 @@ def store_scores(run: Run) -> int:
     for preset in Study.Preset.values:
         steps = outcomes(run, preset)
         count = len(steps)
+        store_breakdown(run, preset, steps)
         metrics = score(steps, preset, seed=run.seed) if steps else []
         if run.recipe.get("data") == "weblinx" and steps:
             metrics = [*weblinx_metrics(run, preset), *metrics]  # their recall@k is the one to show

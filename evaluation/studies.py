@@ -10,13 +10,13 @@ from datetime import timedelta
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from agents import events, recipe_store, recipes
 from agents.llm.errors import BudgetExceeded
 from agents.memory_limits import explained, inference_advice, is_out_of_memory
-from agents.models import Run, Trajectory
+from agents.models import Run, RunTally, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
 from annotations import full_disk, policy, stopping, waking
@@ -105,7 +105,7 @@ def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: in
     rows = dataset.conversations.order_by("position", "id")
     if split:
         rows = rows.filter(split=split)
-    counted = list(rows.annotate(n=Count("turns__steps")).filter(n__gt=0)[:limit])
+    counted = list(rows.filter(step_count__gt=0)[:limit])
     if not counted:
         where = f"split {split} of {dataset.name}" if split else dataset.name
         raise ValueError(f"{where} has no conversation with steps")
@@ -113,11 +113,11 @@ def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: in
         recipe_name=recipe.name, recipe=recipes.to_dict(recipe), recipe_sha256=recipes.sha256(recipe), dataset=dataset,
         split=split, seed=seed, limit=limit, code_revision=_code_revision(), created_by=user,
         data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
-        step_count=sum(c.n for c in counted),
+        step_count=sum(c.step_count for c in counted),
     )  # fmt: skip
-    Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.n) for c in counted)
+    Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.step_count) for c in counted)
     Shard.objects.bulk_create(
-        Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.n for c in part))
+        Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.step_count for c in part))
         for index, part in enumerate(_parts(counted, _shard_steps(recipe)))
     )
     return run
@@ -136,11 +136,11 @@ def _parts(conversations: list[Conversation], most: float) -> list[list[Conversa
     parts: list[list[Conversation]] = []
     size = most
     for conversation in conversations:
-        if size + conversation.n > most or not parts:
+        if size + conversation.step_count > most or not parts:
             parts.append([])
             size = 0
         parts[-1].append(conversation)
-        size += conversation.n
+        size += conversation.step_count
     return parts
 
 
@@ -287,6 +287,7 @@ def finish_run(run: Run) -> bool:
         locked.finished_at = timezone.now()
         locked.save(update_fields=["state", "error", "finished_at"])
         _end_trajectories(locked)
+        RunTally.fold()
     events.publish(events.run_group(run.pk), stored, locked.state)
     return True
 
@@ -350,3 +351,4 @@ def reap() -> None:
     publish_shards(waiting.filter(unheard))
     for run in Run.objects.filter(state__in=OPEN):
         finish_run(run)
+    RunTally.fold()

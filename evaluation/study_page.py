@@ -10,6 +10,7 @@ from agents import recipes
 from agents.models import Run, TrajectoryStep
 from annotations import policy
 from evaluation import failures, score_tables
+from evaluation.breakdowns import compute_breakdown, stored_breakdown
 from evaluation.forms import BudgetForm
 from evaluation.metrics import label
 from evaluation.metrics.scores import Preset
@@ -87,13 +88,9 @@ def _chosen(runs: list[Run], tables: list[score_tables.Table], wanted: str | Non
 
 
 def _failing(run: Run, preset: Preset) -> dict[str, Any]:
-    counts = failures.counted(run)
-    judged = outcomes(run, preset) if "rank" in run.recipe else []  # a recipe of an older version has no slices
-    return {
-        "run": run,
-        "settings": score_tables.changed_settings(run),
-        "counts": counts,
-        "total": sum(count for _, count in counts),
-        "by_turn": failures.by_turn(judged, preset),
-        "by_website": failures.by_website(judged, preset),
-    }
+    found = stored_breakdown(run, preset)
+    if found is None:
+        judged = outcomes(run, preset) if "rank" in run.recipe else []  # a recipe of an older version has no slices
+        found = compute_breakdown(run, preset, judged)
+    total = sum(count for _, count in found["counts"])
+    return {"run": run, "settings": score_tables.changed_settings(run), "total": total} | found

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from django.db.models import Count, Max, Q
+from django.db.models import Max
 from django.utils import timezone
 
 from agents.models import Run, TrajectoryStep
@@ -26,8 +26,7 @@ def study_state(runs: list[Run]) -> str:
 
 def with_progress(study: Study) -> list[Run]:
     """The study's runs, each with `done` and `failed` steps."""
-    failed = Count("steps", filter=~Q(steps__error=""))
-    return list(study.runs.select_related("dataset").order_by("id").annotate(done=Count("steps"), failed=failed))
+    return list(study.runs.with_progress().select_related("dataset").order_by("id"))
 
 
 def study_live(study: Study, runs: list[Run]) -> Live:

@@ -294,6 +294,7 @@ CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "reap-shards": {"task": "evaluation.tasks.reap", "schedule": 30.0},
     "reap-jobs": {"task": "annotations.tasks.reap", "schedule": 30.0},
+    "keep-counts": {"task": "annotations.tasks.keep_counts", "schedule": 300.0},
     "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
     "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
     "forget-old": {"task": "annotations.tasks.forget_old", "schedule": 24 * 3600.0},

@@ -26,6 +26,7 @@ from annotations.models.projects import Invite, Membership, Project, Role
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.source_files import SourceFile
+from annotations.models.tallies import ConversationTally
 
 __all__ = [
     "DEFAULT_RUBRIC",
@@ -34,6 +35,7 @@ __all__ = [
     "Campaign",
     "Comment",
     "Conversation",
+    "ConversationTally",
     "Dataset",
     "Defect",
     "Delivery",

@@ -4,12 +4,14 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import pgtrigger
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Prefetch, Q
+from django.db.models import Prefetch, Q
 
 from annotations.models.datasets import Dataset, Website
 from annotations.models.pages import Screenshot, Snapshot, compress, decompress
+from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
 from annotations.records import CandidateRecord
 
 
@@ -52,12 +54,31 @@ class Operation(models.TextChoices):
     STOP = "STOP"
 
 
+TURNS_SQL = """
+UPDATE annotations_conversation AS counted SET turn_count = counted.turn_count {sign} changed.n
+FROM (SELECT conversation_id, count(*) AS n FROM {rows} GROUP BY conversation_id) AS changed
+WHERE counted.id = changed.conversation_id
+"""
+STEPS_SQL = """
+UPDATE annotations_conversation AS counted SET step_count = counted.step_count {sign} changed.n
+FROM (
+    SELECT turn.conversation_id, count(*) AS n FROM {rows} AS step
+    JOIN annotations_turn AS turn ON turn.id = step.turn_id GROUP BY turn.conversation_id
+) AS changed
+WHERE counted.id = changed.conversation_id
+"""
+
+
+def _counted_by_conversation(sql: str) -> list[pgtrigger.Trigger]:
+    """Turns and steps are made and deleted, and never moved to another conversation."""
+    bodies = {"insert": sql.format(sign="+", rows="new_rows"), "delete": sql.format(sign="-", rows="old_rows")}
+    return statement_triggers("counted", bodies)
+
+
 class ConversationQuerySet(models.QuerySet):
     def for_list(self) -> "ConversationQuerySet":
         """Conversations with what a list row shows."""
-        return self.select_related("website", "dataset").annotate(
-            turn_count=Count("turns", distinct=True), step_count=Count("turns__steps")
-        )
+        return self.select_related("website", "dataset")
 
     def with_steps(self) -> "ConversationQuerySet":
         """Turns, steps and targets, without pages or candidates: four queries whatever the size."""
@@ -76,13 +97,23 @@ class Conversation(models.Model):
     position = models.PositiveIntegerField(help_text="Order in the source; exports keep it.")
     content_sha256 = models.CharField(max_length=64, help_text="Of the imported record: unchanged input is skipped.")
     extra = models.JSONField(default=dict, blank=True)
+    turn_count = models.PositiveIntegerField(default=0, editable=False, help_text="Kept by triggers.")
+    step_count = models.PositiveIntegerField(default=0, editable=False, help_text="Kept by triggers.")
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = ConversationQuerySet.as_manager()
 
     class Meta:
         ordering = ["position", "id"]
-        indexes = [models.Index(fields=["dataset", "split", "position"])]
+        indexes = [
+            models.Index(fields=["dataset", "split", "position"]),
+            models.Index(fields=["dataset", "position", "id"]),
+        ]
+        triggers = difference_triggers(
+            ConversationTally,
+            "counted.dataset_id, counted.website_id, counted.split",
+            "1, counted.turn_count, counted.step_count",
+        )
         constraints = [
             models.UniqueConstraint(fields=["dataset", "source_id"], name="conversation_once_per_dataset"),
             models.CheckConstraint(condition=Q(split__in=Split.values), name="conversation_split_known"),
@@ -125,6 +156,7 @@ class Turn(models.Model):
             models.UniqueConstraint(fields=["conversation", "index"], name="turn_index_once"),
             models.UniqueConstraint(fields=["conversation", "source_id"], name="turn_source_id_once"),
         ]
+        triggers = _counted_by_conversation(TURNS_SQL)
 
     def __str__(self) -> str:
         return f"turn {self.index + 1}: {self.instruction[:60]}"
@@ -169,6 +201,7 @@ class Step(models.Model):
                 condition=Q(keeps_page_after=False) | Q(snapshot_after__isnull=False), name="kept_page_after_exists"
             ),
         ]
+        triggers = _counted_by_conversation(STEPS_SQL)
 
     def __str__(self) -> str:
         return self.action_repr or f"{self.operation} {self.value}".strip()

@@ -1,9 +1,10 @@
 """Datasets and the websites they cover."""
 
 from django.db import connection, models
-from django.db.models import Count, F
+from django.db.models import F, OuterRef
 
 from annotations.models.projects import Project
+from annotations.models.tallies import ConversationTally
 
 # A page after the last step of a turn counts where the source keeps it; elsewhere it is the next step's page.
 PAGE_BYTES_SQL = """
@@ -30,11 +31,16 @@ FROM counted
 
 class DatasetQuerySet(models.QuerySet):
     def for_list(self) -> "DatasetQuerySet":
-        """Datasets with the counts that the list page shows."""
-        return self.select_related("project").annotate(
-            conversation_count=Count("conversations", distinct=True),
-            turn_count=Count("conversations__turns", distinct=True),
-            step_count=Count("conversations__turns__steps"),
+        """Datasets with what the list page shows."""
+        return self.select_related("project").counted()
+
+    def counted(self) -> "DatasetQuerySet":
+        """Datasets with `conversation_count`, `turn_count` and `step_count`."""
+        here = {"dataset": OuterRef("pk")}
+        return self.annotate(
+            conversation_count=ConversationTally.total("conversations", **here),
+            turn_count=ConversationTally.total("turns", **here),
+            step_count=ConversationTally.total("steps", **here),
         )
 
 
@@ -46,12 +52,21 @@ class Dataset(models.Model):
     source_format = models.CharField(max_length=40, blank=True)
     description = models.TextField(blank=True)
     licence = models.CharField(max_length=200, blank=True)
+    page_totals = models.JSONField(
+        default=dict, editable=False, help_text="`page_bytes` as last counted, and the number of `steps` then."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = DatasetQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.name
+
+    def count_pages(self, steps: int) -> dict[str, int]:
+        """Count the pages' bytes of the dataset, which has so many steps now, and keep the result."""
+        self.page_totals = self.page_bytes() | {"steps": steps}
+        Dataset.objects.filter(pk=self.pk).update(page_totals=self.page_totals)
+        return self.page_totals
 
     def page_bytes(self) -> dict[str, int]:
         """`raw`: bytes of every page reference as imported; `distinct`: after deduplication; `stored`: on disk,

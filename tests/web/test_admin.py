@@ -27,18 +27,20 @@ from annotations.models import (
     Website,
 )
 from annotations.models.pages import compress
-from evaluation.models import Study
+from annotations.models.tallies import Tally
+from evaluation.models import Breakdown, Study
 from tests import factories
 from tests.web.test_permissions import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db
-# Events of the history have a page of their own: the audit trail.
+# Events of the history have a page of their own, the audit trail; what is computed is no table for people.
+COMPUTED = (Tally, Breakdown)
 OURS = [
     model
     for label in ("annotations", "agents", "evaluation")
     for model in apps.get_app_config(label).get_models()
-    if not issubclass(model, Event)
+    if not issubclass(model, (Event, *COMPUTED))
 ]
 ACCOUNTS = [apps.get_model(name) for name in ("auth.User", "auth.Group", "knox.AuthToken", "mfa.Authenticator")]
 SUPERUSERS_ONLY = {*ACCOUNTS, AccessEvent, IdempotencyKey, Invite, TokenGrant, TryCount, Webhook}

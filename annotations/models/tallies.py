@@ -1,0 +1,109 @@
+"""Stored counts: what a list shows of a million rows is read, not counted.
+
+A trigger adds one row of differences per statement that writes what is counted, so a count is right whoever wrote, and
+no writer ever waits for another. A count is the sum of its rows; `fold` makes one row of many.
+"""
+
+import pgtrigger
+from django.db import connection, models
+from django.db.models import QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
+
+
+class Tally(models.Model):
+    """Differences of some counts (`COUNTS`) of what `KEYS` name."""
+
+    KEYS: tuple[str, ...] = ()
+    COUNTS: tuple[str, ...] = ()
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def total(cls, name: str, **outer) -> Coalesce:
+        """The count `name` of the outer row, for an annotation; `outer`: a key and its OuterRef."""
+        (key,) = outer
+        rows = cls._default_manager.filter(**outer).order_by().values(key)
+        return Coalesce(Subquery(rows.annotate(total=Sum(name)).values("total")), 0)
+
+    @classmethod
+    def fold(cls) -> int:
+        """Make one row per key of all rows that nobody else folds at this moment; how many rows there were."""
+        table, keys = connection.ops.quote_name(cls._meta.db_table), ", ".join(cls.KEYS)
+        sums = ", ".join(f"sum({name})" for name in cls.COUNTS)
+        is_left = " OR ".join(f"sum({name}) <> 0" for name in cls.COUNTS)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"""
+                WITH gone AS (
+                    DELETE FROM {table} WHERE id IN (SELECT id FROM {table} FOR UPDATE SKIP LOCKED) RETURNING *
+                ), folded AS (
+                    INSERT INTO {table} ({keys}, {", ".join(cls.COUNTS)})
+                    SELECT {keys}, {sums} FROM gone GROUP BY {keys} HAVING {is_left}
+                )
+                SELECT count(*) FROM gone
+                """
+            )
+            return cursor.fetchone()[0]
+
+
+class ConversationTally(Tally):
+    """Conversations, turns and steps of a dataset, per website and split."""
+
+    KEYS = ("dataset_id", "website_id", "split")
+    COUNTS = ("conversations", "turns", "steps")
+
+    # No constraints: rows about what has been deleted add up to nothing and vanish when they are folded.
+    dataset = models.ForeignKey("Dataset", models.DO_NOTHING, related_name="+", db_constraint=False)
+    website = models.ForeignKey("Website", models.DO_NOTHING, related_name="+", db_constraint=False)
+    split = models.CharField(max_length=20)
+    conversations = models.IntegerField()
+    turns = models.IntegerField()
+    steps = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.dataset_id}, {self.split}: {self.conversations:+}"
+
+    @classmethod
+    def by_split(cls, dataset_id: int) -> QuerySet:
+        """Per split that the dataset has: `split`, `conversation_count`, `turn_count`, `step_count`."""
+        counts = {"conversation_count": "conversations", "turn_count": "turns", "step_count": "steps"}
+        rows = cls.objects.filter(dataset=dataset_id).order_by("split").values("split")
+        return rows.annotate(**{name: Sum(field) for name, field in counts.items()}).filter(conversation_count__gt=0)
+
+
+def statement_triggers(name: str, bodies: dict[str, str]) -> list[pgtrigger.Trigger]:
+    """A trigger per kind of statement: `bodies` maps "insert", "update" and "delete" to SQL that reads `new_rows`
+    and `old_rows`, what the statement made and took away."""
+    kinds = {
+        "insert": (pgtrigger.Insert, pgtrigger.Referencing(new="new_rows")),
+        "update": (pgtrigger.Update, pgtrigger.Referencing(old="old_rows", new="new_rows")),
+        "delete": (pgtrigger.Delete, pgtrigger.Referencing(old="old_rows")),
+    }
+    return [
+        pgtrigger.Trigger(
+            name=f"{name}_{kind}", level=pgtrigger.Statement, when=pgtrigger.After, operation=kinds[kind][0],
+            referencing=kinds[kind][1], func=f"{body}; RETURN NULL;",
+        )
+        for kind, body in bodies.items()
+    ]  # fmt: skip
+
+
+def difference_triggers(tally: type[Tally], keys: str, counts: str) -> list[pgtrigger.Trigger]:
+    """Triggers that add to `tally` what each statement changes; `keys` and `counts` are SQL over the counted row, in
+    the order of the tally's. `counts` are of one row."""
+    names = [*tally.KEYS, *tally.COUNTS]
+    listed = ", ".join(names)
+    plus = f"SELECT {keys}, {counts} FROM new_rows AS counted"
+    minus = f"SELECT {keys}, {', '.join(f'-({count})' for count in counts.split(', '))} FROM old_rows AS counted"
+    keyed, sums = ", ".join(tally.KEYS), ", ".join(f"sum({name})" for name in tally.COUNTS)
+    changed = " OR ".join(f"sum({name}) <> 0" for name in tally.COUNTS)
+
+    def added(rows: str) -> str:
+        return (
+            f"INSERT INTO {tally._meta.db_table} ({listed}) SELECT {keyed}, {sums} FROM ({rows}) AS differences"
+            f"({listed}) GROUP BY {keyed} HAVING {changed}"
+        )
+
+    bodies = {"insert": added(plus), "update": added(f"{plus} UNION ALL {minus}"), "delete": added(minus)}
+    return statement_triggers("counted", bodies)

@@ -1,0 +1,107 @@
+"""Lists of a million steps open about as fast as those of the sample: nothing is counted while somebody waits."""
+
+import time
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+
+from annotations.models import Step
+from evaluation.scoring import store_scores
+from tests import factories
+from tests.web.large_world import Large, make_large, refresh_statistics
+
+MOST = 1.5  # times the small sample's
+SLACK = 0.003  # seconds: what a request of a few milliseconds varies by
+TRIES = 6
+
+
+def pages(world: Large) -> dict[str, str]:
+    """What is opened, by a name that both worlds share."""
+    dataset, study, run = world.dataset, world.study, world.study.runs.first()
+    return {
+        "home": "/",
+        "datasets": "/datasets/",
+        "dataset": f"/datasets/{dataset.name}/",
+        "far down": f"/datasets/{dataset.name}/?page=1000",
+        "split": f"/datasets/{dataset.name}/?split=dev&page=40",
+        "studies": "/studies/",
+        "study": f"/studies/{study.pk}/",
+        "study state": f"/studies/{study.pk}/state/",
+        "runs": "/runs/",
+        "run": f"/runs/{run.pk}/",
+        "new study": f"/studies/new/?dataset={dataset.name}",
+        "api datasets": "/api/datasets/",
+        "api conversations": f"/api/conversations/?dataset={dataset.pk}",
+        "api steps": "/api/steps/",
+        "api runs": "/api/runs/",
+        "admin conversations": "/admin/annotations/conversation/",
+        "admin steps": "/admin/annotations/step/",
+        "admin decided steps": "/admin/agents/trajectorystep/",
+    }
+
+
+def worked() -> float:
+    """Processor seconds of this process and of its database session so far: what others do does not count."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    return time.process_time() + int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9
+
+
+def seconds(client: Client, path: str) -> float:
+    """The work of the quickest of a few requests."""
+    best = float("inf")
+    for _ in range(TRIES):
+        begun = worked()
+        response = client.get(path)
+        best = min(best, worked() - begun)
+        assert response.status_code == 200, path
+    return best
+
+
+def measure(world: Large, best: dict[str, float] | None = None) -> dict[str, float]:
+    """Seconds per page, of the world's own admin, or a superuser's where only they may look."""
+    member, superuser = Client(), Client()
+    member.force_login(factories.make_user("admin", world.dataset.project))
+    superuser.force_login(factories.make_superuser())
+    found = {}
+    for name, path in pages(world).items():
+        taken = seconds(superuser if path.startswith("/admin/") else member, path)
+        found[name] = min(taken, (best or {}).get(name, taken))
+    return found
+
+
+def too_slow(small: dict[str, float], large: dict[str, float]) -> dict[str, str]:
+    return {
+        name: f"{1000 * large[name]:.0f} ms instead of {1000 * small[name]:.0f}"
+        for name in small
+        if large[name] > MOST * small[name] + SLACK
+    }
+
+
+def grow(**sizes: int) -> Large:
+    """Committed rows in a project of their own, as vacuumed as those of a real database."""
+    world = make_large(factories.make_project(), **sizes)
+    for run in world.study.runs.all():
+        store_scores(run)
+    world.dataset.count_pages(world.dataset.conversations.count() * 10)
+    refresh_statistics()
+    return world
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_pages_of_a_million_steps_and_fifty_runs_open_as_fast_as_those_of_a_small_sample() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET max_parallel_workers_per_gather = 0")  # all of its work in the one process that is measured
+    small = measure(grow(conversations=150, runs=50, conversations_per_run=60))
+    world = grow(conversations=100_000, runs=50, conversations_per_run=80)
+    assert Step.objects.count() > 1_000_000
+    large = measure(world)
+    for _ in range(4):  # beside other work, the same work takes longer at times
+        if not too_slow(small, large):
+            break
+        large = measure(world, large)
+    assert not too_slow(small, large)
