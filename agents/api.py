@@ -104,7 +104,9 @@ class RunViewSet(ReadOnlyViewSet):
         run = self.get_object()
         lines = trajectory_lines(run, Gold(request.user))
         return attachment(
-            StreamingHttpResponse(lines, content_type="application/x-ndjson"), f"run-{run.pk}-trajectories.jsonl"
+            StreamingHttpResponse(lines, content_type="application/x-ndjson"),
+            f"run-{run.pk}-trajectories.jsonl",
+            run.dataset.project,
         )
 
 

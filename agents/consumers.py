@@ -13,6 +13,8 @@ from structlog.contextvars import bind_contextvars
 from agents.events import Nudge, run_group, trajectory_group
 from agents.models import Run, Trajectory
 from annotations import policy
+from annotations.access import factors
+from annotations.access.leaving import sockets_of
 
 NOT_FOUND = 4404  # the object does not exist for this user
 PERMISSION_LOST = 4403
@@ -26,6 +28,7 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
 
     model: ClassVar[type[Model]]
     group_name: str = ""
+    own_group: str = ""
     watch: asyncio.Task[None] | None = None
 
     @staticmethod
@@ -39,7 +42,9 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
             await self.close(NOT_FOUND)  # before accepting: the handshake is refused
             return
         self.group_name = self.group(self.pk)
-        await self.channel_layer.group_add(self.group_name, self.channel_name)
+        self.own_group = sockets_of(self.scope["user"].pk)
+        for name in (self.group_name, self.own_group):
+            await self.channel_layer.group_add(name, self.channel_name)
         await self.accept()
         self.watch = asyncio.create_task(self.keep_checking())
 
@@ -47,13 +52,18 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
         if self.watch:
             self.watch.cancel()
         if self.group_name:
-            await self.channel_layer.group_discard(self.group_name, self.channel_name)
+            for name in (self.group_name, self.own_group):
+                await self.channel_layer.group_discard(name, self.channel_name)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None, **kwargs: Any) -> None:
         await self.close(READ_ONLY)
 
     async def nudge(self, event: Nudge) -> None:
         await self.send_json({"seq": event["seq"], "state": event["state"]})
+
+    async def look_again(self, event: dict[str, str]) -> None:
+        """Somebody changed what this person may do."""
+        await self.close_if_lost()
 
     async def may_view(self) -> bool:
         # Read again, not from the scope: the account may have been closed, or the session signed out, since.
@@ -64,18 +74,24 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
         session = self.scope["session"]
         if not session.session_key or not session.exists(session.session_key):
             return False
+        if factors.is_missing(user):
+            return False
         return policy.visible(user, self.model._default_manager.filter(pk=self.pk)).exists()
 
     async def keep_checking(self) -> None:
         while True:
             await asyncio.sleep(RECHECK_SECONDS)
-            try:
-                code = None if await self.may_view() else PERMISSION_LOST
-            except DatabaseError:
-                code = TRY_AGAIN
-            if code:
-                await self.close(code)
+            if await self.close_if_lost():
                 return
+
+    async def close_if_lost(self) -> bool:
+        try:
+            code = None if await self.may_view() else PERMISSION_LOST
+        except DatabaseError:
+            code = TRY_AGAIN
+        if code:
+            await self.close(code)
+        return bool(code)
 
 
 class ReplayConsumer(NudgeConsumer):

@@ -19,6 +19,7 @@ from annotations.models import (
     Membership,
     Project,
     Rationale,
+    Scope,
     Screenshot,
     Snapshot,
     SourceTask,
@@ -184,6 +185,7 @@ class RationaleViewSet(ReadOnlyViewSet):
     A person's correction is a new rationale; the older ones are kept, and agents get the newest by a person.
     """
 
+    scopes = {"create": Scope.ANNOTATE}
     queryset = Rationale.objects.select_related("author")
     serializer_class = serializers.RationaleSerializer
     filterset_class = filters.RationaleFilter

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.http import content_disposition_header, parse_etags
 
+from annotations.models import Project
 from annotations.storage import store
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -14,14 +15,18 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
-def attachment(response: HttpResponseBase, filename: str) -> HttpResponseBase:
-    """Nothing that people upload or that agents write is ever shown inline from our origin."""
+def attachment(response: HttpResponseBase, filename: str, project: Project | None = None) -> HttpResponseBase:
+    """Nothing that people upload or that agents write is ever shown inline from our origin.
+
+    Whoever takes it is written into the trail of access, among the acts of `project`.
+    """
+    response.download_of = (filename, project)
     response["Content-Disposition"] = content_disposition_header(True, filename)
     response["X-Content-Type-Options"] = "nosniff"
     return response
 
 
-def send_file(request: HttpRequest, name: str, filename: str, media_type: str) -> HttpResponseBase:
+def send_file(request: HttpRequest, name: str, filename: str, media_type: str, project: Project) -> HttpResponseBase:
     """A stored file or the part of it that `Range` asks for (one range; several are answered with the whole file)."""
     facts = store.facts(name)
     if facts is None:
@@ -39,7 +44,7 @@ def send_file(request: HttpRequest, name: str, filename: str, media_type: str) -
             response["Content-Range"] = f"bytes {first}-{last}/{facts.size}"
     response["ETag"] = facts.etag
     response["Accept-Ranges"] = "bytes"
-    return attachment(response, filename)
+    return attachment(response, filename, project)
 
 
 def _wanted(request: HttpRequest, size: int, etag: str) -> tuple[int, int, int]:

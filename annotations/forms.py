@@ -1,7 +1,6 @@
 """Forms of the annotations app; what is wrong is said at the field."""
 
 from collections.abc import Iterable
-from datetime import timedelta
 from urllib.parse import urlencode
 
 from django import forms
@@ -12,7 +11,7 @@ from django.db.models import Exists, OuterRef, QuerySet, Sum
 from django.forms.utils import pretty_name
 
 from annotations.datasets import READERS, WRITERS
-from annotations.models import Conversation, ConversationTally, Dataset, Project, Role, Split, Turn
+from annotations.models import Conversation, ConversationTally, Dataset, Project, Role, Scope, Split, Turn
 
 PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."  # nosec B105
 AS_THE_SOURCE_SAYS = ("", "as the source says")
@@ -47,14 +46,19 @@ class InvitationForm(forms.Form):
 
 
 class TokenForm(forms.Form):
-    """How long a new API token works."""
+    """What a new API token is for, what it may be used for, and how long it works."""
 
-    CHOICES = [("30", "30 days"), ("90", "90 days"), ("365", "one year"), ("0", "until it is revoked")]
-    days = forms.ChoiceField(choices=CHOICES, initial="90", label="Works for")
-
-    def lifetime(self) -> timedelta | None:
-        days = int(self.cleaned_data["days"])
-        return timedelta(days=days) if days else None
+    name = forms.CharField(max_length=80, required=False, label="For", widget=forms.TextInput({"autocomplete": "off"}))
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, initial=[Scope.READ], label="May", widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        choices=[(days, f"{days} days") for days in (7, 30, 90, 365) if days <= settings.TOKEN_LONGEST_DAYS]
+        or [(settings.TOKEN_LONGEST_DAYS, f"{settings.TOKEN_LONGEST_DAYS} days")],
+        coerce=int,
+        initial=30,
+        label="Works for",
+    )
 
 
 class FilterForm(forms.Form):

@@ -26,7 +26,7 @@ from annotations.job_serializers import (
     JobSerializer,
     has_result,
 )
-from annotations.models import Job
+from annotations.models import Job, Scope
 from annotations.permissions import AnyAccept, JobThrottle, ReadOnlyViewSet
 
 ROOM_FOR_FIELDS = 1024 * 1024  # of a form, besides its file
@@ -42,6 +42,7 @@ def as_api_error(error: ModelValidationError) -> serializers.ValidationError:
 class JobViewSet(ReadOnlyViewSet):
     """Imports and exports with their progress."""
 
+    scopes = {"file": Scope.EXPORT}
     queryset = Job.objects.select_related("created_by", "project")
     filterset_class = filters.JobFilter
 
@@ -85,7 +86,9 @@ class JobViewSet(ReadOnlyViewSet):
         if not has_result(job):
             raise Http404
         policy.require_download(request.user, job.project, job.created_by_id)
-        return send_file(request._request, job.file, f"{job.params['name']}{Path(job.file).suffix}", "application/zip")
+        return send_file(
+            request._request, job.file, f"{job.params['name']}{Path(job.file).suffix}", "application/zip", job.project
+        )
 
 
 class StartsJob(viewsets.GenericViewSet):
@@ -147,6 +150,7 @@ class ImportViewSet(StartsJob):
 class ExportViewSet(StartsJob):
     """Start an export."""
 
+    scopes = {"create": Scope.EXPORT}
     serializer_class = ExportRequestSerializer
     ability = "export"
 

@@ -127,7 +127,9 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if not _has_result(found):
         raise Http404
     policy.require_download(request.user, found.project, found.created_by_id)
-    return send_file(request, found.file, f"{found.params['name']}{Path(found.file).suffix}", "application/zip")
+    return send_file(
+        request, found.file, f"{found.params['name']}{Path(found.file).suffix}", "application/zip", found.project
+    )
 
 
 @require_GET

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations import policy
+from annotations.access import leaving
 from annotations.access.sign_in_views import invite_url
 from annotations.forms import InvitationForm
 from annotations.models import Invite, Membership, Role
@@ -45,15 +46,26 @@ def reset_link(request: HttpRequest, pk: int) -> HttpResponse:
 def change_role(request: HttpRequest, pk: int) -> HttpResponse:
     member = _member(request, pk)
     form = InvitationForm(request.POST)
-    others = member.project.memberships.filter(role=Role.ADMIN).exclude(pk=pk)
     if not form.is_valid():
         messages.error(request, "Choose one of the roles.")
-    elif member.role == Role.ADMIN and form.cleaned_data["role"] != Role.ADMIN and not others.exists():
+    elif form.cleaned_data["role"] != Role.ADMIN and member.is_last_admin():
         messages.error(request, f"{member.user} is the only admin of {member.project}: make another one first.")
     else:
         member.role, member.sees_test_gold = form.cleaned_data["role"], form.cleaned_data["sees_test_gold"]
         member.save()
         messages.success(request, f"{member.user} is now {form.cleaned_data['role']} of {member.project}.")
+    return redirect("people")
+
+
+@require_POST
+def remove_member(request: HttpRequest, pk: int) -> HttpResponse:
+    member = _member(request, pk)
+    if member.is_last_admin():
+        messages.error(request, f"{member.user} is the only admin of {member.project}: make another one first.")
+        return redirect("people")
+    freed = leaving.remove_member(member)
+    work = f" {freed} item{'s' * (freed != 1)} went back to the queue." if freed else ""
+    messages.success(request, f"{member.user} is no longer a member of {member.project}.{work} What they made stays.")
     return redirect("people")
 
 

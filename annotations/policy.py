@@ -32,6 +32,7 @@ PROJECT_PATHS = {
     "Project": "",
     "Membership": "project",
     "Invite": "project",
+    "AccessEvent": "project_id",
     "Dataset": "project",
     "Job": "project",
     "TrainedModel": "project",

@@ -11,6 +11,7 @@ urlpatterns = [
     path("people/<slug:slug>/invite/", people_views.invite_person, name="people-invite"),
     path("people/members/<int:pk>/role/", people_views.change_role, name="member-role"),
     path("people/members/<int:pk>/reset/", people_views.reset_link, name="member-reset"),
+    path("people/members/<int:pk>/remove/", people_views.remove_member, name="member-remove"),
     path("people/invites/<int:pk>/withdraw/", people_views.withdraw, name="invite-withdraw"),
     path("datasets/", views.datasets, name="datasets"),
     path("datasets/import/", job_views.import_page, name="import"),

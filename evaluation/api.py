@@ -15,6 +15,7 @@ from agents.api import RunViewSet
 from agents.models import Run
 from annotations import idempotency, policy
 from annotations.downloads import attachment
+from annotations.models import Scope
 from annotations.permissions import JobThrottle, ReadOnlyViewSet
 from evaluation import exports, filters, report_formats, reports, serializers
 from evaluation.models import Score, Shard, Study
@@ -23,6 +24,8 @@ from evaluation.report_serializers import ReportTableSerializer
 
 class MetricsMixin:
     """The same metrics as JSON and as CSV."""
+
+    scopes = {"metrics_csv": Scope.EXPORT, "trajectories_jsonl": Scope.EXPORT}
 
     def scores(self) -> QuerySet[Score]:
         """Of the object that the URL names."""

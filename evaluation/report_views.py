@@ -28,4 +28,4 @@ def study_report(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
         raise Http404
     name, media_type = KINDS[kind]
     text = FORMATS[name](report([study], preset))
-    return attachment(HttpResponse(text, content_type=media_type), f"study-{pk}-report.{kind}")
+    return attachment(HttpResponse(text, content_type=media_type), f"study-{pk}-report.{kind}", study.project)

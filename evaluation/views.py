@@ -108,11 +108,11 @@ def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     found = get_object_or_404(_visible(request), pk=pk)
     rows = exports.metric_rows(Score.objects.filter(run__in=found.runs.all()))
     if kind == "json":
-        return attachment(JsonResponse(rows, safe=False), f"study-{pk}.json")
+        return attachment(JsonResponse(rows, safe=False), f"study-{pk}.json", found.project)
     if kind != "csv":
         raise Http404
     text = exports.to_csv(exports.METRIC_COLUMNS, rows)
-    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), f"study-{pk}.csv")
+    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), f"study-{pk}.csv", found.project)
 
 
 def failing(request: HttpRequest, pk: int) -> HttpResponse:

@@ -6,7 +6,6 @@ from django.http import HttpResponseBase
 from django.urls import path
 from django.views.generic import TemplateView
 from drf_spectacular.views import SpectacularJSONAPIView
-from rest_framework.permissions import IsAuthenticated
 from rest_framework.routers import DefaultRouter
 from rest_framework.viewsets import ViewSet
 
@@ -15,6 +14,7 @@ from agents.model_api import TrainedModelViewSet
 from annotations import api as annotations
 from annotations import job_api as jobs
 from annotations.access import api as access
+from annotations.access.tokens import MayUse
 from annotations.permissions import AnyAccept
 from annotations.work import api as work
 from evaluation import api as evaluation
@@ -25,6 +25,7 @@ router = DefaultRouter()
 router.include_format_suffixes = False
 router.register("projects", annotations.ProjectViewSet)
 router.register("memberships", annotations.MembershipViewSet)
+router.register("access-events", access.AccessEventViewSet)
 router.register("datasets", annotations.DatasetViewSet)
 router.register("websites", annotations.WebsiteViewSet)
 router.register("source-tasks", annotations.SourceTaskViewSet)
@@ -66,7 +67,7 @@ urlpatterns = [
     path("auth/login/", access.LoginView.as_view(), name="login"),
     path("auth/logout/", access.LogoutView.as_view(), name="logout"),
     path("me/", access.MeView.as_view(), name="me"),
-    path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[IsAuthenticated]), name="schema"),
+    path("schema/", SpectacularJSONAPIView.as_view(permission_classes=[MayUse]), name="schema"),
     path("docs/", TemplateView.as_view(template_name="api/docs.html"), name="docs"),
     path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),
     path("runs/<int:pk>/trajectories.jsonl", named_file(runs, "trajectories_jsonl"), name="run-trajectories"),

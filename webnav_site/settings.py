@@ -1,6 +1,7 @@
 """Settings: environment helpers, then flat constants. Unset values mean the embedded single-machine set-up."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -222,6 +223,7 @@ MFA_FORMS = {
     "authenticate": "annotations.access.forms.CodeForm",
     "reauthenticate": "annotations.access.forms.CodeAgainForm",
     "activate_totp": "annotations.access.forms.FirstCodeForm",
+    "add_webauthn": "annotations.access.forms.NewPasskeyForm",
     "authenticate_webauthn": "annotations.access.forms.PasskeyForm",
     "login_webauthn": "annotations.access.forms.PasskeySignInForm",
     "reauthenticate_webauthn": "annotations.access.forms.PasskeyAgainForm",
@@ -242,7 +244,7 @@ REST_FRAMEWORK = {
         "knox.auth.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.MayUse"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotations.access.json_input.StrictJSONParser"],
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
@@ -252,7 +254,12 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 KNOX_TOKEN_MODEL = "knox.AuthToken"  # nosec B105
-REST_KNOX = {"TOKEN_TTL": None, "AUTH_HEADER_PREFIX": "Token", "TOKEN_LIMIT_PER_USER": 20}  # nosec B105
+TOKEN_LONGEST_DAYS = int(env("TOKEN_LONGEST_DAYS", "365"))
+REST_KNOX = {
+    "TOKEN_TTL": timedelta(days=min(90, TOKEN_LONGEST_DAYS)),
+    "AUTH_HEADER_PREFIX": "Token",  # nosec B105
+    "TOKEN_LIMIT_PER_USER": 20,
+}
 SPECTACULAR_SETTINGS = {
     "TITLE": "WebNav API",
     "DESCRIPTION": "Datasets, trajectories and metrics of conversational web-navigation agents.",

@@ -9,7 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from knox.models import AuthToken
 
+from annotations.access import factors
 from annotations.access.events import Action, record
+from annotations.access.leaving import look_again
 
 
 @never_cache
@@ -23,6 +25,7 @@ def account(request: HttpRequest) -> HttpResponse:
         "passkeys": kinds["webauthn"],
         "recovery": kinds["recovery_codes"],
         "sessions": sessions,
+        "must_have_factor": factors.is_missing(request.user),
         "token_count": AuthToken.objects.filter(user=request.user).count(),
     }
     return render(request, "account/index.html", context)
@@ -34,6 +37,7 @@ def end_sessions(request: HttpRequest) -> HttpResponse:
     others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
     chosen = others.filter(pk=request.POST["session"]) if request.POST.get("session", "").isdecimal() else others
     ended = [session.end() for session in chosen]
+    look_again(request.user.pk)
     revoked = AuthToken.objects.filter(user=request.user).delete()[0] if "tokens" in request.POST else 0
     programs = " Every API token is revoked." if revoked else ""
     record(Action.SIGN_OUT, f"ended {len(ended)} other sessions.{programs}", about=request.user)

@@ -1,28 +1,41 @@
 """Tokens over the API, and who one is."""
 
-from datetime import timedelta
-
+from django.conf import settings
 from django.contrib.auth import authenticate
-from django.db.models import Q
-from django.utils import timezone
+from django.contrib.auth.signals import user_logged_in
+from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
 from knox.auth import TokenAuthentication
-from knox.models import AuthToken
 from knox.settings import knox_settings
-from rest_framework import serializers, status
+from rest_framework import serializers, status, viewsets
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.permissions import AllowAny
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from annotations.access import factors, trail
+from annotations.access.forms import is_right_code
+from annotations.access.tokens import TooManyTokens, make_token
+from annotations.models import AccessEvent, Scope
 from annotations.serializers import MeSerializer
 
 
 class LoginSerializer(serializers.Serializer):
     username = serializers.CharField(max_length=150)
     password = serializers.CharField(max_length=1000, trim_whitespace=False, style={"input_type": "password"})
-    days = serializers.IntegerField(min_value=1, max_value=365, default=30, help_text="Until the token expires.")
+    code = serializers.CharField(
+        max_length=20, default="", help_text="One-time or recovery code; needed where the account has a second factor."
+    )
+    name = serializers.CharField(max_length=80, default="", help_text="What the token is for.")
+    days = serializers.IntegerField(
+        min_value=1, max_value=settings.TOKEN_LONGEST_DAYS, default=30, help_text="Until the token expires."
+    )
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(Scope.choices),
+        default=list(Scope.values),
+        help_text="What the token may be used for.",
+    )
 
 
 class TokenSerializer(serializers.Serializer):
@@ -48,15 +61,20 @@ class LoginView(APIView):
         user = authenticate(request._request, username=values["username"], password=values["password"])
         if user is None:
             raise AuthenticationFailed("Wrong username or password.")
-        alive = AuthToken.objects.filter(Q(expiry=None) | Q(expiry__gt=timezone.now()), user=user)
-        if alive.count() >= knox_settings.TOKEN_LIMIT_PER_USER:
-            raise PermissionDenied(f"You have {alive.count()} tokens already: revoke one first.")
-        row, token = AuthToken.objects.create(user, expiry=timedelta(days=values["days"]))
+        if factors.has_factor(user) and not is_right_code(request._request, user, values["code"]):
+            raise AuthenticationFailed("Give a code of your authenticator app as `code`, or make a token on the page.")
+        user_logged_in.send(type(user), request=request._request, user=user)
+        try:
+            row, token = make_token(user, values["scopes"], values["days"], values["name"])
+        except TooManyTokens as error:
+            raise PermissionDenied(str(error)) from error
         return Response(TokenSerializer({"token": token, "expires_at": row.expiry}).data)
 
 
 class LogoutView(APIView):
     """The end of a token."""
+
+    scopes = {"post": None}  # any token may end itself
 
     authentication_classes = (TokenAuthentication,)
 
@@ -74,3 +92,22 @@ class MeView(APIView):
     def get(self, request: Request) -> Response:
         """Name, projects, roles and what they allow."""
         return Response(MeSerializer(request.user).data)
+
+
+class AccessEventSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = AccessEvent
+        fields = trail.COLUMNS
+
+
+class AccessEventViewSet(viewsets.ReadOnlyModelViewSet):
+    """The trail of access: sign-ins, rights, tokens, exports and downloads. Superusers see all of it, admins what
+    happened in their projects, others nothing."""
+
+    queryset = AccessEvent.objects.all()
+    serializer_class = AccessEventSerializer
+    filterset_class = trail.TrailFilter
+    scopes = {"list": Scope.MANAGE, "retrieve": Scope.MANAGE}
+
+    def get_queryset(self) -> QuerySet[AccessEvent]:
+        return trail.visible(self.request.user)

@@ -22,9 +22,10 @@ def record(
     project: Project | None = None,
     actor: AbstractBaseUser | None = None,
     ok: bool = True,
+    request: HttpRequest | None = None,
 ) -> AccessEvent:
     """One row of the trail. The actor is whoever makes the request, where none is given."""
-    request = present.get()
+    request = request or present.get()
     actor = actor or _user_of(request)
     return AccessEvent.objects.create(
         action=action,

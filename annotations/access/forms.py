@@ -8,8 +8,15 @@ from allauth.account.forms import ChangePasswordForm
 from allauth.core import context
 from allauth.mfa.base.forms import AuthenticateForm, ReauthenticateForm
 from allauth.mfa.totp.forms import ActivateTOTPForm
-from allauth.mfa.webauthn.forms import AuthenticateWebAuthnForm, LoginWebAuthnForm, ReauthenticateWebAuthnForm
+from allauth.mfa.webauthn.forms import (
+    AddWebAuthnForm,
+    AuthenticateWebAuthnForm,
+    LoginWebAuthnForm,
+    ReauthenticateWebAuthnForm,
+)
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
 from annotations.access import counters, throttle
 
@@ -45,6 +52,13 @@ class OneTime:
         return code
 
 
+def is_right_code(request: HttpRequest, user: AbstractBaseUser, code: str) -> bool:
+    """For sign-ins without a page. Raises TooManyTries."""
+    with context.request_context(request):
+        form = CodeForm(data={"code": code}, user=user)
+        return form.is_valid()
+
+
 class CodeForm(OneTime, AuthenticateForm):
     """At the sign-in."""
 
@@ -61,25 +75,39 @@ class FirstCodeForm(ActivateTOTPForm):
             return super().clean_code()
 
 
-class PasskeyForm(AuthenticateWebAuthnForm):
-    """A passkey as the second factor."""
+class Passkey:
+    """What the browser says of a passkey; it is JSON that anybody can make up."""
+
+    user: Any
 
     def clean_credential(self) -> Any:
-        with _counted(self.user):
-            return super().clean_credential()
+        with _counted(self.user), _well_formed():
+            return super().clean_credential()  # type: ignore[misc]
 
 
-class PasskeySignInForm(LoginWebAuthnForm):
-    """A passkey instead of name and password; the account is what its answer says, so only the client is counted."""
+@contextmanager
+def _well_formed() -> Iterator[None]:
+    try:
+        yield
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise ValidationError("That was no answer of a passkey.") from error
 
-    def clean_credential(self) -> Any:
-        with _counted(None):
-            return super().clean_credential()
+
+class PasskeyForm(Passkey, AuthenticateWebAuthnForm):
+    """As the second factor."""
 
 
-class PasskeyAgainForm(ReauthenticateWebAuthnForm):
-    """A passkey before something that matters is changed."""
+class PasskeySignInForm(Passkey, LoginWebAuthnForm):
+    """Instead of name and password. The account is what the answer says it is, so only the client is counted."""
 
-    def clean_credential(self) -> Any:
-        with _counted(self.user):
-            return super().clean_credential()
+
+class PasskeyAgainForm(Passkey, ReauthenticateWebAuthnForm):
+    """Before something that matters is changed."""
+
+
+class NewPasskeyForm(AddWebAuthnForm):
+    """Adding one."""
+
+    def clean(self) -> dict[str, Any]:
+        with _well_formed():
+            return super().clean()

@@ -1,13 +1,22 @@
 """What every request passes: who acts is known to the trail, who tries too often is told, a browser is remembered."""
 
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 
-from annotations.access import throttle
-from annotations.access.events import present
+from annotations.access import factors, throttle
+from annotations.access.events import Action, present, record
+
+# Pages by which one gets a second factor, and those that everybody sees.
+NEEDS_NO_FACTOR = {
+    *("account", "login", "logout", "healthz", "invite", "account_reauthenticate", "account_change_password"),
+    *("account_set_password", "mfa_index", "mfa_activate_totp", "mfa_add_webauthn", "mfa_view_recovery_codes"),
+    *("mfa_reauthenticate", "mfa_reauthenticate_webauthn", "socialaccount_connections", "mfa_list_webauthn"),
+}
 
 
 class AccessMiddleware:
@@ -24,11 +33,32 @@ class AccessMiddleware:
             present.reset(token)
         if name := getattr(request, "signed_in_as", ""):
             throttle.remember_device(response, name, secure=settings.HTTPS)
+        if _is_taken(request, response):
+            filename, project = response.download_of
+            record(Action.DOWNLOAD, f"downloaded {filename}", about=request.path, project=project, request=request)
         return response
+
+    def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        """An administrator without the second factor that the site asks for comes no further than their account."""
+        match = request.resolver_match
+        if not hasattr(request, "user") or match.namespaces == ["api"] or (match.url_name or "") in NEEDS_NO_FACTOR:
+            return None
+        if not factors.is_missing(request.user):
+            return None
+        messages.error(request, factors.WHY)
+        return redirect("account")
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """A page; REST says it by itself."""
         return too_many_tries(request, error) if isinstance(error, throttle.TooManyTries) else None
+
+
+def _is_taken(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """A download, counted once when it is taken in ranges; not the pictures of pages, of which a page shows many."""
+    if not hasattr(response, "download_of") or request.method == "HEAD":
+        return False
+    begins = response.headers.get("Content-Range", "bytes 0-").startswith("bytes 0-")
+    return response.status_code in {200, 206} and begins and not response["Content-Type"].startswith("image/")
 
 
 def too_many_tries(request: HttpRequest, error: throttle.TooManyTries) -> HttpResponse:

@@ -7,8 +7,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from knox.models import AuthToken
-from knox.settings import knox_settings
 
+from annotations.access.tokens import TooManyTokens, make_token, open_tokens
 from annotations.forms import TokenForm
 
 
@@ -16,18 +16,14 @@ from annotations.forms import TokenForm
 def tokens(request: HttpRequest) -> HttpResponse:
     """One's API tokens. A new one is shown in the answer to its form and nowhere else: only its digest is stored."""
     form, secret = TokenForm(request.POST or None), ""
+    AuthToken.objects.filter(user=request.user, expiry__lt=timezone.now()).delete()
     if request.method == "POST" and form.is_valid():
-        if _open_tokens(request.user).count() >= knox_settings.TOKEN_LIMIT_PER_USER:
-            form.add_error(None, f"You have {knox_settings.TOKEN_LIMIT_PER_USER} tokens; revoke one first.")
-        else:
-            _, secret = AuthToken.objects.create(request.user, expiry=form.lifetime())
-    context = {"form": form, "secret": secret, "tokens": _open_tokens(request.user)}
+        try:
+            _, secret = make_token(request.user, **form.cleaned_data)
+        except TooManyTokens as error:
+            form.add_error(None, str(error))
+    context = {"form": form, "secret": secret, "tokens": open_tokens(request.user)}
     return render(request, "annotations/tokens.html", context)
-
-
-def _open_tokens(user):
-    AuthToken.objects.filter(user=user, expiry__lt=timezone.now()).delete()
-    return AuthToken.objects.filter(user=user).order_by("-created")
 
 
 @require_POST

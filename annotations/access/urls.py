@@ -8,7 +8,7 @@ from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from annotations.access import account_views, sign_in_views, token_views
+from annotations.access import account_views, sign_in_views, token_views, trail_views
 
 urlpatterns = [
     path("login/", sign_in_views.sign_in, name="login"),
@@ -34,6 +34,9 @@ urlpatterns = [
     path("account/recovery-codes/", recovery.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("account/recovery-codes/new/", recovery.generate_recovery_codes, name="mfa_generate_recovery_codes"),
     path("account/sessions/end/", account_views.end_sessions, name="sessions-end"),
+    path("access/", trail_views.access_trail, name="access"),
+    path("access.jsonl", trail_views.export_trail, {"kind": "jsonl"}, name="access-jsonl"),
+    path("access.csv", trail_views.export_trail, {"kind": "csv"}, name="access-csv"),
     path("tokens/", token_views.tokens, name="tokens"),
     path("tokens/<slug:digest>/revoke/", token_views.revoke_token, name="token-revoke"),
 ]

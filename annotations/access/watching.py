@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from allauth.mfa.models import Authenticator
+from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_reset
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
@@ -11,7 +13,8 @@ from django.http import HttpRequest
 from knox.models import AuthToken
 
 from annotations.access.events import Action, record
-from annotations.models import Invite, Membership, TokenGrant
+from annotations.access.leaving import look_again
+from annotations.models import Invite, Job, Membership, TokenGrant
 
 User = get_user_model()
 # What a user row says about rights; a change of anything else is not told.
@@ -41,13 +44,16 @@ def _sign_in_failed(credentials: dict[str, Any], **kwargs: Any) -> None:
 
 @receiver(pre_save, sender=Membership)
 @receiver(pre_save, sender=User)
-def _remember(sender: type, instance: Any, **kwargs: Any) -> None:
-    """What the row says before it is saved."""
-    instance.before = sender._default_manager.filter(pk=instance.pk).first() if instance.pk else None
+def _remember(sender: type, instance: Any, update_fields: Any = None, **kwargs: Any) -> None:
+    """What the row says before it is saved; a sign-in only writes when it was."""
+    instance.before = None
+    if set(update_fields or ["all"]) != {"last_login"}:
+        instance.before = sender._default_manager.filter(pk=instance.pk).first()
 
 
 @receiver(post_save, sender=Membership)
 def _member_saved(instance: Membership, **kwargs: Any) -> None:
+    look_again(instance.user_id)
     before: Membership | None = instance.before
     about = {"about": instance.user, "project": instance.project}
     if before is None:
@@ -60,6 +66,7 @@ def _member_saved(instance: Membership, **kwargs: Any) -> None:
 
 @receiver(post_delete, sender=Membership)
 def _member_removed(instance: Membership, **kwargs: Any) -> None:
+    look_again(instance.user_id)
     record(Action.MEMBER, f"is no longer {instance.role}", about=instance.user, project=instance.project)
 
 
@@ -68,17 +75,17 @@ def _user_saved(instance: Any, created: bool, **kwargs: Any) -> None:
     before = instance.before
     if created:
         record(Action.ACCOUNT, "account made", about=instance)
-    elif before and before.password != instance.password and not _is_upgrade(before, instance):
+    elif before and before.password != instance.password and not _is_upgrade(instance):
         record(Action.PASSWORD, "password changed", about=instance)
     for field, word in _RIGHTS.items():
-        now, then = getattr(instance, field), getattr(before, field) if before else field == "is_active"
-        if now != then:
+        then = getattr(before, field) if before else field == "is_active"
+        if (before or created) and (now := getattr(instance, field)) != then:
             record(Action.ACCOUNT, f"is {'' if now else 'no longer '}{word}", about=instance)
 
 
-def _is_upgrade(before: Any, after: Any) -> bool:
-    """Django stores the same password anew when its way of hashing gets stronger, at a sign-in."""
-    return getattr(after, "_password", None) is None and before.password.split("$")[:2] != after.password.split("$")[:2]
+def _is_upgrade(user: Any) -> bool:
+    """At a sign-in Django stores the same password anew when its way of hashing has become stronger."""
+    return getattr(user, "_password", None) is None
 
 
 @receiver(post_delete, sender=User)
@@ -97,6 +104,33 @@ def _invite_saved(instance: Invite, created: bool, **kwargs: Any) -> None:
 def _invite_withdrawn(instance: Invite, **kwargs: Any) -> None:
     if instance.used_at is None:
         record(Action.INVITE, f"withdrew a link: {instance}", about=instance.user or "", project=instance.project)
+
+
+@receiver(post_save, sender=Job)
+def _job_made(instance: Job, created: bool, **kwargs: Any) -> None:
+    if created and instance.kind == Job.Kind.EXPORT:
+        what = f"exported {instance.dataset or instance.params.get('name', '')} as {instance.params.get('format', '')}"
+        record(Action.EXPORT, what, about=instance.dataset, project=instance.project, actor=instance.created_by)
+
+
+@receiver(authenticator_added)
+def _factor_added(user: AbstractBaseUser, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(Action.FACTOR, f"added {authenticator.get_type_display()}", about=user)
+
+
+@receiver(authenticator_reset)
+def _factor_renewed(user: AbstractBaseUser, authenticator: Authenticator, **kwargs: Any) -> None:
+    record(Action.FACTOR, f"renewed {authenticator.get_type_display()}", about=user)
+
+
+@receiver(post_delete, sender=Authenticator)
+def _factor_removed(instance: Authenticator, **kwargs: Any) -> None:
+    record(Action.FACTOR, f"removed {instance.get_type_display()}", about=instance.user)
+
+
+@receiver(authentication_failed)
+def _factor_failed(user: AbstractBaseUser, **kwargs: Any) -> None:
+    record(Action.FACTOR, "wrong code", about=user, ok=False)
 
 
 @receiver(post_save, sender=TokenGrant)

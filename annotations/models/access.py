@@ -91,7 +91,8 @@ class TokenGrant(models.Model):
         return self.name or f"{self.token.token_key}…"
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        self.scopes = [scope for scope in Scope.values if scope in self.scopes]
+        """Whoever may do anything may read, as an answer to it would tell as much."""
+        self.scopes = [scope for scope in Scope.values if scope in {*self.scopes, Scope.READ}]
         super().save(*args, **kwargs)
 
 

@@ -48,6 +48,11 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} · {self.role} of {self.project}"
 
+    def is_last_admin(self) -> bool:
+        """Without them nobody could let others in."""
+        others = Membership.objects.filter(project_id=self.project_id, role=Role.ADMIN).exclude(pk=self.pk)
+        return self.role == Role.ADMIN and not others.exists()
+
 
 class InviteQuerySet(models.QuerySet):
     def open(self) -> "InviteQuerySet":

@@ -155,7 +155,7 @@ def export(request: HttpRequest, name: str, version: str) -> HttpResponse:
 def datasheet_file(request: HttpRequest, name: str, version: str) -> HttpResponse:
     found = _visible_release(request, name, version)
     content = HttpResponse(found.datasheet, content_type="text/markdown; charset=utf-8")
-    return attachment(content, f"{found.dataset.name}-{found.version}.md")
+    return attachment(content, f"{found.dataset.name}-{found.version}.md", found.dataset.project)
 
 
 @require_GET

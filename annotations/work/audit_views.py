@@ -57,7 +57,7 @@ def export(request: HttpRequest, slug: str, kind: str) -> HttpResponseBase:
     policy.require(request.user, "manage", project)
     lines, media_type = FORMATS[kind]
     rows = trail.stream(project, **_filters(request))
-    return attachment(StreamingHttpResponse(lines(rows), content_type=media_type), f"audit-{slug}.{kind}")
+    return attachment(StreamingHttpResponse(lines(rows), content_type=media_type), f"audit-{slug}.{kind}", project)
 
 
 def _filters(request: HttpRequest) -> dict[str, Any]:

@@ -75,6 +75,7 @@ PAGES = {
     "people-invite": post("project slug", ADMINS),
     "member-role": post("memberships", ADMINS),
     "member-reset": post("memberships", ADMINS),
+    "member-remove": post("memberships", ADMINS),
     "invite-withdraw": post("invites", ADMINS),
     "dataset": get("dataset name"),
     "dataset-export": post("dataset name", EXPORTERS),

@@ -103,7 +103,7 @@ def test_a_reset_sets_the_password_and_revokes_tokens() -> None:
 
 def test_a_new_token_is_shown_once_and_works() -> None:
     client = client_of(factories.make_user("reader"))
-    secret = client.post("/tokens/", {"days": "30"}).context["secret"]
+    secret = client.post("/tokens/", {"days": "30", "scopes": ["read"]}).context["secret"]
     assert Client().get("/api/me/", headers={"Authorization": f"Token {secret}"}).status_code == 200
     assert secret not in client.get("/tokens/").content.decode()
 

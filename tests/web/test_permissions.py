@@ -29,8 +29,8 @@ def test_every_route_of_the_api_is_in_these_tests() -> None:
     """A new route must be added to tests/web/world.py, and with it to the tests of this file."""
     paths = SchemaGenerator().get_schema(public=True)["paths"]
     found = {re.sub(r"{\w+}", "{}", path.replace("{seq}", "0")).removeprefix("/api/") for path in paths}
-    known = {f"{noun}/" for noun in (*LISTS, *STARTS, "recipes", "me", "auth/login", "auth/logout")}
-    assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, "recipes")} | {*READS, *WRITES}
+    known = {f"{noun}/" for noun in (*LISTS, *STARTS, "recipes", "me", "access-events", "auth/login", "auth/logout")}
+    assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, "recipes", "access-events")} | {*READS, *WRITES}
 
 
 @pytest.mark.parametrize("noun", [*LISTS, "recipes", "me", "schema"])

@@ -173,6 +173,18 @@ def test_counts_are_shared_by_processes(transactional_db, app_server) -> None:
     assert api_login(Client(), PASSWORD) == 429
 
 
+def test_the_running_server_believes_no_proxy_header(transactional_db, app_server) -> None:
+    """Sixty accounts from one address that calls itself sixty: the client is one."""
+    url = app_server.url("/api/auth/login/")
+    codes = [
+        requests.post(
+            url, json={"username": f"user{n}", "password": "x"}, headers={"X-Forwarded-For": f"10.1.0.{n}"}, timeout=10
+        ).status_code
+        for n in range(60)
+    ]
+    assert codes.count(401) <= throttle.CLIENT.free + 3
+
+
 def test_tries_at_the_same_time_are_no_more_than_one_after_another(db) -> None:
     keys = {"account:many": throttle.ACCOUNT}
     with ThreadPoolExecutor(8) as pool:

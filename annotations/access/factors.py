@@ -1,0 +1,26 @@
+"""Whether somebody must have a second factor before anything else: administrators, where the site asks for it."""
+
+from allauth.mfa.models import Authenticator
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+
+from annotations.models import Membership, Role
+
+WHY = "Administrators here need a second factor: add a passkey or one-time codes to your account first."
+KINDS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
+
+
+def has_factor(user: AbstractBaseUser) -> bool:
+    """Recovery codes alone are none."""
+    return Authenticator.objects.filter(user_id=user.pk, type__in=KINDS).exists()
+
+
+def is_missing(user: AbstractBaseUser | AnonymousUser) -> bool:
+    """Asks nothing where no factor is required."""
+    if not settings.REQUIRE_MFA_FOR_ADMINS or not user.is_authenticated:
+        return False
+    return _administers(user) and not has_factor(user)
+
+
+def _administers(user: AbstractBaseUser) -> bool:
+    return user.is_superuser or Membership.objects.filter(user_id=user.pk, role=Role.ADMIN).exists()

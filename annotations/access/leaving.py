@@ -1,0 +1,41 @@
+"""When somebody loses a right: open sockets look again at once, and who leaves a project leaves its work to others."""
+
+import logging
+
+import redis
+from asgiref.sync import async_to_sync
+from channels.layers import get_channel_layer
+from django.db import transaction
+
+from annotations.models import Assignment, Membership
+
+logger = logging.getLogger(__name__)
+
+
+def sockets_of(user_id: int) -> str:
+    """The group of all open sockets of a person."""
+    return f"user.{user_id}"
+
+
+def look_again(user_id: int) -> None:
+    """After the transaction: sockets of this person ask whether they may still be open. Lost, it costs a minute."""
+    transaction.on_commit(lambda: _tell(sockets_of(user_id)))
+
+
+def _tell(group: str) -> None:
+    try:
+        async_to_sync(get_channel_layer().group_send)(group, {"type": "look_again"})
+    except (redis.RedisError, OSError) as error:
+        logger.warning("could not tell the sockets of %s: %s", group, error)
+
+
+@transaction.atomic
+def remove_member(member: Membership) -> int:
+    """End a membership. What they made stays; what they had not finished goes back to the queue: how many items."""
+    held = Assignment.objects.filter(user=member.user, item__session__campaign__project=member.project)
+    rows = list(held.filter(state__in=Assignment.UNFINISHED).select_for_update(of=("self",)))
+    for row in rows:
+        row.state, row.lease_token, row.lease_until = Assignment.State.RELEASED, None, None
+        row.save(update_fields=["state", "lease_token", "lease_until"])
+    member.delete()
+    return len(rows)

@@ -1,0 +1,66 @@
+"""Reading the trail of access: what one may see of it, filters, and the whole of it to keep."""
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import django_filters
+from django.db.models import Q, QuerySet
+
+from annotations import policy
+from annotations.downloads import safe_cell
+from annotations.models import AccessEvent
+
+COLUMNS = (
+    *("id", "at", "action", "ok", "what", "actor_id", "actor_name", "subject", "project_id", "project_name"),
+    *("door", "address", "client"),
+)
+CHUNK = 500
+
+
+def visible(user: policy.User) -> QuerySet[AccessEvent]:
+    """Superusers see everything; admins what happened in their projects."""
+    rows = AccessEvent.objects.all()
+    if user.is_active and user.is_superuser:
+        return rows
+    return rows.filter(project_id__in=policy.project_ids(user, "manage"))
+
+
+class TrailFilter(django_filters.FilterSet):
+    """The same over the API and on the page."""
+
+    who = django_filters.CharFilter(method="by_person", label="Who it was or whom it is about.")
+    after = django_filters.IsoDateTimeFilter("at", "gte")
+    before = django_filters.IsoDateTimeFilter("at", "lt")
+    project = django_filters.NumberFilter("project_id")
+
+    class Meta:
+        model = AccessEvent
+        fields = ["action", "ok", "door", "address"]
+
+    def by_person(self, rows: QuerySet, name: str, value: str) -> QuerySet:
+        return rows.filter(Q(actor_name=value) | Q(subject=value))
+
+
+def json_lines(rows: QuerySet[AccessEvent]) -> Iterator[str]:
+    for row in _values(rows):
+        yield json.dumps(row, ensure_ascii=False) + "\n"
+
+
+def csv_lines(rows: QuerySet[AccessEvent]) -> Iterator[str]:
+    yield _csv_line(COLUMNS)
+    for row in _values(rows):
+        yield _csv_line([safe_cell(value) for value in row.values()])
+
+
+def _values(rows: QuerySet[AccessEvent]) -> Iterator[dict[str, Any]]:
+    for row in rows.order_by("id").values(*COLUMNS).iterator(CHUNK):
+        yield row | {"at": row["at"].isoformat()}
+
+
+def _csv_line(values: Any) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(values)
+    return line.getvalue()
