@@ -8,6 +8,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from annotations import jobs
@@ -134,3 +135,17 @@ def test_a_parked_training_says_what_it_held_and_what_to_change() -> None:
     job.refresh_from_db()
     assert "it held up to 3.0 GB and 8.0 GB of the device" in job.last_error
     assert "gradient_checkpointing=true" in job.last_error
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_database_that_was_restarted_meanwhile_is_waited_for_and_the_work_goes_on_at_once(monkeypatch) -> None:
+    def lose_the_database(job: Job) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+        raise AssertionError
+
+    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, lose_the_database)
+    job = Job.objects.claim(factories.make_job().pk)
+    assert jobs.run(job) is True, "who runs it tells workers again"
+    job.refresh_from_db()
+    assert (job.state, job.lease_until) == (Job.State.QUEUED, None)

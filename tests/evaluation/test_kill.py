@@ -1,5 +1,8 @@
 """kill -9 of a worker in the middle of a study changes nothing but the time it takes."""
 
+import signal
+import time
+
 import pytest
 
 from agents.models import Run
@@ -54,3 +57,21 @@ def test_a_worker_killed_in_the_middle_leaves_the_rows_and_numbers_of_an_undistu
     assert run.steps.count() == reference.steps.count() == total
     assert rows(run) == rows(reference)
     assert numbers(run) == numbers(reference)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_is_told_to_stop_puts_its_work_back_at_the_next_batch(tmp_path, worker) -> None:
+    dataset = import_website(tmp_path / "sample")
+    first = worker("first")
+    run = make_study(dataset, publish=True, overrides={"batch_size": "1"}).runs.get()
+    first.wait_until(lambda: is_midway(run), SECONDS, "shard that is partly stored")
+    first.process.send_signal(signal.SIGTERM)
+    begun = time.monotonic()
+    first.process.wait(timeout=60)
+    assert time.monotonic() - begun < 25, "what supervises it waits no longer"
+    shard = run.shards.get()
+    assert (shard.state, shard.attempt, shard.lease_until) == (Shard.State.QUEUED, 0, None)
+    assert 0 < run.steps.count() < gold_steps(dataset)
+    studies.run_inline(run.studies.get())
+    assert rows(run) == rows(undisturbed(dataset))
