@@ -7,12 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
 
 from agents.training.checkpoint import FILE, save_checkpoint
 from annotations import full_disk, jobs
 from annotations.models import Job
 from tests import factories
+from tests.web.test_permissions import client_of
 from webnav_site import health
 
 pytestmark = pytest.mark.django_db
@@ -113,3 +115,17 @@ def test_pages_tell_of_a_full_disk_before_anything_fails(settings, small_disk: P
     settings.VAR_DIR = small_disk
     assert "disk is full" in health.worker_banner()
     assert health.check()["storage"]["ok"] is False
+
+
+@pytest.mark.parametrize("path", ["/api/imports/", "/datasets/import/"])
+def test_an_upload_that_the_disk_cannot_hold_is_answered_with_the_reason(settings, small_disk: Path, path) -> None:
+    settings.MEDIA_ROOT = settings.VAR_DIR = settings.FILE_UPLOAD_TEMP_DIR = small_disk
+    project = factories.make_project()
+    client = client_of(factories.make_user("admin", project))
+    client.raise_request_exception = False
+    upload = SimpleUploadedFile("train.json", b"[" + b" " * 2 * BYTES + b"]")
+    fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "file": upload, "upload": upload}
+    response = client.post(path, fields)
+    assert response.status_code == 507
+    assert "disk is full. Free some" in response.content.decode()
+    assert not Job.objects.exists()
