@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from agents import recipes
+from agents import recipes, weights
 from agents.models import SavedRecipe
 from agents.recipes import RECIPES, Recipe
 from annotations import policy
@@ -57,6 +57,7 @@ def load(row: SavedRecipe) -> Recipe:
 def derive(parent: Recipe, name: str, description: str, settings: dict[str, str]) -> Recipe:
     """The parent with settings changed by dotted name, values as text; the preset acts before the others, because it
     sets every quirk. ValueError names what is wrong."""
+    weights.require_open(settings)
     first = {"preset": settings["preset"]} if "preset" in settings else {}
     changed = recipes.override(parent, first | {key: value for key, value in settings.items() if key != "preset"})
     return dataclasses.replace(changed, name=name, description=description, parent=parent.name, paper="")

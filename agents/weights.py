@@ -3,8 +3,11 @@
 import importlib.util
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
+# Settings of recipes, trainings and memory that say which weights are read.
+MODEL_SETTINGS = ("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "base", "encoder", "ranker")
 MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
@@ -34,6 +37,28 @@ def source(name: str) -> Path | str:
     if _HUB.fullmatch(name) and not os.environ.get("HF_HUB_OFFLINE"):
         return name
     raise ValueError(f"there is no model {name!r}: not trained here, no folder, and not in the Hugging Face cache")
+
+
+def open_to_people(name: str) -> bool:
+    """Whether those who are no operators of this machine may name it: a model trained here, one of the Hugging Face
+    hub, or a place below the model folder. Any other place would tell what lies on the machine's disk."""
+    if not name or ((_NAME.fullmatch(name) or _HUB.fullmatch(name)) and ".." not in name.split("/")):
+        return True
+    try:
+        return (model_root() / name).resolve().is_relative_to(model_root().resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL, a name that is too long
+        return False
+
+
+def require_open(settings: Mapping[str, object]) -> None:
+    """ValueError naming the first of the settings that name models and holds a place that people may not name. What
+    is said is the same whether there is something at that place."""
+    for setting, name in settings.items():
+        if setting in MODEL_SETTINGS and not open_to_people(str(name).strip()):
+            raise ValueError(
+                f"{setting} names a place on this machine: name a model trained here or of the Hugging Face hub, or a "
+                "place below the model folder (an operator may set others on the command line)"
+            )
 
 
 def _complete(folder: Path) -> bool:

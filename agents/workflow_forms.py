@@ -74,12 +74,17 @@ class EmbedForm(forms.Form):
         max_length=200,
         required=False,
         initial=weights.MINILM,
-        help_text="all-MiniLM-L6-v2 comes with WebNav; or a folder, or a model trained here.",
+        help_text="all-MiniLM-L6-v2 comes with WebNav; or a model trained here, or below the model folder.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
 
     def clean_encoder(self) -> str:
-        return self.cleaned_data["encoder"].strip() or weights.MINILM
+        name = self.cleaned_data["encoder"].strip() or weights.MINILM
+        try:
+            weights.require_open({"encoder": name})
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        return name
 
 
 class InduceForm(EmbedForm):

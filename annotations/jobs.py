@@ -187,7 +187,10 @@ def run(job: Job) -> bool:
             return RUNNERS[job.kind](job)
         except Cancelled:
             job.finish(Job.State.CANCELLED)
-        except (ValueError, OSError, ArchiveError, ValidationError) as error:  # bad input: explained, not retried
+        except ArchiveError as error:  # refused for what it is: trying again would refuse it again
+            if job.finish(Job.State.FAILED, last_error=_explained(error)):
+                forget_upload(job)
+        except (ValueError, OSError, ValidationError) as error:  # bad input: explained, not retried
             job.finish(Job.State.FAILED, last_error=_explained(error))
         except MemoryError:
             job.finish(Job.State.FAILED, last_error=_out_of_memory(job))

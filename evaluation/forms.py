@@ -3,7 +3,7 @@
 from django import forms
 from django.db.models import QuerySet
 
-from agents import recipes
+from agents import recipes, weights
 from agents.recipes import Recipe
 from annotations.models import ConversationTally, Dataset
 from evaluation.models import Study
@@ -68,6 +68,7 @@ class StudyForm(forms.Form):
         data = super().clean()
         for name in data.get("recipes", []):
             try:
+                weights.require_open(data.get("overrides", {}))
                 changed = recipes.override(self.offered[name], data.get("overrides", {}))
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from agents import events, recipe_store, recipes
+from agents import events, recipe_store, recipes, weights
 from agents.llm.errors import BudgetExceeded
 from agents.memory_limits import explained, inference_advice, is_out_of_memory
 from agents.models import Run, RunTally, Trajectory
@@ -62,6 +62,9 @@ def create_study(
     """
     if user is not None:
         policy.require(user, "evaluate", dataset.project)
+    if user is not None:  # the command line belongs to the machine's operators
+        for settings in (overrides or {}, *(variants or ())):
+            weights.require_open(settings)
     if not recipes:
         raise ValueError("choose at least one recipe")
     if preset and preset not in Study.Preset.values:

@@ -7,7 +7,7 @@ from urllib.parse import unquote, urlsplit
 
 from csp.constants import NONE, SELF
 
-from webnav_site import services, sharing
+from webnav_site import private_files, services, sharing
 from webnav_site.edge.limits import from_environment
 from webnav_site.observe import logs
 
@@ -177,7 +177,7 @@ MAX_UPLOAD_BYTES = WEB_LIMITS.upload_bytes - 1024**2  # of a file; the rest is f
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024**2
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"
-FILE_UPLOAD_TEMP_DIR.mkdir(parents=True, exist_ok=True)
+private_files.tighten(VAR_DIR)
 
 # Security -----------------------------------------------------------------------------------------------------------
 HTTPS = APP_ORIGIN.startswith("https://")

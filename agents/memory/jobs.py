@@ -70,6 +70,10 @@ def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Jo
     params = {"name": dataset.name} | params
     if user is not None:
         policy.require(user, kind, dataset.project)
+        try:
+            weights.require_open(params)
+        except ValueError as error:
+            raise ValidationError({"encoder": str(error)}) from error
         errors: dict[str, str] = {}
         work.check_quota(user, errors)
         if errors:

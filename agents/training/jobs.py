@@ -13,6 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from agents import weights
 from agents.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
 from agents.training.settings import SETTINGS, make_settings
@@ -51,6 +52,10 @@ def start_training(
     """
     if user is not None:
         policy.require(user, "train", dataset.project)
+        try:
+            weights.require_open({"base": base} | (changes or {}))
+        except ValueError as error:
+            raise ValidationError({"base": str(error)}) from error
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     model = TrainedModel(
         name=name, kind=kind, base=base or BASES.get(kind, ""), project=dataset.project, dataset=dataset,

@@ -202,7 +202,7 @@ def unpack_zip(path: Path, into: Path, limits: Limits = Limits()) -> Unpacked:
     """Unpack a zip archive below the folder `into`, keeping its folders.
 
     Raises `ArchiveError` for an archive that is no zip, is cut off, is too large (`limits`), holds a
-    name that would land outside `into` or holds a name twice: nothing of it should then be used. A
+    name that would land outside `into` or holds a name twice: nothing of it is left then. A
     member that is damaged keeps what precedes the damage and is named in `problems`. Links and special
     files are left out.
     """
@@ -217,8 +217,12 @@ def unpack_zip(path: Path, into: Path, limits: Limits = Limits()) -> Unpacked:
                 raise ArchiveError(f"{path.name} holds {member.filename!r} twice")
             places[place] = member
         unpacking = _Unpacking(archive, path, limits)
-        for place, member in places.items():
-            unpacking.write(member, place)
+        try:
+            for place, member in places.items():
+                unpacking.write(member, place)
+        except BaseException:
+            unpacking.take_back(into)
+            raise
     return Unpacked(unpacking.files, unpacking.problems)
 
 
@@ -287,6 +291,17 @@ class _Unpacking:
                     target.write(piece)
             except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, ValueError) as error:
                 self.problems.append((member.filename, f"is damaged: {error or 'it is cut off'}"))
+
+    def take_back(self, into: Path) -> None:
+        """Remove what was written, and the folders that are empty then."""
+        for file in self.files:
+            file.unlink(missing_ok=True)
+        for folder in sorted({parent for file in self.files for parent in file.parents}, reverse=True):
+            if folder == into or into in folder.parents:
+                try:
+                    folder.rmdir()
+                except OSError:
+                    pass  # it was there before, with files of others
 
     def _pieces(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
         with self._archive.open(member) as source:

@@ -7,7 +7,6 @@ and the connection goes to exactly that address; redirects are not followed; siz
 import hashlib
 import hmac
 import http.client
-import ipaddress
 import json
 import secrets
 import socket
@@ -21,6 +20,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.models import Delivery
+from annotations.work.public_addresses import is_public
 
 # After an attempt that failed; after the last one the delivery has failed.
 BACKOFF = tuple(timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 1440))
@@ -71,21 +71,9 @@ def resolve(host: str, port: int) -> str:
     addresses = [entry[4][0] for entry in found]
     if not settings.WEBHOOKS_ALLOW_PRIVATE:
         for address in addresses:
-            if not _is_public(address):
+            if not is_public(address):
                 raise NotAllowed(f"{host} is not a public address.")
     return addresses[0]
-
-
-def _is_public(address: str) -> bool:
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        # Addresses that carry a version 4 one lead wherever that leads.
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if ip in ipaddress.ip_network("64:ff9b::/96"):
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            return _is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
 
 
 def deliver_due() -> int:

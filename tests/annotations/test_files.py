@@ -201,7 +201,7 @@ def test_a_zip_bomb_stops_at_the_ratio_limit(tmp_path):
     file = make_zip(tmp_path, {"bomb.json": b"\0" * (1 << 20)})
     with pytest.raises(ArchiveError, match="expands more than 100 times"):
         unpack_zip(file, tmp_path / "into", Limits(max_bytes=1 << 30, max_ratio=100, ratio_from=1 << 16))
-    assert (tmp_path / "into" / "bomb.json").stat().st_size < 2 << 20
+    assert not (tmp_path / "into").exists()
 
 
 def test_a_zip_stops_at_the_total_size_of_its_members(tmp_path):

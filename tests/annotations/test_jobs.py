@@ -170,13 +170,19 @@ def test_a_zip_bomb_is_refused_and_leaves_nothing_unpacked(start, settings) -> N
     job = work(start(upload=zipped({"x.json": b"\0" * (80 << 20)}), filename="bomb.zip"))
     assert job.state == State.FAILED
     assert "expands more than 800 times" in job.last_error
-    assert left_files(settings) == [job.path]
+    assert left_files(settings) == []
+
+
+def test_an_import_of_a_refused_archive_cannot_be_retried(start) -> None:
+    job = work(start(upload=zipped({"../x.json": PLAIN}), filename="bomb.zip"))
+    with pytest.raises(ValidationError, match="upload is gone"):
+        jobs.retry(job)
 
 
 def test_a_name_that_climbs_out_of_a_zip_is_refused(start, settings) -> None:
     job = work(start(upload=zipped({"../../x.json": PLAIN}), filename="x.zip"))
     assert (job.state, "unsafe name" in job.last_error) == (State.FAILED, True)
-    assert left_files(settings) == [job.path]
+    assert left_files(settings) == []
 
 
 def test_a_damaged_member_of_a_zip_is_reported_and_the_others_land(start) -> None:
