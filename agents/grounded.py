@@ -16,6 +16,7 @@ from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
 from annotations.dom.tree import PageError, parse
+from annotations.pages.deadline import page_deadline
 
 
 class NoCandidates(ValueError):
@@ -57,8 +58,9 @@ class GroundedPolicy:
         begun = time.perf_counter()
         item = _Work(observation)
         try:
-            everything = elements(parse(observation.html))
-            texts = element_texts(everything)
+            with page_deadline():
+                everything = elements(parse(observation.html))
+                texts = element_texts(everything)
             wanted = set(observation.candidate_ids)
             offered = [e for e in everything if (e.node_id in wanted if wanted else e.interactive or e.name)]
             if not offered:

@@ -7,13 +7,10 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotations.dom.marks import Mark
-from annotations.dom.prune import prune_tree
-from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, node_ids, parse
+from annotations.dom.tree import PageError
 from annotations.models import Snapshot, Step
+from annotations.pages import asking
 from annotations.snapshot_host import snapshot_url
-from annotations.tree_rows import own_text
-
-MAX_LINES = 2000  # of a pruned tree; browsers stay quick below that
 
 
 def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark]) -> dict[str, Any]:
@@ -46,21 +43,6 @@ def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark
 def pruned_lines(html: str, kept: Iterable[str]) -> dict[str, Any]:
     """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
     try:
-        root = parse(html)
+        return asking.pruned(html, list(kept))
     except PageError as error:
         return {"lines": [], "cut": False, "missing": 0, "error": str(error)}
-    here = set(node_ids(root))
-    kept = list(kept)
-    found = [node for node in kept if node in here]
-    lines = list(_lines(prune_tree(root, found))) if found else []
-    return {"lines": lines[:MAX_LINES], "cut": len(lines) > MAX_LINES, "missing": len(kept) - len(found)}
-
-
-def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
-    depths = {root: 0}
-    for element in root.iter("*"):  # document order: a parent always comes before its children
-        parent = element.getparent()
-        if parent in depths:
-            depths[element] = depths[parent] + 1
-        if element.tag != TEXT:
-            yield depths[element], str(element.tag), own_text(element), element.get(NODE_ID, "")

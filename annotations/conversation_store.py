@@ -10,7 +10,7 @@ from django.db import models, transaction
 from django.db.models import Max
 
 from annotations.datasets.recorder_marks import Marks, take_marks
-from annotations.dom.tree import NODE_ID, node_ids, parse
+from annotations.dom.tree import NODE_ID
 from annotations.models import (
     Conversation,
     ConversationTally,
@@ -30,6 +30,7 @@ from annotations.models import (
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress
 from annotations.page_store import PageStore, store_screenshot
+from annotations.pages import asking
 from annotations.records import ConversationRecord, StepRecord, TurnRecord
 
 DEFAULT_SPLIT = Split.TRAIN
@@ -225,7 +226,7 @@ def _node_orders(steps: Sequence[StepRecord]) -> dict[str, dict[str, int]]:
         if step.html and step.html not in orders:
             # Reversed, so that of two elements with one id the first keeps it.
             orders[step.html] = {
-                node: place for place, node in reversed(list(enumerate(node_ids(parse(step.html)))))
+                node: place for place, node in reversed(list(enumerate(asking.outline(step.html))))
             }  # fmt: skip
     return orders
 

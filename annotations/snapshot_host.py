@@ -29,6 +29,8 @@ from annotations.dom.marks import CHIP, LOOKS, Mark, anchor_id
 from annotations.dom.render import CONTENT_TYPE, render_page
 from annotations.dom.tree import PageError
 from annotations.models import Snapshot
+from annotations.pages import asking
+from annotations.pages.sandbox import PagesBusy, PageTooHeavy
 
 LIFETIME = 600  # seconds that an address is valid
 BUCKET = 300  # seconds during which the same page gets the same address, so that browsers cache it
@@ -174,17 +176,20 @@ def _page(request: HttpRequest, sha256: str, **options: Any) -> HttpResponse:
     snapshot = Snapshot.objects.with_content().filter(sha256=sha256).first()
     if snapshot is None:
         raise Http404("no such page")
+    script = {name: options[name] for name in ("script", "nonce") if name in options}
     try:
-        document = render_page(snapshot.html, **options)
+        document = asking.rendered(snapshot.html, **options)
+    except (PageTooHeavy, PagesBusy) as error:
+        return _notice(f"This page could not be shown: {error}.", **script, status=503)
     except PageError:
         return _notice("This page was not recorded as well-formed XML and cannot be rendered.", status=422)
     response = HttpResponse(document, content_type=CONTENT_TYPE)
     response["Cache-Control"] = f"private, max-age={LIFETIME}, immutable"
     response["Vary"] = "Accept-Encoding"
     if "gzip" in request.headers.get("Accept-Encoding", ""):
-        # Level 1 halves the time of the default and is within a few per cent of its size on markup.
-        response.content = gzip.compress(response.content, compresslevel=1, mtime=0)
         response["Content-Encoding"] = "gzip"
+    else:
+        response.content = gzip.decompress(document)
     return response
 
 

@@ -5,6 +5,7 @@ candidates, marks, action representations).
 """
 
 import json
+import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,17 +16,18 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotations import policy, tree_rows
-from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.marks import Mark
-from annotations.dom.tree import NODE_ID, PageError, parse
+from annotations.dom.tree import PageError
 from annotations.forms import ConversationFilter
 from annotations.models import Conversation, Rationale, Snapshot, Step, Turn
+from annotations.pages import asking
+from annotations.pages.reading import MAX_TEXT
+from annotations.pages.sandbox import PagesBusy, PageTooHeavy
 from annotations.snapshot_host import page_address
 
 TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
 LISTED_BEFORE, LISTED_AFTER = 15, 35
 MAX_CANDIDATES = 50
-MAX_TEXT = 300_000  # characters of a text tab; browsers stay quick below that
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def step_page(request: HttpRequest, conversation: Conversation, step_pk: int | N
 
 def tree_fragment(step: Step, gold_ids: list[str], node_id: str, first: int, last: int | None):
     """Rows below one node of a step's page."""
-    return tree_rows.children(parse(_content(step.snapshot)), node_id, gold_ids, first, last)
+    return asking.children(_content(step.snapshot), node_id, gold_ids, first, last)
 
 
 def gold_ids(step: Step) -> list[str]:
@@ -147,17 +149,18 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         rows = stored.rationales.select_related("author").order_by("source", "-created_at", "-pk")  # "human" < "model"
         page.rationales = list(rows)
         page.may_explain = policy.can(request.user, "annotate", page.conversation.dataset.project)
-    root = _parsed(stored.snapshot)
-    page.candidates = _candidates(stored, root, page.gold_ids)
+    view = _view(stored, page)
+    page.candidates = _candidates(stored, view, page.gold_ids)
     if page.tab == "raw":
-        page.panel = _text_panel(_content(stored.raw_snapshot or stored.snapshot))
+        content = _content(stored.raw_snapshot or stored.snapshot)
+        page.panel = _text_panel(content, len(content))
         page.panel["cleaned"] = stored.raw_snapshot is None
-    elif root is None:
-        page.panel = {"error": "This step has no page." if stored.snapshot is None else "The page cannot be parsed."}
+    elif "error" in view:
+        page.panel = {"error": view["error"]}
     elif page.tab == "tree":
-        page.panel = {"rows": tree_rows.tree(root, page.gold_ids)}
+        page.panel = {"rows": view["rows"]}
     elif page.tab == "accessibility":
-        page.panel = _text_panel(accessibility_tree(root))
+        page.panel = _text_panel(view["text"], view["characters"])
     if page.tab == "page" and (shown := rendered(stored, page.of)) is not None:
         page.panel = {"frame": frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
         recorded = stored.raw_snapshot
@@ -179,19 +182,34 @@ def frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str
     return marked.as_dict() | {"plain": plain.url}
 
 
-def _candidates(step: Step, root, gold: list[str]) -> list[CandidateRow]:
+def _view(step: Step, page: StepPage) -> dict[str, Any]:
+    """What the step's page says for this tab; `error` where it says nothing."""
+    nothing: dict[str, Any] = {"places": {}, "said": {}}
+    if step.snapshot is None:
+        return nothing | {"error": "This step has no page."}
+    positives, negatives = step.candidate_records()
+    shown = [record.node_id for record in (*positives, *negatives)]
+    try:
+        return asking.step_view(step.snapshot.html, page.tab, page.gold_ids, shown)
+    except (PageTooHeavy, PagesBusy) as error:
+        return nothing | {"error": f"This page could not be shown: {error}."}
+    except PageError:
+        return nothing | {"error": "The page cannot be parsed."}
+
+
+def _candidates(step: Step, view: dict[str, Any], gold: list[str]) -> list[CandidateRow]:
     """The first 50, gold ones first; in page order where gold is hidden, because the stored order gives it away."""
-    elements = {} if root is None else {e.get(NODE_ID): e for e in root.iter("*") if e.get(NODE_ID)}
+    places, said = view["places"], view["said"]
     positives, negatives = step.candidate_records()
     records = [*positives, *negatives]
     if not gold:
-        order = {node_id: place for place, node_id in enumerate(elements)}
-        records.sort(key=lambda record: (order.get(record.node_id, len(order)), record.node_id))
+        records.sort(key=lambda record: (places.get(record.node_id, math.inf), record.node_id))
     rows = []
     for record in records[:MAX_CANDIDATES]:
-        element = elements.get(record.node_id)
-        said = tree_rows.label(element) if element is not None else _attributes_text(record.attributes)
-        rows.append(CandidateRow(record.node_id, record.tag, said, record.node_id in gold, element is not None))
+        words = said.get(record.node_id)
+        on_page = words is not None
+        shown = words if on_page else _attributes_text(record.attributes)
+        rows.append(CandidateRow(record.node_id, record.tag, shown, record.node_id in gold, on_page))
     return rows
 
 
@@ -209,12 +227,5 @@ def _content(snapshot: Snapshot | None) -> str:
     return snapshot.html if snapshot is not None else ""
 
 
-def _parsed(snapshot: Snapshot | None):
-    try:
-        return parse(snapshot.html) if snapshot is not None else None
-    except PageError:
-        return None
-
-
-def _text_panel(text: str) -> dict[str, Any]:
-    return {"text": text[:MAX_TEXT], "characters": len(text), "cut": len(text) > MAX_TEXT}
+def _text_panel(text: str, characters: int) -> dict[str, Any]:
+    return {"text": text[:MAX_TEXT], "characters": characters, "cut": characters > MAX_TEXT}

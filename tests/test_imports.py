@@ -22,9 +22,11 @@ MAY_IMPORT = {
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
+    "annotations.pages", "annotations.pages.*", "annotations.tree_rows",
     "annotations.sample", "annotations.sample.*", "annotations.releases.leakage", "annotations.releases.privacy",
     "annotations.work.agreement", "annotations.work.reading",
     "annotations.work.cuts", "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations",
+    "annotations.work.public_addresses",
     "annotations.work.organising", "annotations.work.page_tree", "annotations.work.rephrasing",
     "annotations.work.wording",
     "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",

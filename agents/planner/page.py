@@ -10,6 +10,7 @@ from typing import Literal
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import NODE_ID, Element, parse
+from annotations.pages.deadline import page_deadline
 
 Paradigm = Literal["multichoice", "generation"]
 
@@ -59,6 +60,7 @@ class PageInput:
     gold_index: int = -1  # index of the gold choice, -1 for none
 
 
+@page_deadline()
 def format_input(
     page: Element | str | bytes,
     candidate_ids: Collection[str],

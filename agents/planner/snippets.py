@@ -11,6 +11,7 @@ from typing import Protocol, TypeVar
 from agents.planner.page import PageInput, PageTask, Paradigm, Wording, format_input, gold_context
 from agents.planner.sequence import Message, page_messages
 from annotations.dom.tree import Element, parse
+from annotations.pages.deadline import page_deadline
 
 NONE_RATIONALE = "None of the elements shown fits the request, so the answer is none."
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others
@@ -112,6 +113,7 @@ def draw_candidates(step: PastStep, rng: Random, settings: SnippetSettings) -> t
     return gold_id, rng.sample(ranked, min(wanted, len(ranked)))
 
 
+@page_deadline()
 def snippet(
     step: PastStep,
     gold_id: str | None,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import Element, parse
+from annotations.pages.deadline import page_deadline
 
 TOP_K = 5  # elements of the current page
 PREVIOUS_TOP_K = 3  # elements of the pages of history and exemplars
@@ -43,6 +44,7 @@ def answerable(step: GoldStep, top_k: int = TOP_K) -> bool:
     return any(rank < top_k for _, rank in step.positives)
 
 
+@page_deadline()
 def page_text(page: Element | str, node_ids: Sequence[str]) -> str:
     """The page around these elements. Raises IndexError for an element that is not on the page."""
     root = page if isinstance(page, Element) else parse(page)

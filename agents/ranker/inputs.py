@@ -15,6 +15,7 @@ from agents.weblinx.turns import Demo, Turn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
 from annotations.dom.tree import parse
+from annotations.pages.deadline import page_deadline
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,7 @@ class WeblinxText:
 PUBLISHED = WeblinxText()
 
 
+@page_deadline()
 def candidate_input(observation: Observation) -> RankingInput:
     """The cross encoder's texts (planners.md section 3).
 
@@ -56,6 +58,7 @@ def candidate_input(observation: Observation) -> RankingInput:
     return RankingInput(query, tuple(labels), texts, texts, tuple(labels.values()))
 
 
+@page_deadline()
 def element_input(observation: Observation) -> RankingInput:
     """Short element texts against the turn so far: dense ranking where no WebLINX turns were recorded."""
     labels = _labels(parse(observation.html), observation)
@@ -64,6 +67,7 @@ def element_input(observation: Observation) -> RankingInput:
     return RankingInput(query, tuple(labels), texts, texts, texts)
 
 
+@page_deadline()
 def weblinx_input(
     observation: Observation, text: WeblinxText = PUBLISHED, tokenizer: Tokenizer | None = None
 ) -> RankingInput:

@@ -20,6 +20,7 @@ from agents.weblinx.truncation import (
 )
 from agents.weblinx.turns import PREDICTED_INTENTS, Demo, Turn
 from agents.weblinx.wording import OURS, Wording
+from annotations.pages.deadline import page_deadline
 
 CANDIDATES = 10
 ELEMENT_INTENTS = frozenset({"click", "change", "submit"})  # turns that are dropped without an element
@@ -95,6 +96,7 @@ def best_candidates(ranked: Iterable[PromptCandidate], k: int = CANDIDATES) -> l
     return list(distinct.values())[:k]
 
 
+@page_deadline()
 def messages(
     demo: Demo,
     turn: Turn,

@@ -24,7 +24,8 @@ from typing import Any, BinaryIO
 from annotations.datasets.fields import Fields, canonical
 from annotations.datasets.json_records import SUFFIXES, read_records
 from annotations.datasets.mind2web import OPERATIONS
-from annotations.dom.tree import PageError, parse
+from annotations.dom.tree import PageError
+from annotations.pages import asking
 from annotations.records import (
     CandidateRecord,
     ConversationRecord,
@@ -120,7 +121,7 @@ def _step(fields: Fields) -> StepRecord:
     }
     if texts["html"]:
         try:
-            parse(texts["html"])
+            asking.check(texts["html"])
         except PageError as error:
             fields.defect("html", f"expected well-formed XML: {error}")
     operation = fields.text("operation", filled=True)

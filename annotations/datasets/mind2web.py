@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 
 from annotations.datasets.fields import Fields, canonical
 from annotations.datasets.json_records import SPLITS, SUFFIXES, read_records
-from annotations.dom.tree import NODE_ID, PageError, parse
+from annotations.dom.tree import NODE_ID, PageError
+from annotations.pages import asking
 from annotations.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 
 __all__ = ["NUMBERED", "SUFFIXES", "read", "write"]
@@ -118,7 +119,7 @@ def once(fields: Fields, name: str, value: str, seen: dict[str, str]) -> None:
 def _step(fields: Fields, action_repr: str) -> StepRecord:
     source_id = fields.text("action_uid", filled=True)
     html = fields.text("cleaned_html", filled=True)
-    page = _page(fields, html) if html.strip() else None
+    page = html if html.strip() and _can_be_read(fields, html) else ""
     extra = fields.rest(ACTION_KEYS)
     positives = _candidates(fields, "pos_candidates", page, extra)
     negatives = _candidates(fields, "neg_candidates", page, extra)
@@ -129,12 +130,13 @@ def _step(fields: Fields, action_repr: str) -> StepRecord:
     )  # fmt: skip
 
 
-def _page(fields: Fields, html: str) -> Any:
+def _can_be_read(fields: Fields, html: str) -> bool:
     try:
-        return parse(html)
+        asking.check(html)
     except PageError as error:
         fields.defect("cleaned_html", f"expected well-formed XML: {re.sub(r' [(]<string>.*', '', str(error))}")
-        return None
+        return False
+    return True
 
 
 def _operation(fields: Fields, extra: dict[str, Any]) -> dict[str, str]:
@@ -155,7 +157,7 @@ def _operation(fields: Fields, extra: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _candidates(fields: Fields, name: str, page: Any, extra: dict[str, Any]) -> tuple[CandidateRecord, ...]:
+def _candidates(fields: Fields, name: str, page: str, extra: dict[str, Any]) -> tuple[CandidateRecord, ...]:
     """Candidates; unknown fields of theirs go to `extra[name]` by position. A tag left out is looked up on the page."""
     found: list[CandidateRecord] = []
     unknown: dict[str, Any] = {}
@@ -165,8 +167,8 @@ def _candidates(fields: Fields, name: str, page: Any, extra: dict[str, Any]) -> 
             found.append(plain)
         elif (candidate := fields.item(name, index, item)) is not None:
             record = _candidate(candidate)
-            if not record.tag and page is not None:
-                tags = tags or {element.get(NODE_ID): element.tag for element in page.iter("*")}
+            if not record.tag and page:
+                tags = tags or asking.tags(page)
                 record = replace(record, tag=tags.get(record.node_id, ""))
             found.append(record)
             if rest := candidate.rest(CANDIDATE_KEYS):

@@ -19,8 +19,10 @@ from annotations.datasets import weblinx_turns as replay
 from annotations.datasets.fields import Defects, canonical, describe
 from annotations.datasets.json_value import JSONError, parse
 from annotations.datasets.weblinx_check import check_replay
-from annotations.datasets.weblinx_page import candidates, decode, page_xml
+from annotations.datasets.weblinx_page import candidates, decode
 from annotations.datasets.weblinx_side_files import demo_candidates, split_of
+from annotations.dom.tree import PageError
+from annotations.pages import asking
 from annotations.records import (
     BadRecord,
     CandidateRecord,
@@ -179,7 +181,11 @@ class _Demo:
             return self.pages.get(name) or _Page()
         if path in self.files:
             boxes = self._boxes(replay.boxes_name(name))
-            self.pages[name] = _Page.of(name, self.content(path), boxes)
+            try:
+                self.pages[name] = _Page.of(name, self.content(path), boxes)
+            except PageError as error:
+                self.pages[name] = _Page(name=name)
+                self._bad(path, "", str(error))
             if self.pages[name].raw:
                 self.used.add(path)
         else:
@@ -223,7 +229,7 @@ class _Page:
     def of(cls, name: str, data: bytes, boxes: dict[str, Any]) -> "_Page":
         page = cls(name, *decode(data))
         page.boxes = boxes
-        page.html, page.tags = page_xml(page.raw, boxes)
+        page.html, page.tags = asking.recording(page.raw, boxes)
         return page
 
 

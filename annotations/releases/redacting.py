@@ -9,11 +9,12 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
-from annotations.dom.tree import PageError, node_ids, parse
+from annotations.dom.tree import PageError
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress
 from annotations.page_store import PageStore
+from annotations.pages import asking
 from annotations.records import StepRecord
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PAGE_FIELDS, PrivateText
@@ -185,6 +186,6 @@ class _Redactor:
 def _elements(html: str) -> list[str] | None:
     """Ids of the elements in order; None for a page as recorded that is no XML."""
     try:
-        return node_ids(parse(html))
+        return asking.outline(html)
     except PageError:
         return None

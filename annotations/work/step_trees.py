@@ -7,9 +7,10 @@ import json
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 
-from annotations.dom.tree import PageError, parse
+from annotations.dom.tree import PageError
 from annotations.models import Step
-from annotations.work.page_tree import page_rows
+from annotations.pages import asking
+from annotations.pages.sandbox import PagesBusy, PageTooHeavy
 
 KEPT = 3600  # seconds
 FORM = 1  # of the answer; counted up when its form changes, so that nothing old is taken from a cache
@@ -36,12 +37,15 @@ def page_tree_response(request: HttpRequest, step: Step) -> HttpResponse:
 def _content(step: Step, gold: list[str]) -> bytes:
     positives, negatives = step.candidate_records()
     candidates = [record.node_id for record in (*positives, *negatives)]
-    answer: dict = {"nodes": []}
     if step.snapshot is None:
-        answer["error"] = "This step has no page."
-    else:
-        try:
-            answer["nodes"] = page_rows(parse(step.snapshot.html), gold, candidates)
-        except PageError:
-            answer["error"] = "The page cannot be read."
-    return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+        return _without_nodes("This step has no page.")
+    try:
+        return b'{"nodes":%b}' % asking.rows(step.snapshot.html, gold, candidates)
+    except (PageTooHeavy, PagesBusy) as error:
+        return _without_nodes(f"The page could not be shown: {error}.")
+    except PageError:
+        return _without_nodes("The page cannot be read.")
+
+
+def _without_nodes(error: str) -> bytes:
+    return json.dumps({"nodes": [], "error": error}, separators=(",", ":")).encode()

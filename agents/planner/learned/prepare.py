@@ -14,6 +14,7 @@ from agents.planner.learned.mentions import word_weights
 from agents.planner.learned.page import Page, markup_text, name_text, read_page
 from agents.types import Observation
 from annotations.dom.elements import Element
+from annotations.pages.deadline import page_deadline
 
 MAX_TELLING = 16  # words of an instruction that are encoded one by one
 TEMPLATE_SHARE = 0.5
@@ -52,6 +53,7 @@ class Step:
         return (*self.names, *self.markup, *self.words, self.instruction.text)
 
 
+@page_deadline()
 def prepare(observation: Observation, common: Collection[str]) -> Step:
     """Raises PageError for a page that cannot be read and NoCandidates for one that offers nothing."""
     page = read_page(observation.html, observation.candidate_ids)

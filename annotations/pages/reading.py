@@ -1,0 +1,103 @@
+"""What is asked of foreign pages, from bytes to bytes: run by the processes of `sandbox.py` only. Core.
+
+`FUNCTIONS` is all that they can be told to do. Answers are JSON unless something else is said.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from annotations import tree_rows
+from annotations.datasets.weblinx_page import page_xml
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.marks import Mark
+from annotations.dom.prune import prune_tree
+from annotations.dom.render import render_page
+from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
+from annotations.work.page_tree import page_rows
+
+MAX_TEXT = 300_000  # characters of a text tab; browsers stay quick below that
+MAX_LINES = 2000  # of a pruned tree
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def outline(page: bytes) -> bytes:
+    """The backend node ids in document order."""
+    return _json(node_ids(parse(page)))
+
+
+def tags(page: bytes) -> bytes:
+    """The tag of each backend node id."""
+    return _json({element.get(NODE_ID): str(element.tag) for element in parse(page).iter("*")})
+
+
+def render(page: bytes, marks: Sequence[Sequence[str]] = (), script: str = "", nonce: str = "") -> bytes:
+    """The gzipped document that a browser shows. Level 1 halves the time of the default and is within a few per cent
+    of its size on markup."""
+    document = render_page(page, marks=[Mark(*values) for values in marks], script=script, nonce=nonce)
+    return gzip.compress(document.encode(), compresslevel=1, mtime=0)
+
+
+def step_view(page: bytes, tab: str, gold: Collection[str], candidates: Collection[str]) -> bytes:
+    """For one tab of the step page: the place and the words of each candidate, and `rows` or `text`."""
+    root = parse(page)
+    places: dict[str, int] = {}
+    said: dict[str, str] = {}
+    wanted = frozenset(candidates)
+    for place, element in enumerate(root.iter("*")):
+        node_id = element.get(NODE_ID)
+        if node_id in wanted:
+            places.setdefault(node_id, place)
+            said[node_id] = tree_rows.label(element)  # the last of several, as the ranker's are
+    answer: dict[str, Any] = {"places": places, "said": said}
+    if tab == "tree":
+        answer["rows"] = [asdict(row) for row in tree_rows.tree(root, gold)]
+    elif tab == "accessibility":
+        text = accessibility_tree(root)
+        answer |= {"text": text[:MAX_TEXT], "characters": len(text)}
+    return _json(answer)
+
+
+def children(page: bytes, node_id: str, gold: Collection[str], first: int, last: int | None) -> bytes:
+    """The rows below one element."""
+    return _json([asdict(row) for row in tree_rows.children(parse(page), node_id, gold, first, last)])
+
+
+def rows(page: bytes, gold: Collection[str], candidates: Collection[str]) -> bytes:
+    """The whole tree as flat rows."""
+    return _json(page_rows(parse(page), gold, candidates))
+
+
+def pruned(page: bytes, kept: Iterable[str]) -> bytes:
+    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
+    root = parse(page)
+    here, kept = set(node_ids(root)), list(kept)
+    found = [node for node in kept if node in here]
+    lines = list(_lines(prune_tree(root, found))) if found else []
+    return _json({"lines": lines[:MAX_LINES], "cut": len(lines) > MAX_LINES, "missing": len(kept) - len(found)})
+
+
+def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
+    depths = {root: 0}
+    for element in root.iter("*"):  # document order: a parent always comes before its children
+        parent = element.getparent()
+        if parent in depths:
+            depths[element] = depths[parent] + 1
+        if element.tag != TEXT:
+            yield depths[element], str(element.tag), tree_rows.own_text(element), element.get(NODE_ID, "")
+
+
+def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
+    """A recording of WebLINX: one line of JSON with the tags of its uids, and the page as XML."""
+    xml, found = page_xml(page.decode("utf-8", "surrogatepass"), boxes)
+    return _json(found) + b"\n" + xml.encode("utf-8", "surrogatepass")
+
+
+FUNCTIONS: dict[str, Callable[..., bytes]] = {
+    function.__name__: function for function in (outline, tags, render, step_view, children, rows, pruned, recording)
+}
