@@ -8,6 +8,7 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.work.keymaps import SECTION_KEYS
-        from webnav_site.sections import SECTIONS
+        from webnav_site.observe import slow_queries  # noqa: F401  times the queries of every connection
+        from webnav_site.sections import OPERATIONS, SECTIONS
 
-        SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in SECTIONS})
+        SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in (*SECTIONS, OPERATIONS)})

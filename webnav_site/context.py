@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotations.work.keymaps import SESSION_KEY
 from webnav_site.health import worker_banner
-from webnav_site.sections import SECTIONS
+from webnav_site.sections import OPERATIONS, SECTIONS
 
 THEMES = ("auto", "light", "dark")
 
@@ -27,12 +27,19 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     word = (match.url_name or "").split("-")[0] if match and not match.namespaces else ""
     theme = request.COOKIES.get("theme", "auto")
     return {
-        "sections": [Section(label, reverse(route), key, word in words) for label, route, key, words in SECTIONS],
+        "sections": [
+            Section(label, reverse(route), key, word in words) for label, route, key, words in _sections(request)
+        ],
         "worker_banner": worker_banner,  # called by the templates that show it
         "key_map": _key_map(request),
         "themes": THEMES,
         "theme": theme if theme in THEMES else "auto",
     }
+
+
+def _sections(request: HttpRequest) -> tuple:
+    user = getattr(request, "user", None)
+    return (*SECTIONS, OPERATIONS) if user is not None and user.is_superuser else SECTIONS
 
 
 def _key_map(request: HttpRequest) -> dict[str, str] | None:

@@ -10,3 +10,5 @@ SECTIONS = (
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),
 )
+# For superusers alone.
+OPERATIONS = ("Operations", "operations", "o", {"operations"})

@@ -304,6 +304,7 @@ CELERY_BEAT_SCHEDULE = {
     "keep-counts": {"task": "annotations.tasks.keep_counts", "schedule": 300.0},
     "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
     "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
+    "take-samples": {"task": "webnav_site.observe.tasks.take_sample", "schedule": 30.0, "options": {"expires": 60}},
     "forget-old": {"task": "annotations.tasks.forget_old", "schedule": 24 * 3600.0},
     "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
 }
@@ -331,6 +332,9 @@ RETENTION_DAYS = {
         "llm_replies": 0, "traces": 0,
     }.items()
 }  # fmt: skip
+
+# Queries that take longer are logged and shown to the operator; 0: none.
+SLOW_QUERY_MS = int(env("SLOW_QUERY_MS", "500"))
 
 # Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)

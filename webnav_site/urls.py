@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 
 from webnav_site.health import healthz
+from webnav_site.observe import page
 from webnav_site.observe.metrics import metrics
 
 handler500 = "webnav_site.observe.failures.server_error"
@@ -13,6 +14,8 @@ urlpatterns = [
     path("api/", include("webnav_site.api")),
     path("healthz", healthz, name="healthz"),
     path("metrics", metrics, name="metrics"),
+    path("operations/", page.operations, name="operations"),
+    path("operations/retention/", page.retention, name="operations-retention"),
     path("", include("annotations.snapshot_host")),
     path("", include("annotations.urls")),
     path("", include("agents.urls")),

@@ -45,10 +45,13 @@ async function poll() {
   }
 }
 
-/** Lists say with data-refresh how many seconds apart they are read again while something in them runs. */
+/**
+ * Lists say with data-refresh how many seconds apart they are read again while something in them runs; with data-always
+ * also when nothing does.
+ */
 async function refreshLists() {
   const list = document.querySelector("[data-refresh]");
-  while (list && document.querySelector("[data-refresh] .tag:is(.running, .queued)")) {
+  while (list && document.querySelector("[data-refresh] .tag:is(.running, .queued), [data-refresh][data-always]")) {
     await new Promise((resolve) => window.setTimeout(resolve, SECOND * Number(list.dataset.refresh)));
     if (!document.hidden) await readParts().catch(() => {}); // the server is away: the next round tries again
   }

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import structlog
-from celery import signals
+from celery import shared_task, signals
 from django.conf import settings
 
 from annotations.observe import counters, errors
@@ -63,6 +63,14 @@ def _end(task_id: str, task: Any, state: str | None = None, **kwargs: Any) -> No
     counters.TASKS.observe(task.name, state or "UNKNOWN", amount=seconds)
     logger.info("%s %s", task.name, state, extra={"ms": round(seconds * 1000, 1)})
     structlog.contextvars.clear_contextvars()
+
+
+@shared_task(queue="default", name="webnav_site.observe.tasks.take_sample")
+def take_sample() -> None:
+    """Every 30 s: a point of the operator's plots."""
+    from webnav_site.observe import samples
+
+    samples.take()
 
 
 @signals.worker_process_shutdown.connect

@@ -1,0 +1,103 @@
+"""The operator's page: who works, what waits, how large everything is, what went wrong; for superusers."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+import redis
+from django.conf import settings
+from django.core.exceptions import PermissionDenied
+from django.db import connection
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from annotations.observe import errors
+from annotations.retention.forgetting import estimates
+from webnav_site.observe import metrics, samples, sizes, slow_queries, workers
+
+RATES = (("requests", "Requests a minute"), ("steps", "Steps a minute"), ("errors", "Errors a minute"))
+LONGEST_DAYS = 36500
+
+
+@require_safe
+def operations(request: HttpRequest) -> HttpResponse:
+    _require_superuser(request)
+    taken = _asked(samples.read, [])
+    waiting = metrics.queues()
+    alive = _asked(workers.alive, [])
+    context = {
+        "workers": [_worker(worker) for worker in alive],
+        "queues": [
+            {
+                "name": queue, "depth": depth, "oldest": oldest if depth else None,
+                "workers": sum(queue in worker["queues"] for worker in alive),
+                "spark": samples.spark(samples.series(taken, f"{queue} depth")),
+            }
+            for queue, (depth, oldest) in waiting.items()
+        ],
+        "rates": [(label, samples.spark(samples.series(taken, name))) for name, label in RATES],
+        "gpus": {(worker["host"], gpu["index"]): gpu for worker in alive for gpu in worker["gpus"]},
+        "errors": [entry | {"when": _moment(entry["at"])} for entry in _asked(errors.recent, [])],
+        "slow": [entry | {"when": _moment(entry["at"])} for entry in _asked(slow_queries.recent, [])],
+        "slow_ms": settings.SLOW_QUERY_MS,
+        "beat": [(task, _moment(at)) for task, at in sorted(_asked(workers.beat_sent, {}).items())],
+        "redis_answers": _asked(lambda: bool(workers.beat_sent()) or True, False),
+        "width": samples.WIDTH,
+        "height": samples.HEIGHT,
+    }  # fmt: skip
+    return render(request, "operations.html", context | _sizes(request))
+
+
+@require_safe
+def retention(request: HttpRequest) -> HttpResponse:
+    """How much would go now, and with another number of days: before anything does."""
+    _require_superuser(request)
+    given = request.GET.get("days", "")
+    days = min(int(given), LONGEST_DAYS) if given.isdecimal() and len(given) < 9 else None
+    found = estimates()
+    if days is None:
+        rows = [(kind, would, None) for kind, would in found]
+    else:
+        rows = [(kind, would, other) for (kind, would), (_, other) in zip(found, estimates(days), strict=True)]
+    return render(request, "retention.html", {"rows": rows, "days": days})
+
+
+def _require_superuser(request: HttpRequest) -> None:
+    if not request.user.is_superuser:
+        raise PermissionDenied("This page is for the people who run this server.")
+
+
+def _asked(ask: Callable[[], Any], otherwise: Any) -> Any:
+    """What Redis says; while it is down the rest of the page is all the more needed."""
+    try:
+        return ask()
+    except redis.RedisError:
+        return otherwise
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _worker(worker: dict[str, Any]) -> dict[str, Any]:
+    doing = [f"{task['task'].rpartition('.')[2]} {' '.join(task['args'])}".strip() for task in worker["doing"]]
+    since = [_moment(task["since"]) for task in worker["doing"]]
+    return worker | {"since": _moment(worker["since"]), "doing": list(zip(doing, since, strict=True))}
+
+
+def _sizes(request: HttpRequest) -> dict[str, Any]:
+    free, total = sizes.disk()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
+        connections = cursor.fetchone()[0]
+    return {
+        "tables": sizes.tables(),
+        "datasets": sizes.datasets() if "datasets" in request.GET else None,
+        "database_bytes": sizes.database_bytes(),
+        "connections": connections,
+        "folders": sizes.folders(),
+        "free": free,
+        "total": total,
+        "versions": sizes.versions(),
+    }
