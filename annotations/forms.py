@@ -13,7 +13,7 @@ from django.forms.utils import pretty_name
 from annotations.datasets import READERS, WRITERS
 from annotations.models import Conversation, ConversationTally, Dataset, Project, Role, Scope, Split, Turn
 
-PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."  # nosec B105
+PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."
 AS_THE_SOURCE_SAYS = ("", "as the source says")
 
 

@@ -253,11 +253,11 @@ REST_FRAMEWORK = {
     "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour"},
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
-KNOX_TOKEN_MODEL = "knox.AuthToken"  # nosec B105
+KNOX_TOKEN_MODEL = "knox.AuthToken"
 TOKEN_LONGEST_DAYS = int(env("TOKEN_LONGEST_DAYS", "365"))
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=min(90, TOKEN_LONGEST_DAYS)),
-    "AUTH_HEADER_PREFIX": "Token",  # nosec B105
+    "AUTH_HEADER_PREFIX": "Token",
     "TOKEN_LIMIT_PER_USER": 20,
 }
 SPECTACULAR_SETTINGS = {

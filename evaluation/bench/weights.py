@@ -18,10 +18,7 @@ def random_seq2seq(folder: Path, small: bool) -> Path:
     tokenizer.train_from_iterator(words, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     fast = PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token="<pad>",
-        eos_token="</s>",
-        model_max_length=100_000,  # nosec B106
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", model_max_length=100_000
     )
     width = 64 if small else 512
     config = T5Config(

@@ -102,6 +102,6 @@ def row_counts() -> dict[str, int]:
     counts = {}
     with connection.cursor() as cursor:
         for table in sorted(connection.introspection.table_names(cursor)):
-            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")
+            cursor.execute(f"SELECT count(*) FROM {connection.ops.quote_name(table)}")  # nosec B608
             counts[table] = cursor.fetchone()[0]
     return counts
