@@ -65,7 +65,10 @@ def ours(var: Path) -> list[psutil.Process]:
     found = []
     for process in psutil.process_iter(["cmdline"]):
         try:
-            if str(var) in " ".join(process.info["cmdline"] or []) or process.environ().get("WEBNAV_VAR") == str(var):
+            told = " ".join(process.info["cmdline"] or [])
+            # Redis writes its title over its command line and environment; the servers work inside the folder.
+            inside = Path(process.cwd()).is_relative_to(var)
+            if inside or str(var) in told or process.environ().get("WEBNAV_VAR") == str(var):
                 found.append(process)
         except psutil.Error:
             continue
