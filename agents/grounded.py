@@ -16,6 +16,7 @@ from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
 from annotations.dom.tree import PageError, parse
+from annotations.observe.spans import span
 from annotations.pages.deadline import page_deadline
 
 
@@ -47,11 +48,15 @@ class GroundedPolicy:
     def decide(self, observations: list[Observation]) -> list[Decision]:
         """One decision per observation. A page that cannot be read gives a decision without actions and an
         `error` in its trace; the others are not affected."""
-        work = [self._observe(observation) for observation in observations]
+        with span("stage", stage="observe", steps=len(observations)):
+            work = [self._observe(observation) for observation in observations]
         ready = [item for item in work if not item.error]
-        queries = self._recall(ready)
-        self._encode(ready)
-        decisions = {id(item): self._act(item, query) for item, query in zip(ready, queries, strict=True)}
+        with span("stage", stage="recall", steps=len(ready)):
+            queries = self._recall(ready)
+        with span("stage", stage="rank", steps=len(ready)):
+            self._encode(ready)
+        with span("stage", stage="plan", steps=len(ready)):  # and the scores: each step at once
+            decisions = {id(item): self._act(item, query) for item, query in zip(ready, queries, strict=True)}
         return [decisions.get(id(item)) or _unreadable(item) for item in work]
 
     def _observe(self, observation: Observation) -> _Work:

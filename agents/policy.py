@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from agents.embedding import Encoder
 from agents.llm.protocol import Llm
@@ -18,6 +19,7 @@ from agents.recipes import Recipe
 from agents.trace import traced_ranking
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Ranker, RecordedStep
 from agents.weblinx.documents import is_ranked, ranked_turns
+from annotations.observe.spans import span
 
 KEPT_RANKINGS = 4_000  # of past steps, for their pages in memory and prompts
 
@@ -190,8 +192,11 @@ class _Timed:
 
     def __enter__(self) -> None:
         self.begun = time.perf_counter()
+        self.span = span("stage", stage=self.stage, steps=len(self.work))
+        self.span.__enter__()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *raised: Any) -> None:
+        self.span.__exit__(*raised)
         share = (time.perf_counter() - self.begun) / max(1, len(self.work))
         for item in self.work:
             item.seconds[self.stage] = share

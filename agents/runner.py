@@ -23,6 +23,7 @@ from agents.types import Decision, Observation
 from agents.weblinx_demos import demo_of
 from annotations.models import Step
 from annotations.observe import counters
+from annotations.observe.spans import span
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +72,8 @@ def run_conversations(
     stored = 0
     for batch in _batches(run, recipe, conversation_ids, split=online):
         begun = time.perf_counter()
-        decisions = within_memory(policy.decide, [sample.observation for sample in batch])
+        with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
+            decisions = within_memory(policy.decide, [sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():

@@ -23,6 +23,7 @@ MAY_IMPORT = {
 CORE = (
     "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
     "annotations.pages", "annotations.pages.*", "annotations.tree_rows",
+    "annotations.observe.spans",
     "annotations.sample", "annotations.sample.*", "annotations.releases.leakage", "annotations.releases.privacy",
     "annotations.work.agreement", "annotations.work.reading",
     "annotations.work.cuts", "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations",

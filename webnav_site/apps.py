@@ -1,5 +1,7 @@
 """The site, which wires the other apps together."""
 
+import os
+
 from django.apps import AppConfig
 
 
@@ -7,8 +9,17 @@ class SiteConfig(AppConfig):
     name = "webnav_site"
 
     def ready(self) -> None:
+        from annotations.observe import spans
         from annotations.work.keymaps import SECTION_KEYS
-        from webnav_site.observe import slow_queries  # noqa: F401  times the queries of every connection
+        from webnav_site.observe import (
+            llm_counts,
+            slow_queries,  # noqa: F401  times the queries of every connection
+        )
         from webnav_site.sections import OPERATIONS, SECTIONS
 
         SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in (*SECTIONS, OPERATIONS)})
+        spans.WATCHERS.append(llm_counts.count)
+        if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
+            from webnav_site.observe import tracing
+
+            tracing.start()

@@ -7,6 +7,7 @@ requests that run at the same time, in this process or another, cannot overshoot
 import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextvars import copy_context
 from dataclasses import dataclass, fields
 from typing import Protocol
 
@@ -141,7 +142,7 @@ class BudgetedLlm:
                     group = self._book(requests, following)
                     if not group:
                         break
-                    running[pool.submit(self._llm.complete, [requests[i] for i in group])] = group
+                    running[pool.submit(copy_context().run, self._llm.complete, [requests[i] for i in group])] = group
                     following += len(group)
                 if not running:
                     break

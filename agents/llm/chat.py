@@ -21,6 +21,7 @@ from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, Re
 from agents.llm.lanes import in_lanes
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Prices, Usage
+from annotations.observe.spans import span
 
 logger = logging.getLogger(__name__)
 LARGEST_ANSWER = 50_000_000  # bytes
@@ -82,6 +83,15 @@ class ChatLlm:
         return in_lanes(self._ask, requests, self.endpoint.concurrency)
 
     def _ask(self, request: Request, stop: threading.Event) -> Reply | LlmError:
+        with span("llm", model=request.model) as told:
+            answer = self._all_samples(request, stop)
+            told |= {
+                "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
+                "cost": answer.usage.cost, "failed": isinstance(answer, LlmError),
+            }  # fmt: skip
+            return answer
+
+    def _all_samples(self, request: Request, stop: threading.Event) -> Reply | LlmError:
         """All samples of a request; an endpoint that gives fewer than n at once is asked for the rest."""
         started = time.monotonic()
         texts: tuple[str, ...] = ()

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -20,7 +21,8 @@ def in_lanes(work: Callable[[T, threading.Event], R], things: Sequence[T], lanes
         return [work(thing, stop) for thing in things]
     pool = ThreadPoolExecutor(min(lanes, max(1, len(things))), thread_name_prefix="llm")
     try:
-        futures = [pool.submit(work, thing, stop) for thing in things]
+        # Each in the caller's context: its lines and spans say what they belong to.
+        futures = [pool.submit(copy_context().run, work, thing, stop) for thing in things]
         return [future.result() for future in futures]
     finally:
         stop.set()

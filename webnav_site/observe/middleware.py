@@ -12,6 +12,7 @@ from django.core.signals import got_request_exception
 from django.http import HttpRequest, HttpResponseBase
 
 from annotations.observe import counters, errors
+from annotations.observe.spans import span
 from webnav_site.observe.logs import current_request
 
 logger = logging.getLogger("webnav.requests")
@@ -29,9 +30,14 @@ class ObservedRequestMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         request.request_id = request_id(request.headers.get(HEADER, ""))
         token, begun = current_request.set(request), time.perf_counter()
-        with structlog.contextvars.bound_contextvars(request=request.request_id):
+        parent = request.headers.get("traceparent", "")
+        with (
+            structlog.contextvars.bound_contextvars(request=request.request_id),
+            span("request", traceparent=parent, request=request.request_id) as told,
+        ):
             try:
                 response = self.get_response(request)
+                told |= {"route": route_of(request), "status": response.status_code}
                 _count(request, response, time.perf_counter() - begun)
             finally:
                 structlog.contextvars.unbind_contextvars("error_id")

@@ -2,7 +2,9 @@
 
 import logging
 import logging.config
+import os
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import structlog
@@ -10,6 +12,11 @@ from celery import shared_task, signals
 from django.conf import settings
 
 from annotations.observe import counters, errors
+from annotations.observe.spans import span
+
+tracing: Any = None
+if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):  # else nothing of it is loaded
+    from webnav_site.observe import tracing
 
 logger = logging.getLogger("webnav.tasks")
 PASSED_ON = ("request", "run", "shard", "job")  # ids that a task's messages to others carry
@@ -27,22 +34,29 @@ def _as_everywhere(**kwargs: Any) -> None:
 @signals.before_task_publish.connect
 def _pass_ids_on(headers: dict[str, Any], **kwargs: Any) -> None:
     bound = structlog.contextvars.get_contextvars()
-    parent = {"parent": bound["task_id"]} if "task_id" in bound else {}
     passed = {name: bound[name] for name in PASSED_ON if name in bound}
-    if passed or parent:
-        headers[HEADER] = {**headers.get(HEADER, {}), **passed, **parent}
+    if "task_id" in bound:
+        passed["parent"] = bound["task_id"]
+    if tracing and (here := tracing.traceparent()):
+        passed["traceparent"] = here
+    if passed:
+        headers[HEADER] = {**headers.get(HEADER, {}), **passed}
 
 
 class _Running:
     """When the tasks of this process began; a task that runs others in itself has several."""
 
     begun: dict[str, float] = {}
+    spans: dict[str, ExitStack] = {}
 
 
 @signals.task_prerun.connect
 def _bind(task_id: str, task: Any, args: Any, **kwargs: Any) -> None:
     structlog.contextvars.clear_contextvars()
     bound = dict(getattr(task.request, HEADER, None) or (task.request.headers or {}).get(HEADER) or {})
+    watched = ExitStack()
+    watched.enter_context(span("task", **({"traceparent": bound.pop("traceparent", "")} | bound | {"task": task.name})))
+    _Running.spans[task_id] = watched
     bound |= {"task": task.name, "task_id": task_id}
     if (name := ARGUMENTS.get(task.name)) and args:
         bound[name] = args[0]
@@ -60,6 +74,8 @@ def _failed(sender: Any, task_id: str, exception: BaseException, **kwargs: Any) 
 @signals.task_postrun.connect
 def _end(task_id: str, task: Any, state: str | None = None, **kwargs: Any) -> None:
     seconds = time.perf_counter() - _Running.begun.pop(task_id, time.perf_counter())
+    if watched := _Running.spans.pop(task_id, None):
+        watched.close()
     counters.TASKS.observe(task.name, state or "UNKNOWN", amount=seconds)
     logger.info("%s %s", task.name, state, extra={"ms": round(seconds * 1000, 1)})
     structlog.contextvars.clear_contextvars()
@@ -77,3 +93,5 @@ def take_sample() -> None:
 def _bring_the_rest(**kwargs: Any) -> None:
     """A child of the pool ends without running exit handlers."""
     counters.flush()
+    if tracing:
+        tracing.flush()

@@ -15,6 +15,7 @@ from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element
 from annotations.dom.tree import PageError
+from annotations.observe.spans import span
 
 
 @dataclass
@@ -42,12 +43,15 @@ class LearnedPolicy:
     def decide(self, observations: list[Observation]) -> list[Decision]:
         """One decision per observation. A page that cannot be read gives a decision without actions and an
         `error` in its trace; the others are not affected."""
-        work = [self._observe(observation) for observation in observations]
+        with span("stage", stage="observe", steps=len(observations)):
+            work = [self._observe(observation) for observation in observations]
         ready = [item for item in work if item.step is not None]
-        self._recall(ready)
+        with span("stage", stage="recall", steps=len(ready)):
+            self._recall(ready)
         begun = time.perf_counter()
         steps = [item.step for item in ready if item.step is not None]
-        found = self.model.predict(steps, [item.observation for item in ready], self.encoder)
+        with span("stage", stage="rank", steps=len(ready)):
+            found = self.model.predict(steps, [item.observation for item in ready], self.encoder)
         share = (time.perf_counter() - begun) / max(1, len(ready))
         decisions = {}
         for item, step, prediction in zip(ready, steps, found, strict=True):

@@ -1,0 +1,93 @@
+"""Traces reach a receiver of OTLP: request → task → stage → call of a model, as one trace; without an endpoint nothing
+of it is loaded. Calls of models are counted either way."""
+
+import itertools
+import subprocess
+import sys
+
+from agents.llm.chat import ChatLlm, Endpoint
+from agents.llm.protocol import Message, Request
+from annotations.observe import counters
+from tests.agents.llm_server import serve
+from tests.evaluation.workers import ROOT, environment
+from tests.observe.receiver import receiving
+
+WORK = """
+import json, sys, django
+django.setup()
+import redis
+from django.conf import settings
+from django.core.management import call_command
+from django.test import Client
+from django.urls import path
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpResponse
+from agents.llm.chat import ChatLlm, Endpoint
+from agents.llm.protocol import Message, Request
+from agents.policy import _Timed
+from webnav_site.celery import app
+from webnav_site.observe.tasks import HEADER
+
+@app.task(name="tests.decide", queue="tests-tracing")
+def decide():
+    with _Timed([], "plan"):
+        answer, = ChatLlm(Endpoint(sys.argv[1], "a-model")).complete([Request((Message("user", "hi"),), "a-model")])
+
+@login_not_required
+def asks(request):
+    decide.delay()
+    return HttpResponse("ok")
+
+urlpatterns = [path("asks", asks, name="asks")]
+settings.ROOT_URLCONF = sys.modules[__name__]
+broker = redis.Redis.from_url(settings.CELERY_BROKER_URL)
+broker.delete("tests-tracing")
+assert Client(headers={"host": "localhost"}).get("/asks").status_code == 200
+headers = json.loads(broker.lrange("tests-tracing", 0, -1)[0])["headers"]
+broker.delete("tests-tracing")
+decide.apply(headers={HEADER: headers[HEADER]})
+"""
+QUIET = """
+import sys, django
+django.setup()
+import webnav_site.celery, webnav_site.asgi
+ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "webnav_site.observe.tracing")
+print([name for name in sys.modules if name.startswith(ours)])
+"""
+
+
+def run(script: str, *arguments: str, **variables: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=ROOT, env=environment() | variables, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout.strip()
+
+
+def test_one_trace_goes_from_a_request_through_a_task_to_the_call_of_a_model(db) -> None:
+    with receiving() as (address, spans), serve(lambda body: "Answer: A") as llm:
+        run(WORK, llm.url, OTEL_EXPORTER_OTLP_ENDPOINT=address)
+    found = {span.name: span for span in spans}
+    assert set(found) == {"request asks", "task tests.decide", "stage plan", "llm a-model"}
+    assert len({span.trace_id for span in spans}) == 1
+    way = ["request asks", "task tests.decide", "stage plan", "llm a-model"]
+    for outer, inner in itertools.pairwise(way):
+        assert found[inner].parent_span_id == found[outer].span_id, inner
+    facts = {fact.key: fact.value for fact in found["llm a-model"].attributes}
+    assert facts["webnav.prompt_tokens"].int_value >= 1
+    assert {fact.key for fact in found["request asks"].attributes} >= {"webnav.request", "webnav.status"}
+
+
+def test_nothing_is_loaded_without_an_endpoint(db) -> None:
+    assert run(QUIET, OTEL_EXPORTER_OTLP_ENDPOINT="") == "[]"
+
+
+def test_calls_of_models_are_counted_with_their_tokens() -> None:
+    with serve(lambda body: "one two three") as llm:
+        ChatLlm(Endpoint(llm.url, "counted")).complete([Request((Message("user", "four five"),), "counted")] * 2)
+    counters.flush()
+    found = counters.read()
+    assert sum(n for part, n in found[counters.LLM_CALLS.name, ("counted",)].items() if part != "sum") >= 2
+    assert found[counters.LLM_TOKENS.name, ("counted", "completion")]["value"] >= 6
+    assert found[counters.LLM_TOKENS.name, ("counted", "prompt")]["value"] >= 2
