@@ -304,7 +304,11 @@ class _Unpacking:
                     pass  # it was there before, with files of others
 
     def _pieces(self, member: zipfile.ZipInfo) -> Iterator[bytes]:
-        with self._archive.open(member) as source:
+        try:
+            source = self._archive.open(member)
+        except OSError as error:  # the directory says that it begins before the archive does
+            raise zipfile.BadZipFile("it lies outside of the archive") from error
+        with source:
             while piece := source.read(COPY_BYTES):
                 self._produced += len(piece)
                 self._limits.check(self._name, self._produced, self._size)

@@ -5,7 +5,6 @@ the culprit once reading one has failed.
 """
 
 import json
-import math
 import re
 from typing import Any
 
@@ -15,6 +14,8 @@ Problem = tuple[str, str]  # field and message
 TEXT, NUMBER, WHOLE, LIST, OBJECT = "text", "a number", "a whole number", "a list", "an object"
 TYPES = {TEXT: (str,), NUMBER: (int, float), WHOLE: (int,), LIST: (list,), OBJECT: (dict,)}
 NAMES = {str: TEXT, bool: "true or false", int: NUMBER, float: NUMBER, list: LIST, dict: OBJECT}
+
+LARGEST = 1e300  # of a number; JSON's may be any, and neither floats nor the database hold those beyond
 
 POINT = {"x": NUMBER, "y": NUMBER}
 EVENTS = {
@@ -105,7 +106,7 @@ def _fields(values: dict[str, Any], expected: dict[str, str], place: str = "") -
         value = values.get(name)
         if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
             return f"{place}.{name}" if place else name, f"expected {kind}, found {_name(value)}"
-        if kind == NUMBER and not math.isfinite(value):
+        if kind in (NUMBER, WHOLE) and not abs(value) <= LARGEST:
             return f"{place}.{name}" if place else name, "expected a number, found one that is too large"
     return None
 
@@ -114,7 +115,7 @@ def _is_finite(value: Any) -> bool:
     """Whether a JSON value holds no number beyond the largest float, which was read as infinite."""
     if isinstance(value, dict | list):
         return all(_is_finite(item) for item in (value.values() if isinstance(value, dict) else value))
-    return not isinstance(value, float) or math.isfinite(value)
+    return isinstance(value, bool) or not isinstance(value, float | int) or abs(value) <= LARGEST
 
 
 def _name(value: Any) -> str:
