@@ -10,6 +10,7 @@ from pathlib import Path
 MODEL_SETTINGS = ("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "base", "encoder", "ranker")
 MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
+_HOME = "~/.cache/huggingface"
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 
@@ -27,6 +28,15 @@ def find(name: str) -> Path | None:
     if name and _complete(Path(name)):
         return Path(name)
     return _cached(name) if _HUB.fullmatch(name) else None
+
+
+def held() -> list[str]:
+    """Names of the weights that lie on this machine: trained here, packaged, fetched from a hub."""
+    trained = [folder.name for folder in model_root().glob("*") if _NAME.fullmatch(folder.name) and _complete(folder)]
+    hub = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or _HOME).expanduser() / "hub")
+    fetched = [folder.name.removeprefix("models--").replace("--", "/") for folder in hub.glob("models--*")]
+    packaged = [MINILM] if _packaged_minilm() else []
+    return sorted({*trained, *fetched, *packaged})
 
 
 def source(name: str) -> Path | str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from annotations.hosts.identity import shown
 from annotations.models import Leased
 
 WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
@@ -66,7 +67,7 @@ def pace_text(per_second: float | None, left: float | None, unit: str) -> list[s
 def worker_text(row: Leased) -> str:
     """Who works on a row and when it was last heard; for a queued row, how long it waits and for what."""
     if row.state == Leased.State.RUNNING and row.heartbeat_at:
-        return f"{row.lease_owner}, last heard {ago_text(row.heartbeat_at)}"
+        return f"{shown(row.lease_owner)}, last heard {ago_text(row.heartbeat_at)}"
     if row.state != Leased.State.QUEUED:
         return ""
     if row.heartbeat_at:

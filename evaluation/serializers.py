@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from agents.models import Run
+from annotations.hosts.identity import shown
 from annotations.job_serializers import MOST, OwnRelatedField
 from annotations.models import Dataset, Split
 from annotations.serializers import UsernameField
@@ -57,7 +58,7 @@ class StudyRequestSerializer(serializers.Serializer):
 
 
 class ShardSerializer(serializers.ModelSerializer):
-    worker = serializers.CharField(source="lease_owner", read_only=True)
+    worker = serializers.SerializerMethodField(help_text="Host and number of the process that works on it.")
 
     class Meta:
         model = Shard
@@ -65,6 +66,9 @@ class ShardSerializer(serializers.ModelSerializer):
             *("id", "run", "index", "conversation_ids", "step_count", "state", "attempt", "worker", "heartbeat_at"),
             *("last_error", "error_id", "created_at", "finished_at"),
         ]
+
+    def get_worker(self, shard: Shard) -> str:
+        return shown(shard.lease_owner)
 
 
 class ScoreSerializer(serializers.ModelSerializer):

@@ -114,7 +114,7 @@ def _create_run(dataset: Dataset, recipe: "recipes.Recipe", split: str, seed: in
         raise ValueError(f"{where} has no conversation with steps")
     run = Run.objects.create(
         recipe_name=recipe.name, recipe=recipes.to_dict(recipe), recipe_sha256=recipes.sha256(recipe), dataset=dataset,
-        split=split, seed=seed, limit=limit, code_revision=_code_revision(), created_by=user,
+        split=split, seed=seed, limit=limit, code_revision=code_revision(), created_by=user,
         data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
         step_count=sum(c.step_count for c in counted),
     )  # fmt: skip
@@ -147,7 +147,7 @@ def _parts(conversations: list[Conversation], most: float) -> list[list[Conversa
     return parts
 
 
-def _code_revision() -> str:
+def code_revision() -> str:
     try:
         command = ["git", "rev-parse", "HEAD"]
         done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=5, check=True)

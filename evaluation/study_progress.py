@@ -6,6 +6,7 @@ from django.db.models import Max
 from django.utils import timezone
 
 from agents.models import Run, TrajectoryStep
+from annotations.hosts.identity import shown
 from annotations.live import Live, ago_text, counts_text, pace_text, worker_text
 from evaluation.models import Shard, Study
 
@@ -73,7 +74,7 @@ def _worker(runs: list[Run]) -> str:
     """Who works on the shards; for waiting ones, since when and for what."""
     shards = Shard.objects.filter(run__in=runs)
     at_work = shards.filter(state=Shard.State.RUNNING).values("lease_owner").annotate(heard=Max("heartbeat_at"))
-    owners = [f"{row['lease_owner']}, last heard {ago_text(row['heard'])}" for row in at_work if row["heard"]]
+    owners = [f"{shown(row['lease_owner'])}, last heard {ago_text(row['heard'])}" for row in at_work if row["heard"]]
     if owners:
         return "; ".join(owners[:3])
     waiting = shards.filter(state=Shard.State.QUEUED).order_by("created_at").first()

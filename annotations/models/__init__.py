@@ -27,6 +27,7 @@ from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.source_files import SourceFile
 from annotations.models.tallies import ConversationTally
+from annotations.models.workers import Worker
 
 __all__ = [
     "DEFAULT_RUBRIC",
@@ -78,4 +79,5 @@ __all__ = [
     "Verdict",
     "Webhook",
     "Website",
+    "Worker",
 ]

@@ -1,8 +1,8 @@
-"""Leases with fencing tokens: who works on a row, noticed when they die, harmless when they come back."""
+"""Leases with fencing tokens: who works on a row, noticed when they die, harmless when they come back.
+
+Times are the database's: the clocks of hosts differ."""
 
 import logging
-import os
-import socket
 import sys
 import threading
 import time
@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
-from pathlib import Path
 
 from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models import F, Q
-from django.utils import timezone
+from django.db.models.functions import Now
 
+from annotations.hosts.identity import owner_of, this_process
 from annotations.observe import errors, last_words
 
 logger = logging.getLogger(__name__)
@@ -54,30 +54,17 @@ class LeaseLost(Exception):
 
 
 def owner_name() -> str:
-    return f"{socket.gethostname()}:{os.getpid()}"
+    return str(this_process())
 
 
 def _is_gone(owner: str) -> bool:
-    """True when the owner is a process of this machine that no longer exists or only waits to be collected."""
-    host, _, pid = owner.rpartition(":")
-    if host != socket.gethostname() or not pid.isdigit():
-        return False
-    try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        return False
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):
-        return False
-    return state in "ZX"  # dead; in a container without an init process nobody collects it
+    found = owner_of(owner)
+    return found is not None and found.is_gone
 
 
 class LeaseQuerySet(models.QuerySet):
     def claimable(self) -> "LeaseQuerySet":
-        free = Q(lease_until=None) | Q(lease_until__lt=timezone.now())
+        free = Q(lease_until=None) | Q(lease_until__lt=Now())
         return self.filter(free, state__in=[Leased.State.QUEUED, Leased.State.RUNNING], attempt__lt=MAX_ATTEMPTS)
 
     def claim(self, pk: int) -> "Leased | None":
@@ -91,10 +78,9 @@ class LeaseQuerySet(models.QuerySet):
 
     def _claim(self, pk: int) -> "Leased | None":
         token = uuid.uuid4()
-        now = timezone.now()
         claimed = self.claimable().filter(pk=pk).update(
-            state=Leased.State.RUNNING, lease_owner=owner_name(), lease_token=token, lease_until=now + LEASE,
-            attempt=F("attempt") + 1, heartbeat_at=now,
+            state=Leased.State.RUNNING, lease_owner=owner_name(), lease_token=token, lease_until=Now() + LEASE,
+            attempt=F("attempt") + 1, heartbeat_at=Now(),
         )  # fmt: skip
         if not claimed:
             return None
@@ -110,18 +96,17 @@ class LeaseQuerySet(models.QuerySet):
 
     def reap(self) -> list[int]:
         """Free the leases of dead workers; park rows that used up their attempts. Ids that may run again."""
-        now = timezone.now()
         running = self.filter(state=Leased.State.RUNNING)
         owners = set(running.values_list("lease_owner", flat=True))
         # By owner, not by row: a row that somebody has claimed meanwhile stays theirs.
-        lost = Q(lease_until__lt=now) | Q(lease_owner__in=[owner for owner in owners if owner and _is_gone(owner)])
+        lost = Q(lease_until__lt=Now()) | Q(lease_owner__in=[owner for owner in owners if owner and _is_gone(owner)])
         for pk in running.filter(lost).values_list("pk", flat=True):
             self._leave_last_words(pk)
         error_id = errors.new_id()
         parked = 0
         for row in running.filter(lost, attempt__gte=MAX_ATTEMPTS):
             parked += running.filter(lost, attempt__gte=MAX_ATTEMPTS, pk=row.pk).update(
-                state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=now,
+                state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=Now(),
                 error_id=error_id, last_error=row._parked_because(),
             )  # fmt: skip
         if parked:
@@ -184,9 +169,8 @@ class Leased(models.Model):
 
     def beat(self) -> bool:
         """Extend the lease; False when it is lost."""
-        now = timezone.now()
         held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING)
-        return bool(held.update(lease_until=now + LEASE, heartbeat_at=now, **self._memory()))
+        return bool(held.update(lease_until=Now() + LEASE, heartbeat_at=Now(), **self._memory()))
 
     def _memory(self) -> dict[str, int | None]:
         """What is known of the memory of this process, as fields."""
@@ -232,7 +216,7 @@ class Leased(models.Model):
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
-        fields |= {"state": state, "finished_at": timezone.now(), "lease_token": None, "lease_until": None}
+        fields |= {"state": state, "finished_at": Now(), "lease_token": None, "lease_until": None}
         return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
     @_patiently

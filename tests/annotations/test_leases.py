@@ -7,15 +7,18 @@ import threading
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.db import OperationalError, connection
 from django.utils import timezone
 
+from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.models import Job, LeaseLost, leases
 from annotations.models.leases import LEASE, MAX_ATTEMPTS, owner_name
 from tests import factories
+from tests.app_server import database_url
 
 WORKERS = 20
 ROWS = 50
@@ -160,15 +163,60 @@ def test_reaping_frees_a_lease_that_ran_out(claimed: Job) -> None:
     assert (claimed.state, claimed.lease_token, claimed.lease_owner) == (State.QUEUED, None, "")
 
 
+def reaped(job: Job, **fields) -> bool:
+    """Whether a lease of this process would be freed if these facts about its owner were others."""
+    Job.objects.filter(pk=job.pk).update(lease_owner=str(replace(this_process(), **fields)))
+    return Job.objects.reap() == [job.pk]
+
+
 def test_reaping_frees_the_lease_of_a_dead_process_at_once(claimed: Job) -> None:
-    host = owner_name().rpartition(":")[0]
-    Job.objects.filter(pk=claimed.pk).update(lease_owner=f"{host}:{dead_pid()}")
-    assert Job.objects.reap() == [claimed.pk]
+    assert reaped(claimed, pid=dead_pid())
 
 
-def test_reaping_knows_nothing_of_processes_on_other_machines(claimed: Job) -> None:
-    Job.objects.filter(pk=claimed.pk).update(lease_owner=f"elsewhere:{dead_pid()}")
+def test_a_process_that_got_the_number_of_a_dead_one_is_another(claimed: Job) -> None:
+    assert not reaped(claimed)
+    assert reaped(claimed, start="1")
+
+
+@pytest.mark.parametrize("fact", ["host", "boot", "namespace"])
+def test_reaping_does_not_judge_processes_that_it_cannot_see(claimed: Job, fact: str) -> None:
+    """Hosts and containers may have the same name; the same number means another process there."""
+    assert not reaped(claimed, pid=dead_pid(), **{fact: "another"})
+
+
+@pytest.mark.parametrize("owner", ["elsewhere:1", "", "written by another version"])
+def test_an_owner_that_cannot_be_read_is_left_alone(claimed: Job, owner: str) -> None:
+    Job.objects.filter(pk=claimed.pk).update(lease_owner=owner)
     assert Job.objects.reap() == []
+
+
+def test_a_container_with_the_same_host_name_is_another_owner(settings, db) -> None:
+    code = "import django; django.setup(); from annotations.hosts.identity import this_process; print(this_process())"
+    inside = ["unshare", "--pid", "--fork", "--mount-proc", sys.executable, "-c", code]
+    # It would take the users of embedded servers for dead, so it is told of servers.
+    servers = {"DATABASE_URL": database_url(), "REDIS_URL": settings.REDIS_URL, "WEBNAV_VAR": str(settings.VAR_DIR)}
+    environment = os.environ | servers | {"DJANGO_SETTINGS_MODULE": "tests.settings"}
+    try:
+        done = subprocess.run(inside, capture_output=True, text=True, check=True, timeout=60, env=environment)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no namespace of processes can be made here: {error}")
+    owner = owner_of(done.stdout.strip())
+    assert (owner.hostname, owner.host, owner.boot) == (
+        this_process().hostname, this_process().host, this_process().boot,
+    )  # fmt: skip
+    assert owner.namespace != this_process().namespace
+    assert not owner.is_gone  # it has ended, but who is here cannot know that
+
+
+@pytest.mark.parametrize("hours", [-2, 2])
+def test_the_clock_of_a_host_does_not_matter(claimed: Job, monkeypatch, hours: int) -> None:
+    wrong = datetime.now(UTC) + timedelta(hours=hours)
+    monkeypatch.setattr(timezone, "now", lambda: wrong)
+    assert Job.objects.reap() == []
+    assert Job.objects.claim(claimed.pk) is None
+    assert claimed.beat()
+    claimed.refresh_from_db()
+    assert abs(claimed.lease_until - datetime.now(UTC) - LEASE) < timedelta(seconds=30)
 
 
 def test_reaping_names_everything_that_is_queued(db: None) -> None:
@@ -225,4 +273,5 @@ def test_a_beat_that_the_database_could_not_take_is_only_missed(claimed: Job) ->
 
 
 def test_the_owner_is_this_process() -> None:
-    assert owner_name().endswith(f":{os.getpid()}")
+    assert owner_of(owner_name()) == this_process()
+    assert shown(owner_name()).endswith(f":{os.getpid()}")

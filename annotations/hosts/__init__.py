@@ -1,0 +1,1 @@
+"""Hosts and their workers: who this process is, who is alive, what each holds."""

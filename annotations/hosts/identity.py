@@ -1,0 +1,115 @@
+"""Who this process is among all processes of all hosts, and whether one of them is known to have ended.
+
+A host's name and a process's number are no identity: containers share the first, and the second is given again and is
+another's in each of them. So a process is named by its host (an id of its own in var/), the boot and the namespace in
+which its number counts, the number, and the moment at which it started.
+"""
+
+import os
+import secrets
+import socket
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+
+DEAD = "ZX"  # state of a process that only waits to be collected; in a container without an init nobody does
+_START, _STATE = 19, 0  # places in /proc/PID/stat, counted behind the name
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A process; `str` is what a lease keeps, with the part for people first."""
+
+    hostname: str
+    pid: int
+    host: str
+    boot: str
+    namespace: str
+    start: str
+
+    def __str__(self) -> str:
+        return f"{self.hostname}:{self.pid} {self.host}.{self.boot}.{self.namespace}.{self.start}"
+
+    @property
+    def is_gone(self) -> bool:
+        """True when it surely has ended; only processes that this one can see are judged."""
+        if (self.host, self.boot, self.namespace) != (host_id(), boot_id(), _namespace()):
+            return False
+        facts = _stat(self.pid)
+        if facts is None:
+            return not _signals(self.pid)
+        return facts[_START] != self.start or facts[_STATE] in DEAD
+
+
+def this_process() -> Owner:
+    facts = _stat(os.getpid())
+    start = facts[_START] if facts else ""
+    return Owner(socket.gethostname()[:60], os.getpid(), host_id(), boot_id(), _namespace(), start)
+
+
+def owner_of(text: str) -> Owner | None:
+    """The inverse of `str`; None for what another version has written."""
+    name, _, rest = text.partition(" ")
+    hostname, _, pid = name.rpartition(":")
+    parts = rest.split(".")
+    return Owner(hostname, int(pid), *parts) if pid.isdigit() and len(parts) == 4 else None
+
+
+def shown(text: str) -> str:
+    """The part of an owner's name that is for people."""
+    return text.partition(" ")[0]
+
+
+@cache
+def host_id() -> str:
+    """Of this installation's var/: made once, kept in a file. Whoever copies var/ to another host removes it there."""
+    path = Path(settings.VAR_DIR) / "host-id"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if not path.exists():
+        own = path.with_name(f".host-id.{os.getpid()}.{secrets.token_hex(4)}")
+        own.write_text(secrets.token_hex(6))
+        try:
+            os.link(own, path)  # whole and never replaced: processes that start together agree
+        except FileExistsError:
+            pass
+        own.unlink()
+    return path.read_text().strip()
+
+
+@cache
+def boot_id() -> str:
+    """Another one after every start of the machine."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()[:13]
+    except OSError:  # no Linux: then only the host's id and the number tell
+        return ""
+
+
+@cache
+def _namespace() -> str:
+    """In which process numbers count; a container has its own."""
+    try:
+        return str(Path("/proc/self/ns/pid").stat().st_ino)
+    except OSError:
+        return ""
+
+
+def _stat(pid: int) -> list[str] | None:
+    """What the kernel says of a process behind its name; None when it says nothing."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (OSError, IndexError):
+        return None
+
+
+def _signals(pid: int) -> bool:
+    """Whether there is a process of this number that could be sent a signal."""
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

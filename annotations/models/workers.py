@@ -1,0 +1,49 @@
+"""The registry of workers: where they run, what they take, what they hold. Told by the workers themselves."""
+
+from datetime import timedelta
+
+from django.db import models
+from django.db.models.functions import Now
+
+ALIVE = timedelta(seconds=60)  # of silence until a worker counts as gone
+REMEMBERED = timedelta(days=7)
+
+
+class WorkerQuerySet(models.QuerySet):
+    def alive(self) -> "WorkerQuerySet":
+        return self.filter(seen_at__gt=Now() - ALIVE)
+
+    def tell(self, owner: str, **facts) -> None:
+        """Say that a worker is alive, and what it holds; forget those that have been silent for a week."""
+        self.update_or_create(owner=owner, defaults=facts | {"seen_at": Now()})
+        self.filter(seen_at__lt=Now() - REMEMBERED).delete()
+
+
+class Worker(models.Model):
+    """A worker's main process. Its row is a hint for placement and a line on the operator's page, never a lock."""
+
+    owner = models.CharField(max_length=200, unique=True, help_text="The process, as leases name it.")
+    name = models.CharField(max_length=200, help_text="As Celery calls it.")
+    host = models.CharField(max_length=32, db_index=True, help_text="Id in the host's var/host-id.")
+    hostname = models.CharField(max_length=100)
+    queues = models.JSONField(default=list)
+    processes = models.PositiveSmallIntegerField(default=1, help_text="How much it does at the same time.")
+    memory_bytes = models.BigIntegerField(default=0, help_text="Of the machine, or of its container.")
+    gpus = models.JSONField(default=list, help_text="Of each device: index, name, total_bytes.")
+    held = models.JSONField(default=list, help_text="Names of the weights that lie on its host.")
+    versions = models.JSONField(default=dict, help_text="code, python, torch, …")
+    started_at = models.DateTimeField(auto_now_add=True)
+    seen_at = models.DateTimeField(db_index=True, help_text="By the database's clock.")
+
+    objects = WorkerQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["hostname", "name", "-seen_at"]
+
+    def __str__(self) -> str:
+        return f"{self.name} on {self.hostname}"
+
+    @property
+    def gpu_bytes(self) -> int:
+        """Memory of its largest device; 0 without one."""
+        return max((gpu["total_bytes"] for gpu in self.gpus), default=0)
