@@ -8,13 +8,17 @@ class AgentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agents import proposals, retention
+        from agents import proposals, retention, weights
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
-        from annotations.jobs import RUNNERS
+        from agents.training import placing
+        from agents.training.stored import Elsewhere
+        from annotations.jobs import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
 
         RUNNERS.update(memory_jobs.RUNNERS)
         RUNNERS.update(proposals.RUNNERS)
         RUNNERS.update(training_jobs.RUNNERS)
+        NEEDS.update(placing.NEEDS)
+        weights.elsewhere = Elsewhere()
         KINDS.extend(retention.KINDS)

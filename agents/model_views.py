@@ -11,6 +11,7 @@ from django.views.decorators.http import require_GET
 
 from agents.models import TrainedModel
 from agents.training.card import CARD, use_of
+from agents.training.stored import read_card
 from annotations import policy
 from annotations.job_progress import job_live
 from annotations.live import Live
@@ -96,11 +97,7 @@ def _live(found: TrainedModel) -> Live:
 
 
 def _card(found: TrainedModel) -> str:
-    path = found.folder / CARD
-    if not found.ready or not path.is_file():
-        return ""
-    with path.open(encoding="utf-8") as file:
-        return file.read(MAX_CARD)
+    return read_card(found, CARD, MAX_CARD) if found.ready else ""
 
 
 def _visible(request: HttpRequest) -> QuerySet[TrainedModel]:

@@ -269,7 +269,7 @@ def _lacking_model(setting: str, name: str, base: str, trainer: str, is_file: bo
         published = f" from {base}" if base else ""
         return [f"{setting}: train one{published} ({trainer} --name NAME) or name a folder"]
     try:
-        weights.source(name)
+        weights.check(name)
     except ValueError as error:
         return [f"{setting}: {error}"]
     return []
@@ -282,8 +282,8 @@ def _lacking_for_grounded(recipe: Recipe) -> list[str]:
         lacking.append("recall.memory=none or multifaceted")
     if recipe.recall.exemplars != "none" or recipe.recall.workflows != "none":
         lacking.append("recall.exemplars=none and recall.workflows=none: its planner reads no prompt")
-    if recipe.plan.model and weights.find(recipe.plan.model) is None:
-        lacking.append(f"plan.model: there is no trained model {recipe.plan.model!r}")
+    if recipe.plan.model:
+        lacking += _lacking_model("plan.model", recipe.plan.model, "", "train_planner")
     return lacking
 
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Protocol
 
 # Settings of recipes, trainings and memory that say which weights are read.
 MODEL_SETTINGS = ("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "base", "encoder", "ranker")
@@ -12,6 +13,21 @@ MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
 _HOME = "~/.cache/huggingface"
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class Elsewhere(Protocol):
+    """What other hosts hold. Set by who knows a database: this module knows none."""
+
+    def local(self, name: str, fetch: bool) -> Path | None:
+        """The folder of weights that were trained on another host, on this machine; fetched only if that is asked."""
+        ...
+
+    def known(self, name: str) -> bool:
+        """Whether a worker of some host can use weights of this name."""
+        ...
+
+
+elsewhere: Elsewhere | None = None
 
 
 def model_root() -> Path:
@@ -27,7 +43,9 @@ def find(name: str) -> Path | None:
         return model_root() / name
     if name and _complete(Path(name)):
         return Path(name)
-    return _cached(name) if _HUB.fullmatch(name) else None
+    if _HUB.fullmatch(name):
+        return _cached(name)
+    return elsewhere.local(name, fetch=False) if elsewhere and _NAME.fullmatch(name) else None
 
 
 def held() -> list[str]:
@@ -42,6 +60,8 @@ def held() -> list[str]:
 def source(name: str) -> Path | str:
     """What to load: the folder, or a hub name to fetch. ValueError when neither can be."""
     found = find(name)
+    if found is None and elsewhere and _NAME.fullmatch(name):
+        found = elsewhere.local(name, fetch=True)
     if found is not None:
         return found
     if _HUB.fullmatch(name) and not os.environ.get("HF_HUB_OFFLINE"):
@@ -69,6 +89,12 @@ def require_open(settings: Mapping[str, object]) -> None:
                 f"{setting} names a place on this machine: name a model trained here or of the Hugging Face hub, or a "
                 "place below the model folder (an operator may set others on the command line)"
             )
+
+
+def check(name: str) -> None:
+    """ValueError unless some host has these weights or can fetch them; nothing is fetched for it."""
+    if find(name) is None and not (elsewhere and elsewhere.known(name)):
+        source(name)
 
 
 def _complete(folder: Path) -> bool:

@@ -2,6 +2,7 @@
 
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from annotations import full_disk, policy, stopping, waking
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.exports import export_dataset, export_release
+from annotations.hosts import placement
 from annotations.importing import Position, Progress, Report, StopImport, import_files
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.leases import OUTAGES
@@ -143,6 +145,18 @@ def waiting_in(queue: str) -> QuerySet[Job]:
     """The jobs that wait for a worker of the queue `io` or `gpu`."""
     queued = Job.objects.filter(state=Job.State.QUEUED)
     return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
+
+
+NEEDS: dict[str, Callable[[Job], placement.Needs]] = {}
+"""Kind -> what a job needs of the host that works on it; others add theirs."""
+
+
+def better_queue(pk: int) -> str | None:
+    """The queue of a host that suits a waiting job better than this one; None to work on it here."""
+    job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
+    if job is None or job.kind not in NEEDS:
+        return None
+    return placement.better_queue(queue_of(job.kind), NEEDS[job.kind](job))
 
 
 def cancel(job: Job) -> None:

@@ -4,11 +4,15 @@ from celery import shared_task
 
 
 @shared_task(queue="io")
-def run_job(job_id: int) -> None:
-    """Work on a job for one slice; a lost or repeated message changes nothing but latency."""
+def run_job(job_id: int, placed: bool = False) -> None:
+    """Work on a job for one slice, here or where it is better placed; a lost or repeated message changes nothing but
+    latency."""
     from annotations import jobs
     from annotations.models import Job
 
+    if not placed and (queue := jobs.better_queue(job_id)):
+        run_job.apply_async((job_id, True), queue=queue)
+        return
     job = Job.objects.claim(job_id)
     if job is not None and jobs.run(job):
         jobs.publish(job)

@@ -5,12 +5,18 @@ from structlog.contextvars import bind_contextvars
 
 
 @shared_task(queue="gpu")
-def run_shard(shard_id: int) -> None:
+def run_shard(shard_id: int, placed: bool = False) -> None:
     """Decide the missing steps of one shard. Repeating the message is harmless: only one worker gets the lease."""
+    from evaluation import placing
     from evaluation.models import Shard
     from evaluation.studies import work
 
-    shard = Shard.objects.select_related("run").claim(shard_id)
+    chosen = shard_id if placed else placing.best_of(shard_id)
+    waiting = Shard.objects.select_related("run").filter(pk=chosen, state=Shard.State.QUEUED).first()
+    if not placed and waiting and (queue := placing.queue_for(waiting)):
+        run_shard.apply_async((chosen, True), queue=queue)
+        return
+    shard = Shard.objects.select_related("run").claim(chosen)
     if shard is not None:
         bind_contextvars(run=shard.run_id)
         work(shard)

@@ -7,7 +7,7 @@ from celery import Celery
 from celery.signals import worker_process_init, worker_ready, worker_shutting_down
 
 from annotations import stopping
-from webnav_site import heartbeats, registry  # noqa: F401  connect the signals that tell who is alive and holds what
+from webnav_site import devices, heartbeats, registry  # noqa: F401  connect signals: who is alive, and holds what
 from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")

@@ -19,7 +19,7 @@ from agents.models import TrainedModel
 from agents.training.settings import SETTINGS, make_settings
 from annotations import jobs as work
 from annotations import policy, stopping
-from annotations.models import Dataset, Job, Split
+from annotations.models import Dataset, Job, LeaseLost, Split
 
 BASES = {
     "cross_encoder": "microsoft/deberta-v3-base",
@@ -110,6 +110,7 @@ def _unbegun(model: TrainedModel) -> QuerySet[TrainedModel]:
 
 def run_training(job: Job) -> bool:
     """One slice of a training; True when it must go on. What it raises fails the job with its message."""
+    from agents.training.stored import StoredCheckpoint, keep_model
     from agents.training.work import Work
 
     begun = time.monotonic()
@@ -120,8 +121,12 @@ def run_training(job: Job) -> bool:
     def until() -> bool:
         return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS
 
+    kept = StoredCheckpoint(model, job)
+    kept.fetch()
     try:
-        outcome = Work(model, job.params, until, _teller(job, model)).run()
+        outcome = Work(model, job.params, until, _teller(job, model), kept.keep).run()
+    except LeaseLost as lost:
+        raise work.Cancelled from lost
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -129,8 +134,10 @@ def run_training(job: Job) -> bool:
     if outcome == "paused":
         return job.hand_back()
     seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
+    model.files = keep_model(model)
     with job.fenced():
-        model.ready, model.finished_at = True, timezone.now()
+        kept.forget()
+        model.ready, model.finished_at, model.checkpoint = True, timezone.now(), {}
         model.save()
     job.finish(
         Job.State.DONE,

@@ -71,16 +71,17 @@ def train(
     identity: str = "",
     until: Callable[[], bool] = lambda: False,
     tell: Callable[[Progress], None] = lambda progress: None,
+    saved: Callable[[], None] = lambda: None,
 ) -> Literal["paused", "done"]:
     """Train until the end, or until `until()` says to pause; the task's model then has the weights reached.
 
     Goes on from the checkpoint in `folder` where there is one of the same settings and `identity` (of the data). At
-    least one step is made per call. `tell` is called about once a second, by the main process; what it raises ends
-    the training. Raises TrainingError.
+    least one step is made per call. `tell` is called about once a second, by the main process, and `saved` after each
+    checkpoint; what they raise ends the training. Raises TrainingError.
     """
     import torch
 
-    loop = _Loop(task, settings, folder, identity, tell)
+    loop = _Loop(task, settings, folder, identity, tell, saved)
     try:
         return loop.run(until)
     except torch.OutOfMemoryError as error:
@@ -92,13 +93,14 @@ def train(
 
 class _Loop:
     def __init__(
-        self, task: Task, settings: LoopSettings, folder: Path, identity: str, tell: Callable[[Progress], None]
-    ) -> None:
+        self, task: Task, settings: LoopSettings, folder: Path, identity: str, tell: Callable[[Progress], None],
+        saved: Callable[[], None],
+    ) -> None:  # fmt: skip
         import torch
 
         if task.size < 1:
             raise TrainingError("there is nothing to train on")
-        self.task, self.settings, self.folder, self.tell = task, settings, folder, tell
+        self.task, self.settings, self.folder, self.tell, self.saved = task, settings, folder, tell, saved
         self.accelerator = _accelerator(settings)
         torch.backends.cuda.matmul.allow_tf32 = settings.tf32
         if settings.gradient_checkpointing:
@@ -220,6 +222,7 @@ class _Loop:
                 "optimizer": self.optimizer.state_dict(), "scaler": scaler.state_dict() if scaler else None,
             }  # fmt: skip
             save_checkpoint(self.folder, state)
+            self.saved()
         self.accelerator.wait_for_everyone()
 
     def _resume(self) -> None:

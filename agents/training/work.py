@@ -24,12 +24,14 @@ WORK = "work"  # folder of what is kept between slices
 
 
 class Work:
-    """What a model's training does in one slice. `tell(phase, done, total, unit, …)` raises when it must stop."""
+    """What a model's training does in one slice. `tell(phase, done, total, unit, …)` raises when it must stop; `saved`
+    is called when there is a new checkpoint."""
 
     def __init__(
-        self, model: TrainedModel, params: dict[str, Any], until: Callable[[], bool], tell: Callable[..., None]
-    ) -> None:
-        self.model, self.params, self.until, self.tell = model, params, until, tell
+        self, model: TrainedModel, params: dict[str, Any], until: Callable[[], bool], tell: Callable[..., None],
+        saved: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
+        self.model, self.params, self.until, self.tell, self.saved = model, params, until, tell, saved
         self.folder: Path = model.folder
         self.kept = model.folder / WORK
         self.rows = Rows(model.dataset, Split.TRAIN, params["limit"])
@@ -42,7 +44,10 @@ class Work:
         if self.model.kind == TrainedModel.Kind.GROUNDED:
             from agents.training.grounded import train_grounded
 
-            return train_grounded(self)
+            state = train_grounded(self)
+            if state == "paused":
+                self.saved()
+            return state
         settings = make_settings(self.model.kind, self.params["changes"])
         task = self._task(settings)
         if task is None:
@@ -51,7 +56,13 @@ class Work:
             raise TrainingError("no train step has a gold element on its page")
         last: list[Progress] = []
         state = train(
-            task, settings, self.kept, identity=self.rows.sha256, until=self.until, tell=lambda p: self._told(p, last)
+            task,
+            settings,
+            self.kept,
+            identity=self.rows.sha256,
+            until=self.until,
+            tell=lambda p: self._told(p, last),
+            saved=self.saved,
         )
         if state == "done":
             point = last[-1].curve[-1]

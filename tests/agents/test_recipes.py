@@ -14,6 +14,8 @@ from agents.settings import PlanSettings, Quirks, RankSettings, RecallSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
+NOWHERE = "not trained here, no folder, and not in the Hugging Face cache"
+
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_stored_recipe_reads_back_as_it_was(name) -> None:
@@ -130,12 +132,11 @@ def test_every_built_recipe_can_run_once_it_has_weights_and_an_endpoint(name, mo
         assert recipes.missing(recipe)
 
 
+@pytest.mark.django_db
 def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     recipe = recipes.override(recipes.get("deberta"), {"rank.model": "no-such-model"})
-    assert recipes.missing(recipe) == [
-        "rank.model: there is no model 'no-such-model': not trained here, no folder, and not in the Hugging Face cache"
-    ]
+    assert recipes.missing(recipe) == [f"rank.model: there is no model 'no-such-model': {NOWHERE}"]
 
 
 @pytest.mark.parametrize(
@@ -143,9 +144,13 @@ def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
     [
         ({"rank.kind": "cross_encoder"}, "rank.kind=dual_encoder"),
         ({"recall.memory": "chronological"}, "recall.memory=none or multifaceted"),
-        ({"plan.model": "nowhere"}, "plan.model: there is no trained model 'nowhere'"),
+        (
+            {"plan.model": "nowhere"},
+            "plan.model: there is no model 'nowhere': not trained here, no folder, and not in the Hugging Face cache",
+        ),
     ],
 )
+@pytest.mark.django_db
 def test_settings_that_the_grounded_policy_would_overlook_are_lacking(settings, need) -> None:
     assert need in recipes.missing(recipes.override(recipes.get("grounded"), settings))
 

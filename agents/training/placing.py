@@ -1,0 +1,34 @@
+"""On which host a training is best done."""
+
+from agents import weights
+from agents.models import TrainedModel
+from annotations.hosts.identity import owner_of
+from annotations.hosts.placement import Needs
+from annotations.models import Job
+from annotations.storage import store
+
+BYTES_PER_PARAMETER = 20  # weights, gradients and two moments in full precision, and what a small batch leaves behind
+
+
+def needs_of(job: Job) -> Needs:
+    """The base's weights, room for the optimizer, and the host of the checkpoint where hosts share no storage."""
+    base = job.params.get("base", "")
+    trained = TrainedModel.objects.filter(name=base, ready=True).first()
+    parameters = trained.metrics.get("parameters", 0) if trained else 0
+    stored = store.shared and trained is not None and bool(trained.files)
+    had = weights.find(base) is not None or base == weights.MINILM or stored
+    return Needs(
+        frozenset() if had or not base else frozenset({base}), _begun_on(job), parameters * BYTES_PER_PARAMETER
+    )
+
+
+def _begun_on(job: Job) -> str:
+    """Only there is what was reached, if every host has a folder of its own."""
+    if store.shared or not job.progress:
+        return ""
+    owner = owner_of(job.lease_owner)
+    return owner.host if owner else ""
+
+
+NEEDS = {Job.Kind.TRAIN: needs_of}
+"""For `annotations.jobs`: kind of job -> what it needs of a host."""
