@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0004_saved_recipe'),
+        ('agents', '0005_run_tally'),
     ]
 
     operations = [
