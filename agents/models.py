@@ -306,9 +306,7 @@ class TrainedModel(models.Model):
     curve = models.JSONField(default=list, help_text="One object per report of the training: step, loss, …")
     job = models.ForeignKey(Job, models.SET_NULL, null=True, blank=True, related_name="trained_models")
     files = models.JSONField(default=dict, blank=True, help_text="In the shared storage: sha256 of all and of each.")
-    checkpoint = models.JSONField(
-        default=dict, blank=True, help_text="While it is trained: file -> its name in the storage."
-    )
+    checkpoint = models.JSONField(default=dict, blank=True, help_text="Files of its training in the storage.")
     ready = models.BooleanField(default=False, help_text="Training has ended and the weights are complete.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
