@@ -132,7 +132,7 @@ def test_what_one_host_begins_the_other_goes_on_with(world: World) -> None:
     an_upload_to_one_is_imported_by_the_other_and_exported_from_either(world)
     a_model_is_trained_where_its_base_lies(world)
     worker.terminate()
-    worker.wait(timeout=60, trust_env=False)
+    worker.wait(timeout=60)
     world.a.work()
     a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_the_other(world)
 
