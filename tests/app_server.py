@@ -73,13 +73,13 @@ def _running(command: str, log: Path, environment: dict[str, str]) -> Iterator[t
             process.wait()
 
 
-def database_url() -> str:
-    """The test database as an address; the host may be the folder of a socket."""
+def database_url(name: str = "") -> str:
+    """The test database as an address, or another one beside it; the host may be the folder of a socket."""
     values = connection.settings_dict
     user = quote(values["USER"]) + (f":{quote(values['PASSWORD'])}" if values["PASSWORD"] else "")
     port = f":{values['PORT']}" if values["PORT"] else ""
     query = urlencode({"host": values["HOST"]}, safe="/") if values["HOST"] else ""
-    return f"postgresql://{user}@{port}/{quote(values['NAME'])}?{query}"
+    return f"postgresql://{user}@{port}/{quote(name or values['NAME'])}?{query}"
 
 
 def _environment(server: AppServer) -> dict[str, str]:

@@ -103,6 +103,15 @@ def in_thread() -> Callable[[Callable[[], T]], T]:
 
 
 @pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings, django_db_blocker) -> None:
+    """The test database is a copy of one that is migrated already."""
+    from tests.template_database import use_template
+
+    with django_db_blocker.unblock():
+        use_template()
+
+
+@pytest.fixture(scope="session")
 def django_db_setup(django_db_setup, django_db_blocker) -> None:
     """Tests that commit leave an empty database behind quickly."""
     from tests.emptying import use_after_tests
