@@ -23,6 +23,7 @@ from django.urls import re_path  # noqa: E402
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
 from webnav_site.edge.door import Door  # noqa: E402
+from webnav_site.edge.limits import allow_as_many_files  # noqa: E402
 from webnav_site.edge.sockets import Sockets, not_found  # noqa: E402
 from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
 
@@ -40,6 +41,7 @@ application = ProtocolTypeRouter(
     }
 )
 
+allow_as_many_files(settings.WEB_LIMITS)
 import_module(settings.ROOT_URLCONF)  # every view is loaded now and not while the first person waits
 # What is loaded stays: going through it again at every collection would take a tenth of the time of a request.
 gc.collect()

@@ -1,6 +1,8 @@
 """Limits as settings, and counts that end where they began."""
 
 import re
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -23,6 +25,17 @@ def test_every_limit_can_be_set_and_is_written_down_with_its_default() -> None:
 def test_a_limit_that_is_no_count_is_an_error_that_names_it(text) -> None:
     with pytest.raises(ValueError, match="WEB_BODY_RATE"):
         from_environment({"WEB_BODY_RATE": text})
+
+
+def test_a_process_may_have_as_many_connections_as_the_limit_says() -> None:
+    script = """import resource
+from webnav_site.edge.limits import Limits, allow_as_many_files
+hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
+allow_as_many_files(Limits(connections=300))
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])"""
+    told = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert int(told.stdout) == 1112
 
 
 def test_what_a_client_gives_back_leaves_nothing() -> None:

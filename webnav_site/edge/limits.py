@@ -4,6 +4,7 @@ They hold in each web process by itself, so that no request waits for a count th
 `annotations.access.clients` tells apart. `make run` starts two processes.
 """
 
+import resource
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
@@ -66,3 +67,12 @@ def _number(name: str, text: str) -> int:
         return int(text)
     except ValueError as error:
         raise ValueError(f"{variable(name)} must be a whole number, got {text!r}") from error
+
+
+def allow_as_many_files(limits: Limits) -> None:
+    """A connection is an open file, of which a process may often have 1,024 only, and a download one more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 2 * limits.connections + 512
+    most = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    if soft != resource.RLIM_INFINITY and soft < most:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
