@@ -329,7 +329,7 @@ RETENTION_DAYS = {
     name: env_days(f"RETENTION_{name.upper()}_DAYS", days)
     for name, days in {
         "exports": 30, "uploads": 7, "idempotency_keys": 1, "sessions": 1, "deliveries": 90, "jobs": 0,
-        "llm_replies": 0, "traces": 0,
+        "llm_replies": 0, "traces": 0, "access_events": 0,
     }.items()
 }  # fmt: skip
 

@@ -1,14 +1,15 @@
 """What this app keeps for a time: results of exports, uploads, idempotency keys, sessions, webhook deliveries, jobs."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
 from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
+from django.utils import timezone
 
 from annotations import uploads
-from annotations.models import Delivery, IdempotencyKey, Job
+from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job
 from annotations.retention.kinds import BATCH, Estimate, Kind, Rows
 from annotations.storage import forget_old_scratch, forget_scratch, store
 
@@ -128,4 +129,17 @@ class Jobs(Rows):
         return over.exclude(pk__in=Job.objects.filter(trained_models__isnull=False).values("pk"))
 
 
-KINDS = [Exports(), Uploads(), IdempotencyKeys(), Sessions(), Deliveries(), Jobs()]
+class AccessEvents(Rows):
+    """Through the trail's one door: its rows refuse to be deleted otherwise."""
+
+    name, heavy = "access_events", ("what", "subject", "client")
+    what = "the trail of sign-ins, rights, tokens, exports and downloads"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return AccessEvent.objects.filter(at__lt=before)
+
+    def _forget(self, keys: Iterable[int]) -> None:
+        AccessEvent.objects.filter(pk__in=keys).forget_before(timezone.now())
+
+
+KINDS = [Exports(), Uploads(), IdempotencyKeys(), Sessions(), Deliveries(), Jobs(), AccessEvents()]

@@ -6,6 +6,7 @@ import sys
 from datetime import timedelta
 
 import pytest
+import redis
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
@@ -108,6 +109,16 @@ def test_queues_jobs_shards_database_and_disk_are_told() -> None:
     assert found["webnav_database_size_bytes"][labels()] > 1_000_000
     assert found["webnav_disk_free_bytes"][labels(folder="var")] > 0
     assert set(found["webnav_source_up"].values()) == {1.0}
+
+
+def test_messages_in_the_broker_are_told(settings) -> None:
+    with redis.Redis.from_url(settings.CELERY_BROKER_URL) as broker:
+        broker.delete("default")
+        broker.lpush("default", "one", "two")
+        try:
+            assert read()["webnav_broker_messages"][labels(queue="default")] == 2
+        finally:
+            broker.delete("default")
 
 
 def test_without_redis_the_rest_is_told(settings) -> None:

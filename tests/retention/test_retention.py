@@ -6,6 +6,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
+import pgtrigger
 import pytest
 from django.contrib.sessions.models import Session
 from django.core.files.base import ContentFile
@@ -14,7 +15,7 @@ from django.utils import timezone
 
 from agents.models import LlmReply, Run, TrajectoryStep
 from agents.retention import LlmReplies, Traces
-from annotations.models import Delivery, IdempotencyKey, Job, Webhook
+from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job, Webhook
 from annotations.retention import forgetting, ours
 from annotations.retention.kinds import KINDS, Estimate
 from annotations.storage import store
@@ -107,6 +108,15 @@ def test_answers_to_repeated_requests_and_sent_deliveries_go() -> None:
         aged(row, created_at=LONG_AGO)
     assert forgetting.forget() == {"idempotency_keys": 1, "deliveries": 1}
     assert list(Delivery.objects.all()) == [waiting]
+
+
+def test_the_trail_of_access_goes_through_its_door() -> None:
+    old, young = (AccessEvent.objects.create(action="sign-in", what=what, door="page") for what in ("old", "young"))
+    with pgtrigger.ignore("annotations.AccessEvent:append_only"):
+        aged(old, at=LONG_AGO)
+    assert ours.AccessEvents().estimate().rows == 1
+    assert ours.AccessEvents().forget() == 1
+    assert list(AccessEvent.objects.filter(pk__in=[old.pk, young.pk])) == [young]
 
 
 def test_jobs_of_models_jobs_with_files_and_open_jobs_stay() -> None:

@@ -29,6 +29,7 @@ from annotations.observe import counters
 from evaluation.models import Shard
 from webnav_site.observe import workers
 
+QUEUES = ("default", "io", "gpu")
 CONNECTIONS_SQL = """
 SELECT coalesce(state, 'other'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1
 """
@@ -89,6 +90,10 @@ def _from_redis() -> Iterator[Metric]:
         else:
             yield _histogram(metric, rows)
     yield from _workers(workers.alive())
+    if settings.CELERY_BROKER_URL.startswith(("redis://", "rediss://")):
+        with redis.Redis.from_url(settings.CELERY_BROKER_URL, socket_timeout=2, socket_connect_timeout=2) as broker:
+            waiting = [((queue,), float(broker.llen(queue))) for queue in QUEUES]
+        yield _gauge("webnav_broker_messages", "Messages in the broker: they only wake workers up.", ["queue"], waiting)
 
 
 def _counter(metric: counters.Counter, rows: dict[tuple[str, ...], dict[str, float]]) -> Metric:
