@@ -18,12 +18,12 @@ from agents.models import (
     TrajectoryStep,
     Workflow,
 )
-from annotations.admin_base import LeanAdmin, MadeElsewhere, count_of
+from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, count_of
 from annotations.models import Operation
 
 
 @admin.register(MemorySnippet)
-class MemorySnippetAdmin(MadeElsewhere):
+class MemorySnippetAdmin(MadeElsewhere, ShowsGold):
     heavy = ("embedding",)
     list_display = ["text", "conversation", "encoder"]
     list_select_related = ["conversation"]
@@ -43,7 +43,7 @@ class ExemplarAdmin(MadeElsewhere):
 
 
 @admin.register(Workflow)
-class WorkflowAdmin(LeanAdmin):
+class WorkflowAdmin(LeanAdmin, ShowsGold):
     """People may write workflows; the embedding is computed when agents first need it."""
 
     heavy = ("embedding",)
@@ -65,7 +65,7 @@ class SavedRecipeAdmin(MadeElsewhere):
 
 
 @admin.register(Run)
-class RunAdmin(MadeElsewhere):
+class RunAdmin(MadeElsewhere, ShowsGold):
     heavy = ("recipe",)
     list_display = ["recipe_name", "dataset", "split", "seed", "state", "step_count", "created_by", "created_at"]
     list_select_related = ["dataset", "created_by"]
@@ -111,7 +111,7 @@ class DecidedOperation(admin.SimpleListFilter):
 
 
 @admin.register(TrajectoryStep)
-class TrajectoryStepAdmin(MadeElsewhere):
+class TrajectoryStepAdmin(MadeElsewhere, ShowsGold):
     heavy = ("trace", "candidate_ids", "candidate_scores")
     list_display = ["trajectory_id", "seq", "operation", "node_id", "value", "element_correct", "success", "gold_rank"]
     list_filter = ["success", "element_correct", DecidedOperation, ("error", admin.EmptyFieldListFilter)]
@@ -127,7 +127,7 @@ class TrajectoryStepAdmin(MadeElsewhere):
 
 
 @admin.register(LlmReply)
-class LlmReplyAdmin(MadeElsewhere):
+class LlmReplyAdmin(MadeElsewhere, ShowsGold):
     heavy = ("request", "reply")
     list_display = ["key", "model", "created_at"]
     list_filter = ["model"]

@@ -12,8 +12,9 @@ from rest_framework.response import Response
 
 from agents import filters, recipe_store, recipes, serializers, workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, RunTally, Trajectory, TrajectoryStep, Workflow
+from annotations import policy
 from annotations.downloads import attachment
-from annotations.permissions import Gold, ReadOnlyViewSet
+from annotations.permissions import ReadOnlyViewSet
 
 
 class RecipeViewSet(viewsets.ViewSet):
@@ -102,7 +103,7 @@ class RunViewSet(ReadOnlyViewSet):
         from agents.exports import trajectory_lines
 
         run = self.get_object()
-        lines = trajectory_lines(run, Gold(request.user))
+        lines = trajectory_lines(run, policy.rights_of(request))
         return attachment(
             StreamingHttpResponse(lines, content_type="application/x-ndjson"),
             f"run-{run.pk}-trajectories.jsonl",
@@ -119,7 +120,7 @@ class TrajectoryViewSet(ReadOnlyViewSet):
 
     def _shows_gold(self, trajectory: Trajectory) -> bool:
         project_id, split = trajectory.run.dataset.project_id, trajectory.conversation.split
-        return not Gold(self.request.user).is_hidden(project_id, split)
+        return policy.rights_of(self.request).sees_gold(project_id, split)
 
     @extend_schema(
         responses=serializers.TrajectoryStepsSerializer,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from agents import replay
 from agents.models import Run, Trajectory
-from annotations.permissions import Gold
+from annotations.policy import Rights
 
 BATCH = 50  # trajectories read at a time; their steps are read one trajectory at a time
 RECORDED = (
@@ -14,28 +14,27 @@ RECORDED = (
 )
 
 
-def trajectory_lines(run: Run, gold: Gold) -> Iterator[bytes]:
+def trajectory_lines(run: Run, rights: Rights) -> Iterator[bytes]:
     """The run's trajectories in order of their conversations' ids; constant memory.
 
-    A step is what the replay page reads, and what the stages recorded. Where gold is hidden, the trace is null: the
-    prompts of teacher-forced steps repeat the gold actions of earlier ones.
+    A step is what the replay page reads, and what the stages recorded; where gold is hidden, its place.
     """
     last = 0
     rows = run.trajectories.select_related("run__dataset", "conversation").order_by("conversation_id")
     while batch := list(rows.filter(conversation_id__gt=last)[:BATCH]):
         for trajectory in batch:
-            yield _line(trajectory, gold)
+            yield _line(trajectory, rights)
         last = batch[-1].conversation_id
 
 
-def _line(trajectory: Trajectory, gold: Gold) -> bytes:
+def _line(trajectory: Trajectory, rights: Rights) -> bytes:
     conversation = trajectory.conversation
-    hidden = gold.is_hidden(trajectory.run.dataset.project_id, conversation.split)
+    hidden = not rights.sees_gold(trajectory.run.dataset.project_id, conversation.split)
     recorded = {row.pop("seq"): row for row in trajectory.steps.values(*RECORDED)}
     steps = []
     for row in replay.rows(trajectory, gold=not hidden):
         extra = recorded.get(row["seq"], {})  # a step decided since is in the next export
-        steps.append(row | extra | ({"trace": None} if hidden else {}))
+        steps.append(row | (dict.fromkeys(extra) if hidden else extra))
     line = {
         "trajectory": trajectory.pk, "run": trajectory.run_id, "recipe": trajectory.run.recipe_name,
         "dataset": trajectory.run.dataset.name, "conversation": conversation.source_id, "split": conversation.split,

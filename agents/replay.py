@@ -1,7 +1,7 @@
 """What the replay page and the API say about a trajectory: plain dictionaries built from rows.
 
-`seq` counts the steps of a conversation from 0. Whoever may not see gold (`gold=False`) gets nothing derived from
-it: not the action, its rank or whether the agent was right, nor texts that repeat gold actions of earlier steps.
+`seq` counts the steps of a conversation from 0. Whoever may not see gold (`gold=False`) is told of a step that it was
+decided, and nothing of what: agents decide on pages that gold actions led to, after they were told those actions.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,7 @@ from annotations.dom.marks import Kind, Mark
 from annotations.models import Step, Target, Turn
 
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
-# What stages say without gold. Queries, prompts and memory are teacher-forced: they repeat gold actions.
-SHOWN_WITHOUT_GOLD: dict[str, frozenset[str]] = {
-    "observe": frozenset({"elements", "candidates", "error"}),
-    "recall": frozenset({"of", "kind"}),
-    "simplify": frozenset({"kept"}),
-    "plan": frozenset({"reply"}),
-    "act": frozenset({"representation"}),
-}
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
-SNIPPET_WITHOUT_GOLD = ("step", "turn_index", "step_index", "instruction", "similarity")
 
 
 def outline(trajectory: Trajectory) -> list[dict[str, Any]]:
@@ -69,16 +60,19 @@ def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
     steps = trajectory.steps.select_related("step__turn").prefetch_related("step__targets")
     step = steps.defer("step__candidates", "step__extra").get(seq=seq)
-    targets = list(step.step.targets.all()) if gold else []
-    candidates = _candidates(step)
-    total = _candidate_total(step)
-    return _row(step, step.trace.get("act", {}).get("representation", ""), gold) | {
-        "verdict": verdict(step, targets, total) if gold else [],
-        "candidates": candidates,
+    row = _row(step, step.trace.get("act", {}).get("representation", ""), gold)
+    return row | (_recorded(step) if gold else HIDDEN_DETAIL)
+
+
+def _recorded(step: TrajectoryStep) -> dict[str, Any]:
+    targets, total = list(step.step.targets.all()), _candidate_total(step)
+    return {
+        "verdict": verdict(step, targets, total),
+        "candidates": _candidates(step),
         "candidate_total": total,
         "marks": _marks(step, targets),
-        "memory": _memory(step.trace, gold),
-        "trace": _trace(step.trace, gold),
+        "memory": step.trace.get("recall", {}).get("snippets", []),
+        "trace": _trace(step.trace),
         "error": step.error,
         "call_index": step.call_index,
         "calls": step.calls,
@@ -87,25 +81,43 @@ def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     }
 
 
+# What stands for `_recorded` where gold is hidden.
+HIDDEN_DETAIL: dict[str, Any] = {
+    "verdict": [],
+    "candidates": [],
+    "candidate_total": None,
+    "marks": [],
+    "memory": [],
+    "trace": {},
+    "error": "",
+    "call_index": None,
+    "calls": None,
+    "prompt_tokens": None,
+    "completion_tokens": None,
+}
+
+
 def _row(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
-    """One stored step in short. What compares with gold is null without it."""
+    """One stored step in short. Without gold: its place, the rest is null."""
+    decided = {
+        "operation": step.operation,
+        "value": step.value,
+        "node_id": step.node_id,
+        "action_repr": representation,
+        "element_correct": step.element_correct,
+        "operation_f1": step.operation_f1,
+        "success": step.success,
+        "gold_rank": step.gold_rank,
+        "milliseconds": step.milliseconds,
+        "gold": _gold(step.step),
+    }
     return {
         "seq": step.seq,
         "step": step.step_id,
         "turn_index": step.step.turn.index,
         "step_index": step.step.index,
         "instruction": step.step.turn.instruction,
-        "operation": step.operation,
-        "value": step.value,
-        "node_id": step.node_id,
-        "action_repr": representation,
-        "element_correct": step.element_correct if gold else None,
-        "operation_f1": step.operation_f1 if gold else None,
-        "success": step.success if gold else None,
-        "gold_rank": step.gold_rank if gold else None,
-        "milliseconds": step.milliseconds,
-        "gold": _gold(step.step) if gold else None,
-    }
+    } | (decided if gold else dict.fromkeys(decided))
 
 
 def _gold(step: Step) -> dict[str, Any]:
@@ -145,27 +157,10 @@ def _mark(kind: Kind, node: str, ranks: dict[str, int]) -> Mark:
     return Mark(node, kind, f"{kind} · rank {ranks[node]}" if node in ranks else f"{kind} · not ranked")
 
 
-def _trace(trace: dict[str, Any], gold: bool) -> dict[str, Any]:
+def _trace(trace: dict[str, Any]) -> dict[str, Any]:
     """The stages' records without the ranking and the snippets, which `candidates` and `memory` hold."""
     shown = {}
     for word, record in trace.items():
-        if word == "seconds" or (gold and not isinstance(record, dict)):
-            shown[word] = record
-        elif isinstance(record, dict):
-            rest = {key: value for key, value in record.items() if (word, key) not in SHOWN_APART}
-            shown[word] = rest if gold else _without_gold(word, rest)
+        kept = isinstance(record, dict) and word != "seconds"
+        shown[word] = {k: v for k, v in record.items() if (word, k) not in SHOWN_APART} if kept else record
     return shown
-
-
-def _without_gold(word: str, record: dict[str, Any]) -> dict[str, Any]:
-    """`hidden` names what is left out."""
-    allowed = SHOWN_WITHOUT_GOLD.get(word, frozenset())
-    hidden = sorted(record.keys() - allowed)
-    shown = {key: value for key, value in record.items() if key in allowed}
-    return shown | {"hidden": hidden} if hidden else shown
-
-
-def _memory(trace: dict[str, Any], gold: bool) -> list[dict[str, Any]]:
-    """The recalled snippets, most similar first; without gold, not what was done at them."""
-    snippets = trace.get("recall", {}).get("snippets", [])
-    return snippets if gold else [{key: snippet.get(key) for key in SNIPPET_WITHOUT_GOLD} for snippet in snippets]

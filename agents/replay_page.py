@@ -10,23 +10,38 @@ from annotations.dom.marks import Mark
 from annotations.dom.tree import PageError
 from annotations.models import Snapshot, Step
 from annotations.pages import asking
-from annotations.snapshot_host import snapshot_url
+from annotations.policy import Sight
+from annotations.snapshot_host import page_address
+
+HIDDEN_PAGE: dict[str, Any] = {
+    "before": None,
+    "after": None,
+    "raw": None,
+    "screenshot": None,
+    "elements": 0,
+    "bytes": 0,
+    "hidden": True,
+}
 
 
-def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark]) -> dict[str, Any]:
-    """The frames of a step: {before, after, raw, screenshot, elements, bytes}; what was not recorded is null.
+def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Sight) -> dict[str, Any]:
+    """The frames of a step: {before, after, raw, screenshot, elements, bytes, hidden}; what was not recorded, or is
+    not shown to the user (`hidden`), is null.
 
-    `step` comes with its snapshots. Marks are written into the page only where frames run no scripts; elsewhere
-    the browser draws them.
+    `step`, which the user may see, comes with its snapshots. Marks are written into the page only where frames run no
+    scripts; elsewhere the browser draws them.
     """
+    if sight == Sight.PLACE:
+        return HIDDEN_PAGE
     before, recorded = step.snapshot, step.raw_snapshot
     return {
         "before": _frame(request, before, marks),
-        "after": _frame(request, step.snapshot_after, ()),
+        "after": _frame(request, step.snapshot_after, ()) if sight == Sight.GOLD else None,
         "raw": _frame(request, recorded, marks) if recorded and recorded.can_be_shown else None,
         "screenshot": reverse("api:screenshot-image", args=[step.screenshot.sha256]) if step.screenshot else None,
         "elements": before.node_count if before else 0,
         "bytes": before.raw_size if before else 0,
+        "hidden": sight < Sight.GOLD,
     }
 
 
@@ -34,8 +49,8 @@ def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark
     """`page` names the content: the same page under a new address need not be loaded again. `plain`: without marks."""
     if snapshot is None:
         return None
-    view = snapshot_url(request, snapshot, marks=marks)
-    plain = view.url if view.scripted else snapshot_url(request, snapshot).url
+    view = page_address(request, snapshot, marks=marks)
+    plain = view.url if view.scripted else page_address(request, snapshot).url
     facts = {"url": view.url, "plain": plain, "sandbox": view.sandbox, "scripted": view.scripted}
     return {"page": snapshot.sha256, **facts}
 

@@ -14,6 +14,7 @@ from agents.replay_page import page_view, pruned_lines
 from annotations import policy
 from annotations.dom.marks import Mark
 from annotations.models import Step
+from annotations.step_page import sight_of
 
 SNAPSHOTS = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
 ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
@@ -41,13 +42,17 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     except TrajectoryStep.DoesNotExist:
         detail = None
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
-    return JsonResponse({"detail": detail, "page": page_view(request, _step(found, seq), marks)})
+    step = _step(found, seq)
+    sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
+    return JsonResponse({"detail": detail, "page": page_view(request, step, marks, sight)})
 
 
 def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     """The pruned page: what stage `simplify` kept, or all ranked elements where it says nothing."""
     found = _visible(request, pk)
     step = get_object_or_404(found.steps.select_related("step__snapshot__dictionary"), seq=seq)
+    if not _sees_gold(request, found):
+        return JsonResponse({"lines": [], "cut": False, "missing": 0, "error": "Hidden with the gold."})
     kept = step.trace.get("simplify", {}).get("kept")
     nodes = kept if isinstance(kept, list) else step.candidate_ids[: kept if isinstance(kept, int) else None]
     snapshot = step.step.snapshot
@@ -60,13 +65,13 @@ def _visible(request: HttpRequest, pk: int) -> Trajectory:
 
 
 def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
-    return policy.sees_gold(request.user, found.run.dataset.project, found.conversation.split)
+    return policy.rights_of(request).sees_gold(found.run.dataset.project_id, found.conversation.split)
 
 
 def _step(found: Trajectory, seq: int) -> Step:
     steps = Step.objects.filter(turn__conversation=found.conversation_id).order_by("turn__index", "index")
     without_pages = (f"{name}__data" for name in SNAPSHOTS)
-    step = steps.select_related(*SNAPSHOTS).defer("candidates", "extra", *without_pages)[seq : seq + 1].first()
+    step = steps.select_related("turn", *SNAPSHOTS).defer("candidates", "extra", *without_pages)[seq : seq + 1].first()
     if step is None:
         raise Http404
     return step

@@ -57,12 +57,17 @@ class RunSerializer(serializers.ModelSerializer):
 
     created_by = UsernameField(source="created_by.username", default=None, read_only=True)
 
+    error = serializers.SerializerMethodField(help_text="Why it failed; hidden where it may quote hidden gold.")
+
     class Meta:
         model = Run
         fields = [
             *("id", "recipe_name", "recipe", "recipe_sha256", "dataset", "split", "seed", "limit", "code_revision"),
             *("data_sha256", "step_count", "state", "error", "created_by", "created_at", "started_at", "finished_at"),
         ]
+
+    def get_error(self, run: Run) -> str:
+        return self.context["rights"].message(run.error, run.dataset.project_id, run.split)
 
 
 class RunDetailSerializer(RunSerializer):
@@ -99,22 +104,22 @@ class GoldActionSerializer(serializers.Serializer):
 
 
 class StepResultSerializer(serializers.Serializer):
-    """A decided step. Where gold is hidden, it and everything that tells it are null."""
+    """A decided step. Where gold is hidden, so is everything that was decided: it is null."""
 
     seq = serializers.IntegerField(help_text="Place in the conversation, from 0.")
     step = serializers.IntegerField(help_text="Id of the gold step.")
     turn_index = serializers.IntegerField()
     step_index = serializers.IntegerField()
     instruction = serializers.CharField()
-    operation = serializers.CharField()
-    value = serializers.CharField()
-    node_id = serializers.CharField()
-    action_repr = serializers.CharField()
+    operation = serializers.CharField(allow_null=True)
+    value = serializers.CharField(allow_null=True)
+    node_id = serializers.CharField(allow_null=True)
+    action_repr = serializers.CharField(allow_null=True)
     element_correct = serializers.BooleanField(allow_null=True)
     operation_f1 = serializers.FloatField(allow_null=True)
     success = serializers.BooleanField(allow_null=True)
     gold_rank = serializers.IntegerField(allow_null=True)
-    milliseconds = serializers.FloatField()
+    milliseconds = serializers.FloatField(allow_null=True)
     gold = GoldActionSerializer(allow_null=True)
 
 
@@ -137,12 +142,12 @@ class StepResultDetailSerializer(StepResultSerializer):
 
     verdict = serializers.ListField(child=serializers.CharField(), help_text="Empty where gold is hidden.")
     candidates = ObjectsField(help_text="node_id, score and text, best first; at most 200.")
-    candidate_total = serializers.IntegerField(help_text="How many elements were ranked.")
+    candidate_total = serializers.IntegerField(allow_null=True, help_text="How many elements were ranked.")
     marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")
     memory = ObjectsField(help_text="The recalled snippets with their similarity.")
     trace = serializers.DictField(help_text="By stage word: what it recorded.")
     error = serializers.CharField()
-    call_index = serializers.IntegerField(help_text="Model call that gave this action.")
-    calls = serializers.IntegerField()
-    prompt_tokens = serializers.IntegerField()
-    completion_tokens = serializers.IntegerField()
+    call_index = serializers.IntegerField(allow_null=True, help_text="Model call that gave this action.")
+    calls = serializers.IntegerField(allow_null=True)
+    prompt_tokens = serializers.IntegerField(allow_null=True)
+    completion_tokens = serializers.IntegerField(allow_null=True)

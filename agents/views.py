@@ -27,7 +27,8 @@ def runs(request: HttpRequest) -> HttpResponse:
 def run(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     # What was right at single steps tells what gold is; only the scores of whole runs are for everybody.
-    gold = policy.sees_gold(request.user, found.dataset.project, found.split or "test")
+    rights = policy.rights_of(request)
+    gold = rights.sees_gold(found.dataset.project_id, found.split)
     order = "worst" if gold and request.GET.get("order") == "worst" else "conversation"
     page = Paginator(_in_order(found, order), ROWS).get_page(request.GET.get("page"))
     page.object_list = trajectories(found, list(page))
@@ -39,6 +40,7 @@ def run(request: HttpRequest, pk: int) -> HttpResponse:
         "page": page,
         "study": found.studies.order_by("-id").first(),
         "gold": gold,
+        "error": rights.message(found.error, found.dataset.project_id, found.split),
     }
     return render(request, "agents/run.html", context)
 

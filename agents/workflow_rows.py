@@ -8,7 +8,7 @@ from django.db.models import Case, CharField, F, QuerySet, Value, When
 from django.utils import timezone
 
 from agents import weights
-from agents.models import TrajectoryStep, Workflow
+from agents.models import Run, TrajectoryStep, Workflow
 from annotations import policy
 from annotations.models import Dataset
 
@@ -44,14 +44,16 @@ def uses(workflow: Workflow) -> QuerySet[TrajectoryStep]:
     return rows.order_by("-run_id", "trajectory__conversation__position", "trajectory_id", "seq")
 
 
-def use_counts(ids: Sequence[int]) -> dict[int, int]:
-    """Workflow -> how many steps of agents were shown it; those that were never shown are left out."""
-    table = TrajectoryStep._meta.db_table
+def use_counts(ids: Sequence[int], *, tests: bool) -> dict[int, int]:
+    """Workflow -> how many steps of agents were shown it, without `tests` in runs over the other splits only; those
+    that were never shown are left out."""
+    steps, runs = TrajectoryStep._meta.db_table, Run._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
-            f"SELECT shown, count(*) FROM {table}, unnest(workflow_ids) AS shown "  # the name of our table  # nosec B608
-            "WHERE workflow_ids && %s::bigint[] AND shown = ANY(%s::bigint[]) GROUP BY shown",
-            [list(ids), list(ids)],
+            f"SELECT shown, count(*) FROM {steps} step, unnest(workflow_ids) AS shown "  # our tables  # nosec B608
+            "WHERE workflow_ids && %s::bigint[] AND shown = ANY(%s::bigint[]) AND (%s OR EXISTS ("
+            f"SELECT 1 FROM {runs} WHERE id = step.run_id AND split <> '' AND split NOT LIKE 'test%%')) GROUP BY shown",
+            [list(ids), list(ids), tests],
         )
         return dict(cursor.fetchall())
 

@@ -34,7 +34,8 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
     sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
     filters = WorkflowFilter(request.GET, sites)
     page = Paginator(_filtered(known, filters.active()), ROWS).get_page(request.GET.get("page"))
-    used = rows.use_counts([row.pk for row in page])
+    rights = policy.rights_of(request)
+    used = rows.use_counts([row.pk for row in page], tests=rights.sees_gold(found.project_id, Split.TEST_TASK))
     for row in page:
         row.used = used.get(row.pk, 0)
     context = {
@@ -43,8 +44,8 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
         "filters": filters,
         "page": page,
         "groups": rows.by_website(page),
-        "may_write": policy.can(request.user, "annotate", found.project),
-        "may_induce": policy.can(request.user, "induce", found.project),
+        "may_write": rights.can("annotate", found.project_id),
+        "may_induce": rights.can("induce", found.project_id),
     }
     return render(request, "agents/workflows.html", context)
 
@@ -77,7 +78,8 @@ def workflow(request: HttpRequest, pk: int) -> HttpResponse:
 def _workflow_page(request: HttpRequest, found: Workflow, form: WorkflowForm | None) -> HttpResponse:
     from agents.memory.induce import prompt_of
 
-    used = rows.uses(found).select_related("run", "trajectory__conversation").defer("trace")
+    told = rows.uses(found).select_related("run", "trajectory__conversation").defer("trace")
+    used = policy.gold_filter(request.user, told, "trajectory__conversation__split", "run__dataset__project")
     context = {
         "workflow": found,
         "dataset": found.dataset,

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
-from annotations.admin_base import LeanAdmin, MadeElsewhere
+from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold
 from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website
 from annotations.page_admin import ratio_text
 
@@ -34,7 +34,7 @@ class DatasetAdmin(LeanAdmin):
         """For the change page, with its bytes: they are summed over all of its pages, so never for a list."""
         dataset = super().get_object(request, object_id, from_field)
         if dataset is not None:
-            dataset.bytes = dataset.page_bytes()
+            dataset.bytes = dataset.page_bytes(tests=request.user.is_superuser)
         return dataset
 
     @admin.display(ordering="conversation_count")
@@ -96,7 +96,7 @@ class TurnInline(admin.TabularInline):
 
 
 @admin.register(Conversation)
-class ConversationAdmin(LeanAdmin):
+class ConversationAdmin(LeanAdmin, ShowsGold):
     list_display = ["source_id", "dataset", "split", "website", "turn_count", "step_count", "created_at"]
     list_select_related = ["dataset", "website"]
     list_filter = ["split", "dataset", "website__domain"]
@@ -108,7 +108,7 @@ class ConversationAdmin(LeanAdmin):
 
 
 @admin.register(Turn)
-class TurnAdmin(LeanAdmin):
+class TurnAdmin(LeanAdmin, ShowsGold):
     list_display = ["conversation", "index", "instruction", "dataset"]
     list_select_related = ["conversation__dataset"]
     list_filter = ["conversation__split", "conversation__dataset"]
@@ -127,7 +127,7 @@ class TargetInline(admin.TabularInline):
 
 
 @admin.register(Step)
-class StepAdmin(LeanAdmin):
+class StepAdmin(LeanAdmin, ShowsGold):
     heavy = ("candidates",)
     list_display = ["conversation", "turn_number", "index", "operation", "value", "action_repr", "candidate_count"]
     list_select_related = ["turn__conversation"]
@@ -148,7 +148,7 @@ class StepAdmin(LeanAdmin):
 
 
 @admin.register(Target)
-class TargetAdmin(LeanAdmin):
+class TargetAdmin(LeanAdmin, ShowsGold):
     list_display = ["node_id", "step", "position", "node_order", "pruned", "is_original", "is_top_level"]
     list_select_related = ["step"]
     list_filter = ["pruned", "is_original", "is_top_level"]
@@ -158,7 +158,7 @@ class TargetAdmin(LeanAdmin):
 
 
 @admin.register(Rationale)
-class RationaleAdmin(LeanAdmin):
+class RationaleAdmin(LeanAdmin, ShowsGold):
     list_display = ["text", "source", "author", "model_name", "created_at"]
     list_select_related = ["author"]
     list_filter = ["source", "model_name"]
@@ -168,7 +168,7 @@ class RationaleAdmin(LeanAdmin):
 
 
 @admin.register(Job)
-class JobAdmin(MadeElsewhere):
+class JobAdmin(MadeElsewhere, ShowsGold):
     heavy = ("report",)
     list_display = ["__str__", "state", "project", "dataset", "created_by", "attempt", "created_at", "finished_at"]
     list_select_related = ["project", "dataset", "created_by"]

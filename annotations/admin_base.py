@@ -69,3 +69,7 @@ class SuperuserOnly(admin.ModelAdmin):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return self._is_superuser(request)
+
+
+class ShowsGold(SuperuserOnly):
+    """Tables that hold gold of test splits or repeat it: the admin knows neither projects nor who sees their gold."""

@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotations import filters, idempotency, rationales, serializers
+from annotations import filters, idempotency, policy, rationales, serializers
 from annotations.downloads import attachment
 from annotations.models import (
     Conversation,
@@ -28,6 +28,7 @@ from annotations.models import (
     Website,
 )
 from annotations.permissions import AnyAccept, ReadOnlyViewSet
+from annotations.step_page import unflagged_candidates
 
 SHA256 = "[0-9a-f]{64}"
 IMMUTABLE = "private, max-age=31536000, immutable"  # addressed by content, so it never changes
@@ -60,10 +61,13 @@ class DatasetViewSet(ReadOnlyViewSet):
     @extend_schema(responses=OpenApiTypes.OBJECT)
     @action(detail=True)
     def stats(self, request: Request, pk: str) -> Response:
-        """Counts, means and bytes per split, as the command `dataset_stats --json` prints them."""
+        """Counts, means and bytes per split, as the command `dataset_stats --json` prints them. What is measured on
+        the steps of test splits is null, and their pages do not count, for those who may not see their gold."""
         from annotations.statistics import dataset_stats
 
-        return Response(dataset_stats(self.get_object()))
+        found = self.get_object()
+        sees_test = policy.rights_of(request).sees_gold(found.project_id, "test")
+        return Response(dataset_stats(found, sees_test=sees_test))
 
 
 class WebsiteViewSet(ReadOnlyViewSet):
@@ -125,16 +129,19 @@ class StepViewSet(ReadOnlyViewSet):
     def candidates(self, request: Request, pk: str) -> Response:
         """The elements that a ranker may offer at this step."""
         step = self.get_object()
-        hidden = self.get_serializer_context()["gold"].is_hidden(step.project_id, step.split)
+        sight = policy.rights_of(request).sight(step.project_id, step.split, opening=step.opening)
         positives, negatives = step.candidate_records()
-        rows = [_candidate(record, True) for record in positives] + [_candidate(record, False) for record in negatives]
-        if hidden:
-            rows = [row | {"positive": None} for row in rows]
-            rows.sort(key=lambda row: (len(row["node_id"]), row["node_id"]))
-        return Response({"step": step.pk, "gold_hidden": hidden, "candidates": rows})
+        if sight == policy.Sight.GOLD:
+            rows = [_candidate(record, True) for record in positives]
+            rows += [_candidate(record, False) for record in negatives]
+        elif sight == policy.Sight.OPENING:
+            rows = [_candidate(record, None) for record in unflagged_candidates(step)]
+        else:
+            rows = []
+        return Response({"step": step.pk, "gold_hidden": sight < policy.Sight.GOLD, "candidates": rows})
 
 
-def _candidate(record: Any, positive: bool) -> dict[str, Any]:
+def _candidate(record: Any, positive: bool | None) -> dict[str, Any]:
     return {
         "node_id": record.node_id, "tag": record.tag, "attributes": record.attributes, "positive": positive
     }  # fmt: skip

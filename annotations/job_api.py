@@ -85,7 +85,7 @@ class JobViewSet(ReadOnlyViewSet):
         job = self.get_object()
         if not has_result(job):
             raise Http404
-        policy.require_download(request.user, job.project, job.created_by_id)
+        policy.require_download(request.user, job)
         return send_file(
             request._request, job.file, f"{job.params['name']}{Path(job.file).suffix}", "application/zip", job.project
         )
@@ -112,7 +112,8 @@ class StartsJob(viewsets.GenericViewSet):
                 job = self.start(user=request.user, **wanted.validated_data)
             except ModelValidationError as error:
                 raise as_api_error(error) from error
-            data = JobDetailSerializer(job, context=self.get_serializer_context()).data
+            context = self.get_serializer_context() | {"rights": policy.rights_of(request)}
+            data = JobDetailSerializer(job, context=context).data
             location = reverse("api:job-detail", [job.pk], request=request)
             return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
 

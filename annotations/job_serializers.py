@@ -39,6 +39,11 @@ class JobSerializer(serializers.ModelSerializer):
             *("cancel_requested", "created_by", "created_at", "heartbeat_at", "finished_at", "file"),
         ]
 
+    def to_representation(self, instance: Job) -> dict[str, Any]:
+        report, last_error = policy.told_of(self.context["rights"], instance)
+        row = super().to_representation(instance)
+        return row | {"last_error": last_error} | ({"report": report} if "report" in row else {})
+
     def get_progress(self, job: Job) -> dict[str, Any]:
         return {key: value for key, value in job.progress.items() if key != "resume"}
 

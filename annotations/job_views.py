@@ -77,7 +77,7 @@ def jobs(request: HttpRequest) -> HttpResponse:
 
 
 def job(request: HttpRequest, pk: int) -> HttpResponse:
-    found = get_object_or_404(_visible(request), pk=pk)
+    found = _told(request, pk)
     report = found.report
     may = policy.can(request.user, found.kind, found.project)
     unsuccessful = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS)
@@ -91,7 +91,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "may_manage": policy.can(request.user, "manage", found.project),
         "may_cancel": may and not found.is_over and not found.cancel_requested,
         "may_retry": may and found.state in unsuccessful,
-        "may_download": _has_result(found) and policy.may_download(request.user, found.project, found.created_by_id),
+        "may_download": _has_result(found) and policy.may_download(request.user, found),
     }
     return render(request, "annotations/job.html", context)
 
@@ -126,7 +126,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     found = get_object_or_404(_visible(request), pk=pk)
     if not _has_result(found):
         raise Http404
-    policy.require_download(request.user, found.project, found.created_by_id)
+    policy.require_download(request.user, found)
     return send_file(
         request, found.file, f"{found.params['name']}{Path(found.file).suffix}", "application/zip", found.project
     )
@@ -134,8 +134,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
 
 @require_GET
 def job_errors(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
-    found = get_object_or_404(_visible(request), pk=pk)
-    rows = found.report.get("errors", [])
+    rows = _told(request, pk).report.get("errors", [])
     if kind == "json":
         return attachment(JsonResponse(rows, safe=False), f"job-{pk}-errors.json")
     if kind != "csv":
@@ -167,6 +166,13 @@ def _entry(path: Path, root: Path) -> dict:
 
 def _visible(request: HttpRequest) -> QuerySet[Job]:
     return policy.visible(request.user, Job.objects.select_related("project", "dataset", "created_by"))
+
+
+def _told(request: HttpRequest, pk: int) -> Job:
+    """A job with so much of its report and error as the user may read."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    found.report, found.last_error = policy.told_of(policy.rights_of(request), found)
+    return found
 
 
 def _has_result(found: Job) -> bool:

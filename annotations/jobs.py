@@ -310,6 +310,7 @@ def _run_export(job: Job) -> bool:
         rows = rows.filter(split=params["split"])
     project = "release__dataset__project" if release else "dataset__project"
     rows = policy.gold_filter(job.created_by, rows, "split", project)
+    sees_test = policy.sees_gold(job.created_by, job.project, Split.TEST_TASK)
     total = rows.count()
 
     def tell(phase: str, done: int) -> None:
@@ -329,7 +330,10 @@ def _run_export(job: Job) -> bool:
         tell("compressing", total)
         _zip(folder, archive)
         store.keep(name, archive)
-        report = {"conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size}
+        report = {
+            "conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size,
+            "test_gold": sees_test,
+        }  # fmt: skip
     finally:
         forget_scratch(name)
     job.finish(Job.State.DONE, file=name, report=report, last_error="")

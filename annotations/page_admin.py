@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 from django.utils.html import format_html_join
 
-from annotations.admin_base import MadeElsewhere
+from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.models import PageDictionary, Screenshot, Snapshot, SourceFile, Step
 
 SHOWN_STEPS = 10
@@ -33,7 +33,7 @@ def _totals(pages: QuerySet[Snapshot]) -> str:
 
 
 @admin.register(Snapshot)
-class SnapshotAdmin(MadeElsewhere):
+class SnapshotAdmin(MadeElsewhere, ShowsGold):
     heavy = ("data", "dictionary__data")
     list_display = ["__str__", "raw_bytes", "stored_bytes", "ratio", "elements", "dictionary", "created_at"]
     list_select_related = ["dictionary"]
@@ -89,7 +89,7 @@ class SnapshotAdmin(MadeElsewhere):
 
 
 @admin.register(PageDictionary)
-class PageDictionaryAdmin(MadeElsewhere):
+class PageDictionaryAdmin(MadeElsewhere, ShowsGold):
     heavy = ("data",)
     list_display = ["__str__", "pages", "raw_bytes", "stored_bytes", "ratio", "created_at"]
     search_fields = ["sha256__startswith"]
@@ -121,7 +121,7 @@ class PageDictionaryAdmin(MadeElsewhere):
 
 
 @admin.register(Screenshot)
-class ScreenshotAdmin(MadeElsewhere):
+class ScreenshotAdmin(MadeElsewhere, ShowsGold):
     heavy = ("data",)
     list_display = ["__str__", "media_type", "size"]
     list_filter = ["media_type"]
@@ -131,7 +131,7 @@ class ScreenshotAdmin(MadeElsewhere):
 
 
 @admin.register(SourceFile)
-class SourceFileAdmin(MadeElsewhere):
+class SourceFileAdmin(MadeElsewhere, ShowsGold):
     heavy = ("data", "conversation__extra")
     list_display = ["path", "conversation", "raw_size"]
     list_select_related = ["conversation"]

@@ -156,7 +156,7 @@ class ProjectAdmin(LeanAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(LeanAdmin):
+class MembershipAdmin(LeanAdmin, SuperuserOnly):
     list_display = ["user", "project", "role", "sees_test_gold"]
     list_select_related = ["user", "project"]
     list_filter = ["role", "sees_test_gold", "project"]

@@ -11,22 +11,6 @@ from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.request import Request
 
 from annotations import policy
-from annotations.models import Project
-
-
-class Gold:
-    """Which gold actions a user may see; asks the policy once per project, not once per row."""
-
-    def __init__(self, user: policy.User) -> None:
-        self.user = user
-        self._known: dict[int, bool] = {}
-
-    def is_hidden(self, project_id: int, split: str) -> bool:
-        if not split.startswith("test"):
-            return False
-        if project_id not in self._known:
-            self._known[project_id] = policy.sees_gold(self.user, Project(pk=project_id), split)
-        return not self._known[project_id]
 
 
 class VisibleMixin:
@@ -47,7 +31,7 @@ class VisibleMixin:
         return rows
 
     def get_serializer_context(self) -> dict[str, Any]:
-        return super().get_serializer_context() | {"gold": Gold(self.request.user)}
+        return super().get_serializer_context() | {"rights": policy.rights_of(self.request)}
 
 
 class ReadOnlyViewSet(VisibleMixin, viewsets.ReadOnlyModelViewSet):

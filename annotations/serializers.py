@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.db.models import F, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, F, QuerySet
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -23,6 +23,7 @@ from annotations.models import (
     Turn,
     Website,
 )
+from annotations.policy import Sight
 from annotations.rationales import MAX_LENGTH
 
 
@@ -97,6 +98,7 @@ def steps_for_api(rows: QuerySet[Step]) -> QuerySet[Step]:
             screenshot_sha256=F("screenshot__sha256"),
             split=F("turn__conversation__split"),
             project_id=F("turn__conversation__dataset__project_id"),
+            opening=ExpressionWrapper(policy.OPENING, output_field=BooleanField()),
         )
         .prefetch_related("targets")
     )
@@ -105,9 +107,18 @@ def steps_for_api(rows: QuerySet[Step]) -> QuerySet[Step]:
 class StepSerializer(serializers.ModelSerializer):
     """A gold step; pages are named by their SHA-256. Expects rows of `steps_for_api`."""
 
-    # null, with gold_hidden true, for steps of test splits whose gold the reader may not see
-    GOLD = ("operation", "original_operation", "value", "action_repr", "targets", "extra")
+    # Null, with gold_hidden true, for steps of test splits whose gold the reader may not see; of their steps but the
+    # first the pages are too, which show what the gold action before did (`policy.Sight`).
+    GOLD = (
+        *("source_id", "source_index", "operation", "original_operation", "value", "action_repr", "targets", "extra"),
+        *("snapshot_after", "keeps_page_after", "candidate_count"),
+    )
+    PAGES = ("snapshot", "raw_snapshot", "screenshot")
 
+    source_id = serializers.CharField(read_only=True, allow_null=True)
+    source_index = serializers.IntegerField(read_only=True, allow_null=True)
+    keeps_page_after = serializers.BooleanField(read_only=True, allow_null=True)
+    candidate_count = serializers.IntegerField(read_only=True, allow_null=True)
     operation = serializers.ChoiceField(choices=Operation.choices, read_only=True, allow_null=True)
     original_operation = serializers.CharField(read_only=True, allow_null=True)
     value = serializers.CharField(read_only=True, allow_null=True)
@@ -129,11 +140,15 @@ class StepSerializer(serializers.ModelSerializer):
         ]
 
     def get_gold_hidden(self, step: Step) -> bool:
-        return self.context["gold"].is_hidden(step.project_id, step.split)
+        return self._sight(step) < Sight.GOLD
 
     def to_representation(self, instance: Step) -> dict[str, Any]:
-        row = super().to_representation(instance)
-        return row | dict.fromkeys(self.GOLD) if row["gold_hidden"] else row
+        row, sight = super().to_representation(instance), self._sight(instance)
+        hidden = {Sight.GOLD: (), Sight.OPENING: self.GOLD, Sight.PLACE: (*self.GOLD, *self.PAGES)}[sight]
+        return row | dict.fromkeys(hidden)
+
+    def _sight(self, step: Step) -> Sight:
+        return self.context["rights"].sight(step.project_id, step.split, opening=step.opening)
 
 
 class TurnSerializer(serializers.ModelSerializer):
@@ -179,7 +194,7 @@ class CandidateSerializer(serializers.Serializer):
 
 
 class StepCandidatesSerializer(serializers.Serializer):
-    """Source order, positives first; where gold is hidden, by node id, so that the order tells nothing."""
+    """Source order, positives first; where gold is hidden, those of the first step only, in the order of its page."""
 
     step = serializers.IntegerField()
     gold_hidden = serializers.BooleanField()

@@ -3,7 +3,8 @@
 Recorded pages are hostile. On the snapshot host (`SNAPSHOT_ORIGIN`) there are no sessions, no cookies and nothing
 but `/s/<signed>`; the policy of each response puts the page into an opaque origin, lets it fetch nothing and runs
 only our own script. Where there is no second origin, `/pages/<signed>` serves the page with scripts off altogether
-and the marks written into it. Addresses are signed, made only for users who may see the page, and run out.
+and the marks written into it. Addresses are signed, made only for users who may see the page, and run out: after ten
+minutes, and at once when any permission of theirs changes (`policy.Rights.epoch`).
 """
 
 import gzip
@@ -97,32 +98,18 @@ def page_address(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]
     marks = list(marks or ())
     messages = tuple(mark.message() for mark in marks)
     if second_origin() and request.get_host() == urlsplit(settings.APP_ORIGIN).netloc:
-        address = reverse("snapshot", args=[_sign(_HOST_SALT, snapshot, [])], urlconf=settings.SNAPSHOT_URLCONF)
+        signed = _sign(_HOST_SALT, request, snapshot, [])
+        address = reverse("snapshot", args=[signed], urlconf=settings.SNAPSHOT_URLCONF)
         return SnapshotView(f"{second_origin()}{address}", "allow-scripts", True, messages)
-    address = reverse("snapshot-page", args=[_sign(_FALLBACK_SALT, snapshot, marks)])
+    address = reverse("snapshot-page", args=[_sign(_FALLBACK_SALT, request, snapshot, marks)])
     first = min(marks, key=lambda mark: ("gold", "predicted", "candidate").index(mark.kind), default=None)
     fragment = f"#{quote(anchor_id(first.node_id))}" if first else ""
     return SnapshotView(address + fragment, "", False, messages)
 
 
 def can_see(user: policy.User, snapshot: Snapshot) -> bool:
-    """Whether a row that the user may see refers to the page; pages themselves are shared between projects."""
-    if user.is_authenticated and user.is_active and user.is_superuser:
-        return True
-    return any(
-        policy.visible(user, model.objects.filter(**{field: snapshot})).exists() for model, field in _references()
-    )
-
-
-@cache
-def _references() -> tuple[tuple[Any, str], ...]:
-    """Every model with a project and its field that refers to pages, in this app and in those built on it."""
-    relations = Snapshot._meta.get_fields(include_hidden=True)
-    return tuple(
-        (relation.related_model, relation.field.name)
-        for relation in relations
-        if relation.one_to_many and relation.related_model.__name__ in policy.PROJECT_PATHS
-    )
+    """Whether a step shows the page to the user; pages themselves are shared between projects."""
+    return policy.visible(user, Snapshot.objects.filter(pk=snapshot.pk)).exists()
 
 
 class _BucketSigner(TimestampSigner):
@@ -132,14 +119,21 @@ class _BucketSigner(TimestampSigner):
         return b62_encode(int(time.time()) // BUCKET * BUCKET)
 
 
-def _sign(salt: str, snapshot: Snapshot, marks: Sequence[Mark]) -> str:
-    content = {"page": snapshot.sha256, "marks": [[mark.node_id, mark.kind, mark.label] for mark in marks]}
+def _sign(salt: str, request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]) -> str:
+    content = {
+        "page": snapshot.sha256,
+        "marks": [[mark.node_id, mark.kind, mark.label] for mark in marks],
+        "for": [request.user.pk, policy.rights_of(request).epoch],
+    }
     return _BucketSigner(salt=salt).sign_object(content, compress=True)
 
 
 def _read(salt: str, signed: str) -> tuple[str, list[Mark]]:
-    """SHA-256 of the page and its marks. Raises BadSignature, or SignatureExpired after LIFETIME seconds."""
+    """SHA-256 of the page and its marks. Raises BadSignature, or SignatureExpired after LIFETIME seconds and when the
+    permissions of its user have changed."""
     content = _BucketSigner(salt=salt).unsign_object(signed, max_age=LIFETIME)
+    if not policy.holds(*content["for"]):
+        raise SignatureExpired("the permissions have changed")
     return content["page"], [Mark(*values) for values in content["marks"]]
 
 

@@ -16,15 +16,26 @@ def token_count(text: str) -> int:
     return sum(1 for _ in _TOKEN.finditer(text))
 
 
-def dataset_stats(dataset: Dataset, html_sample: int | None = 200) -> dict[str, Any]:
+# What is measured on steps, beyond how many there are: of a test split it is gold.
+OF_STEPS = (
+    *("elements_per_turn", "candidates_per_step", "most_elements", "html_tokens", "html_pages_measured"),
+    *("steps_without_gold", "steps_with_pruned_gold", "instructor_turns", "navigator_turns", "active_turns"),
+    *("navigator_utterance_tokens", "seconds_per_conversation"),
+)
+
+
+def dataset_stats(dataset: Dataset, html_sample: int | None = 200, *, sees_test: bool = True) -> dict[str, Any]:
     """Counts, means and bytes. HTML length is measured on at most `html_sample` pages per split, evenly spread
-    (None: on all); the number measured is given."""
+    (None: on all); the number measured is given. Without `sees_test` what tells gold of test splits is None."""
     found = [split for split in Split.values if dataset.conversations.filter(split=split).exists()]
     return {
         "dataset": dataset.name,
         "tokenizer": TOKENIZER,
-        "splits": {split: _split_stats(dataset, split, html_sample) for split in found},
-        "bytes": _with_ratio(dataset.page_bytes()),
+        "splits": {
+            split: _split_stats(dataset, split, html_sample, told=sees_test or not split.startswith("test"))
+            for split in found
+        },
+        "bytes": _with_ratio(dataset.page_bytes(tests=sees_test)),
     }
 
 
@@ -32,7 +43,7 @@ def _with_ratio(counts: dict[str, int]) -> dict[str, Any]:
     return counts | {"ratio": round(counts["raw"] / counts["stored"], 2) if counts["stored"] else None}
 
 
-def _split_stats(dataset: Dataset, split: str, html_sample: int | None) -> dict[str, Any]:
+def _split_stats(dataset: Dataset, split: str, html_sample: int | None, *, told: bool) -> dict[str, Any]:
     rows = dataset.conversations.filter(split=split)
     conversations = rows.count()
     turns = rows.aggregate(n=Count("turns"))["n"]
@@ -42,8 +53,8 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None) -> dict[
         most_elements=Max("snapshot__node_count"),
     )  # fmt: skip
     lengths = [token_count(text) for text in rows.values_list("turns__instruction", flat=True) if text]
-    html, measured = _html_tokens(steps, html_sample)
-    return {
+    html, measured = _html_tokens(steps, html_sample) if told else (None, 0)
+    stats = {
         "conversations": conversations,
         "turns": turns,
         "steps": figures["n"],
@@ -60,6 +71,7 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None) -> dict[
         **_site_stats(rows, conversations),
         **(_dialogue_stats(rows) if dataset.source_format == "weblinx" else {}),
     }
+    return stats if told else stats | {name: None for name in OF_STEPS if name in stats}
 
 
 def _site_stats(rows, conversations: int) -> dict[str, Any]:

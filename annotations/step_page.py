@@ -1,11 +1,10 @@
 """What the step page shows: the list of conversations, turns and steps, and one step's evidence.
 
-Gold actions of test splits are left out for users who may not see them; so is every trace of them (the order of
-candidates, marks, action representations).
+`policy.Sight` says how much of a step: where gold is hidden, every trace of it is left out (the order of candidates,
+marks, action representations, and the pages of all steps but the first).
 """
 
 import json
-import math
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,11 +22,14 @@ from annotations.models import Conversation, Rationale, Snapshot, Step, Turn
 from annotations.pages import asking
 from annotations.pages.reading import MAX_TEXT
 from annotations.pages.sandbox import PagesBusy, PageTooHeavy
+from annotations.policy import Sight
+from annotations.records import CandidateRecord
 from annotations.snapshot_host import page_address
 
 TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
 LISTED_BEFORE, LISTED_AFTER = 15, 35
 MAX_CANDIDATES = 50
+HIDDEN = "The page is hidden with the gold: it shows what the action before it did."
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class StepPage:
     links: dict[str, str] = field(default_factory=dict)  # previous_step, next_turn, next_conversation, …
     gold_ids: list[str] = field(default_factory=list)
     candidates: list[CandidateRow] = field(default_factory=list)
+    candidate_count: int = 0
     panel: dict[str, Any] = field(default_factory=dict)
     rationales: list[Rationale] = field(default_factory=list)  # what people wrote first, newest first
     may_explain: bool = False
@@ -74,7 +77,7 @@ def step_page(request: HttpRequest, conversation: Conversation, step_pk: int | N
         conversation=conversation,
         turns=turns,
         step=step,
-        sees_gold=policy.sees_gold(request.user, conversation.dataset.project, conversation.split),
+        sees_gold=policy.rights_of(request).sees_gold(conversation.dataset.project_id, conversation.split),
         tab=tab,
         of=of,
         query=_query(filters, tab, of),
@@ -142,15 +145,30 @@ def _turn_start(steps: list[Step], place: int) -> Step:
     return next(step for step in steps if step.turn_id == turn)
 
 
+def sight_of(request: HttpRequest, step: Step, project_id: int, split: str) -> Sight:
+    """What of a step, which comes with its turn, is shown to who asks."""
+    return policy.rights_of(request).sight(project_id, split, opening=policy.is_opening(step))
+
+
 def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
-    stored = Step.objects.select_related("snapshot__dictionary", "raw_snapshot__dictionary").get(pk=step.pk)
-    page.gold_ids = gold_ids(step) if page.sees_gold else []
-    if page.sees_gold:
+    stored = Step.objects.select_related("turn", "snapshot__dictionary", "raw_snapshot__dictionary").get(pk=step.pk)
+    project_id = page.conversation.dataset.project_id
+    sight = sight_of(request, stored, project_id, page.conversation.split)
+    if sight == Sight.PLACE:
+        page.panel = {"error": HIDDEN, "hidden": True}
+        return
+    if sight == Sight.GOLD:
+        page.gold_ids = gold_ids(step)
         rows = stored.rationales.select_related("author").order_by("source", "-created_at", "-pk")  # "human" < "model"
         page.rationales = list(rows)
-        page.may_explain = policy.can(request.user, "annotate", page.conversation.dataset.project)
+        page.may_explain = policy.rights_of(request).can("annotate", project_id)
     view = _view(stored, page)
-    page.candidates = _candidates(stored, view, page.gold_ids)
+    page.candidates, page.candidate_count = _candidates(stored, view, page.gold_ids, sight)
+    _add_panel(request, page, stored, view)
+
+
+def _add_panel(request: HttpRequest, page: StepPage, stored: Step, view: dict[str, Any]) -> None:
+    """The view of the page that was asked for."""
     if page.tab == "raw":
         content = _content(stored.raw_snapshot or stored.snapshot)
         page.panel = _text_panel(content, len(content))
@@ -197,20 +215,31 @@ def _view(step: Step, page: StepPage) -> dict[str, Any]:
         return nothing | {"error": "The page cannot be parsed."}
 
 
-def _candidates(step: Step, view: dict[str, Any], gold: list[str]) -> list[CandidateRow]:
-    """The first 50, gold ones first; in page order where gold is hidden, because the stored order gives it away."""
+def unflagged_candidates(step: Step) -> list[CandidateRecord]:
+    """The candidates of an opening, which comes with its page, for those who may not see its gold."""
+    try:
+        on_page = asking.outline(_content(step.snapshot))
+    except PageError:
+        on_page = []
+    places = {node_id: place for place, node_id in reversed(list(enumerate(on_page)))}
+    positives, negatives = step.candidate_records()
+    return policy.unflagged([*positives, *negatives], places)
+
+
+def _candidates(step: Step, view: dict[str, Any], gold: list[str], sight: Sight) -> tuple[list[CandidateRow], int]:
+    """The first 50, gold ones first, and how many there are; without flags in page order where gold is hidden."""
     places, said = view["places"], view["said"]
     positives, negatives = step.candidate_records()
     records = [*positives, *negatives]
-    if not gold:
-        records.sort(key=lambda record: (places.get(record.node_id, math.inf), record.node_id))
+    if sight < Sight.GOLD:
+        records = policy.unflagged(records, places)
     rows = []
     for record in records[:MAX_CANDIDATES]:
         words = said.get(record.node_id)
         on_page = words is not None
         shown = words if on_page else _attributes_text(record.attributes)
         rows.append(CandidateRow(record.node_id, record.tag, shown, record.node_id in gold, on_page))
-    return rows
+    return rows, len(records)
 
 
 def _attributes_text(attributes: str) -> str:

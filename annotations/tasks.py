@@ -53,7 +53,7 @@ def keep_counts() -> None:
 
     ConversationTally.fold()
     for dataset in Dataset.objects.counted():
-        if dataset.page_totals.get("steps") != dataset.step_count:
+        if dataset.is_miscounted(dataset.step_count):
             dataset.count_pages(dataset.step_count)
 
 

@@ -8,7 +8,8 @@ from django.shortcuts import get_object_or_404, render
 from annotations import policy
 from annotations.forms import ConversationFilter, ExportForm
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
-from annotations.step_page import TABS, gold_ids, step_page, tree_fragment
+from annotations.policy import Sight
+from annotations.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
 
 ROWS = 50
 COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
@@ -24,8 +25,9 @@ class CountedPaginator(Paginator):
 
 def datasets(request: HttpRequest) -> HttpResponse:
     rows = list(policy.visible(request.user, Dataset.objects.for_list()).order_by("name"))
+    rights = policy.rights_of(request)
     for row in rows:
-        row.bytes = page_bytes(row, row.step_count)
+        row.bytes = page_bytes(row, row.step_count, tests=rights.sees_gold(row.project_id, "test"))
     context = {"datasets": rows, "may_import": policy.projects(request.user, "import").exists()}
     return render(request, "annotations/datasets.html", context)
 
@@ -42,15 +44,16 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     page.object_list = _list_rows(list(page))
     splits = list(ConversationTally.by_split(found.pk))
     abilities = ("import", "export", "evaluate", "embed", "induce", "refine")
+    rights, steps = policy.rights_of(request), sum(row["step_count"] for row in splits)
     context = {
         "dataset": found,
         "splits": splits,
-        "bytes": page_bytes(found, sum(row["step_count"] for row in splits)),
+        "bytes": page_bytes(found, steps, tests=rights.sees_gold(found.project_id, "test")),
         "websites": _websites(found),
         "filters": filters,
         "page": page,
         "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
-        "may": {ability: policy.can(request.user, ability, found.project) for ability in abilities},
+        "may": {ability: rights.can(ability, found.project_id) for ability in abilities},
     }
     return render(request, "annotations/dataset.html", context)
 
@@ -68,13 +71,14 @@ def step(request: HttpRequest, pk: int) -> HttpResponse:
 
 def step_tree(request: HttpRequest, pk: int) -> HttpResponse:
     """Rows below one node of a step's page, for the tree's branches that were shut."""
-    steps = Step.objects.select_related("snapshot__dictionary", "turn__conversation__dataset__project")
+    steps = Step.objects.select_related("snapshot__dictionary", "turn__conversation__dataset")
     found = get_object_or_404(policy.visible(request.user, steps).defer("candidates"), pk=pk)
     inside = found.turn.conversation
+    sight = sight_of(request, found, inside.dataset.project_id, inside.split)
     first, last = request.GET.get("from", "0"), request.GET.get("to", "")
-    if found.snapshot is None or not first.isdecimal() or (last and not last.isdecimal()):
+    if found.snapshot is None or sight == Sight.PLACE or not first.isdecimal() or (last and not last.isdecimal()):
         raise Http404
-    gold = gold_ids(found) if policy.sees_gold(request.user, inside.dataset.project, inside.split) else []
+    gold = gold_ids(found) if sight == Sight.GOLD else []
     rows = tree_fragment(found, gold, request.GET.get("node", ""), int(first), int(last) if last else None)
     return render(request, "annotations/_tree.html", {"rows": rows, "step": found})
 
@@ -101,9 +105,10 @@ def visible_dataset(request: HttpRequest, name: str) -> Dataset:
     return get_object_or_404(policy.visible(request.user, Dataset.objects.select_related("project")), name=name)
 
 
-def page_bytes(found: Dataset, step_count: int) -> dict[str, int]:
-    """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count."""
+def page_bytes(found: Dataset, step_count: int, *, tests: bool) -> dict[str, int]:
+    """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count.
+    Without `tests` those of the other splits."""
     kept = found.page_totals
-    if kept.get("steps") != step_count and step_count <= COUNTED_AT_ONCE:
-        return found.count_pages(step_count)
-    return kept
+    if found.is_miscounted(step_count) and step_count <= COUNTED_AT_ONCE:
+        kept = found.count_pages(step_count)
+    return kept if tests else kept.get("open", {})

@@ -2,7 +2,7 @@
 
 from django.contrib import admin
 
-from annotations.admin_base import MadeElsewhere, SuperuserOnly
+from annotations.admin_base import MadeElsewhere, ShowsGold, SuperuserOnly
 from annotations.models import (
     Assignment,
     Campaign,
@@ -42,7 +42,7 @@ class GuidelineAdmin(MadeElsewhere):
 
 
 @admin.register(Session)
-class SessionAdmin(MadeElsewhere):
+class SessionAdmin(MadeElsewhere, ShowsGold):
     list_display = ["name", "campaign", "website", "split", "batch", "weight", "is_gold", "deleted_at"]
     list_select_related = ["campaign", "website"]
     list_filter = ["campaign", "split", "is_gold", "deleted_at"]
@@ -81,13 +81,13 @@ class AssignmentAdmin(MadeElsewhere):
 
 
 @admin.register(Part)
-class PartAdmin(MadeElsewhere):
+class PartAdmin(MadeElsewhere, ShowsGold):
     list_display = ["pk", "assignment_id", "first_step_id", "instruction", "rewrite"]
     search_fields = ["instruction", "rewrite"]
 
 
 @admin.register(Edit)
-class EditAdmin(MadeElsewhere):
+class EditAdmin(MadeElsewhere, ShowsGold):
     list_display = ["assignment_id", "version", "kind", "field", "user", "at"]
     list_select_related = ["user"]
     list_filter = ["kind"]
@@ -95,7 +95,7 @@ class EditAdmin(MadeElsewhere):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(MadeElsewhere):
+class ProposalAdmin(MadeElsewhere, ShowsGold):
     list_display = ["kind", "model_name", "campaign", "outcome", "distance", "created_at"]
     list_select_related = ["campaign"]
     list_filter = ["kind", "outcome", "model_name"]
@@ -103,21 +103,21 @@ class ProposalAdmin(MadeElsewhere):
 
 
 @admin.register(Verdict)
-class VerdictAdmin(MadeElsewhere):
+class VerdictAdmin(MadeElsewhere, ShowsGold):
     list_display = ["outcome", "round", "version", "reason", "created_at"]
     list_filter = ["outcome"]
     search_fields = ["reason", "assignment__item__session__name"]
 
 
 @admin.register(Defect)
-class DefectAdmin(MadeElsewhere):
+class DefectAdmin(MadeElsewhere, ShowsGold):
     list_display = ["code", "note", "verdict_id"]
     list_filter = ["code"]
     search_fields = ["code", "note"]
 
 
 @admin.register(Comment)
-class CommentAdmin(MadeElsewhere):
+class CommentAdmin(MadeElsewhere, ShowsGold):
     list_display = ["__str__", "session", "author", "created_at", "resolved_at", "deleted_at"]
     list_select_related = ["session", "author"]
     list_filter = ["resolved_at", "deleted_at"]
@@ -125,7 +125,7 @@ class CommentAdmin(MadeElsewhere):
 
 
 @admin.register(Mention)
-class MentionAdmin(MadeElsewhere):
+class MentionAdmin(MadeElsewhere, ShowsGold):
     list_display = ["user", "comment", "seen_at"]
     list_select_related = ["user", "comment"]
     search_fields = ["user__username", "comment__text"]
@@ -139,7 +139,7 @@ class ReleaseAdmin(MadeElsewhere):
 
 
 @admin.register(ReleasedConversation)
-class ReleasedConversationAdmin(MadeElsewhere):
+class ReleasedConversationAdmin(MadeElsewhere, ShowsGold):
     heavy = ("data",)
     list_display = ["source_id", "release_id", "position", "split", "sha256"]
     list_filter = ["split"]

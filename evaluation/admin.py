@@ -14,7 +14,7 @@ from django.utils.html import format_html
 from agents.recipes import RECIPES, missing
 from annotations import policy
 from annotations.admin import DatasetAdmin
-from annotations.admin_base import MadeElsewhere
+from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.models import Dataset, Split
 from evaluation.models import Score, Shard, Study
 
@@ -121,7 +121,7 @@ class StudyAdmin(MadeElsewhere):
 
 
 @admin.register(Shard)
-class ShardAdmin(MadeElsewhere):
+class ShardAdmin(MadeElsewhere, ShowsGold):
     heavy = ("conversation_ids",)
     list_display = ["__str__", "state", "attempt", "lease_owner", "heartbeat_at", "step_count", "finished_at"]
     list_filter = ["state", "attempt"]

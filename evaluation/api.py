@@ -150,7 +150,7 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
 class ShardViewSet(ReadOnlyViewSet):
     """What one worker does of a run under one lease."""
 
-    queryset = Shard.objects.all()
+    queryset = Shard.objects.select_related("run__dataset").defer("run__recipe")
     serializer_class = serializers.ShardSerializer
     filterset_class = filters.ShardFilter
 

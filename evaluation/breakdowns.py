@@ -41,7 +41,7 @@ def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:
 def compute_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> dict[str, Any]:
     """`counts` (reason, failed steps), `by_turn` and `by_website`."""
     return {
-        "counts": failures.counted(run),
+        "counts": failures.counted(run, failures.failed_steps(run)),
         "by_turn": failures.by_turn(judged, preset),
         "by_website": failures.by_website(judged, preset),
     }

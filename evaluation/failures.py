@@ -61,12 +61,12 @@ def failed_steps(run: Run) -> QuerySet[TrajectoryStep]:
     return TrajectoryStep.objects.filter(run=run, success=False)
 
 
-def counted(run: Run) -> list[tuple[Reason, int]]:
-    """Each reason with its number of failed steps: one query."""
+def counted(run: Run, rows: QuerySet[TrajectoryStep]) -> list[tuple[Reason, int]]:
+    """Each reason with its number of these failed steps of the run: one query."""
     found = reasons(top_k_of(run))
     # Numbered names: one that is also a field's ("error") would stand for the count inside the other conditions.
     filters = {f"reason_{place}": Count("id", filter=reason.condition) for place, reason in enumerate(found)}
-    counts = failed_steps(run).aggregate(**filters)
+    counts = rows.aggregate(**filters)
     return list(zip(found, counts.values(), strict=True))
 
 

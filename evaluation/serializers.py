@@ -59,6 +59,7 @@ class StudyRequestSerializer(serializers.Serializer):
 
 class ShardSerializer(serializers.ModelSerializer):
     worker = serializers.SerializerMethodField(help_text="Host and number of the process that works on it.")
+    last_error = serializers.SerializerMethodField(help_text="Hidden where it may quote hidden gold.")
 
     class Meta:
         model = Shard
@@ -69,6 +70,9 @@ class ShardSerializer(serializers.ModelSerializer):
 
     def get_worker(self, shard: Shard) -> str:
         return shown(shard.lease_owner)
+
+    def get_last_error(self, shard: Shard) -> str:
+        return self.context["rights"].message(shard.last_error, shard.run.dataset.project_id, shard.run.split)
 
 
 class ScoreSerializer(serializers.ModelSerializer):

@@ -21,9 +21,12 @@ from evaluation.study_progress import study_live, study_state, with_progress
 SHOWN_SHARDS = 10  # that lost their worker
 
 
-def study_context(study: Study, query: QueryDict, may_evaluate: bool, may_manage: bool = False) -> dict[str, Any]:
+def study_context(study: Study, query: QueryDict, rights: policy.Rights) -> dict[str, Any]:
     """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
+    may_evaluate, may_manage = (rights.can(ability, study.project_id) for ability in ("evaluate", "manage"))
     runs = with_progress(study)
+    for run in runs:
+        run.error = rights.message(run.error, study.project_id, run.split)
     live = study_live(study, runs)
     preset = query.get("preset", study.preset)
     preset = preset if preset in Study.Preset.values else study.preset
@@ -44,7 +47,7 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool, may_manage
         "tables": main,
         "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
         "plot_width": score_tables.PLOT_WIDTH,
-        "failing": _failing(shown, preset) if shown else None,
+        "failing": _failing(shown, preset) if shown and rights.sees_gold(study.project_id, shown.split) else None,
         "asks_endpoint": any(recipes.asks_endpoint(recipes.from_dict(run.recipe)) for run in runs),
         "may_budget": may_evaluate,
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
@@ -56,12 +59,16 @@ def study_context(study: Study, query: QueryDict, may_evaluate: bool, may_manage
     }
 
 
-def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
-    """Failed steps of a run for the list, and the filters that were understood.
+def failed_steps(user, run: Run) -> QuerySet[TrajectoryStep]:
+    """Of a run, without those of test splits for users who may not see their gold: a failed guess says what gold is
+    not."""
+    rows = failures.failed_steps(run)
+    return policy.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
 
-    Rows of test splits are left out for users who may not see their gold: a failed guess says what gold is not.
-    """
-    rows = failures.failed_steps(run).select_related(
+
+def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
+    """Failed steps of a run for the list, and the filters that were understood."""
+    rows = failed_steps(user, run).select_related(
         "trajectory__conversation__website", "step__turn__conversation__dataset"
     )  # fmt: skip
     rows = rows.annotate(representation=KT("trace__act__representation"))
@@ -76,7 +83,6 @@ def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryS
     if website:
         chosen["website"] = website.name
         rows = rows.filter(trajectory__conversation__website__name=website.name)
-    rows = policy.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
     return rows.order_by("trajectory__conversation__position", "seq"), chosen
 
 

@@ -18,7 +18,7 @@ from evaluation.budgets import set_budget
 from evaluation.forms import BudgetForm, StudyForm, budget_of
 from evaluation.models import Score, Study
 from evaluation.studies import cancel_study, create_study, resume_study
-from evaluation.study_page import failure_rows, study_context
+from evaluation.study_page import failed_steps, failure_rows, study_context
 from evaluation.study_progress import study_live, with_progress
 
 ROWS = 50
@@ -54,8 +54,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
 
 def study(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
-    may_evaluate, may_manage = (policy.can(request.user, action, found.project) for action in ("evaluate", "manage"))
-    context = study_context(found, request.GET, may_evaluate, may_manage)
+    context = study_context(found, request.GET, policy.rights_of(request))
     return render(request, "evaluation/study.html", context)
 
 
@@ -128,7 +127,7 @@ def failing(request: HttpRequest, pk: int) -> HttpResponse:
         "run": run,
         "runs": runs,
         "chosen": chosen,
-        "reasons": failures.counted(run),
+        "reasons": failures.counted(run, failed_steps(request.user, run)),
         "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
     }
     return render(request, "evaluation/failures.html", context)

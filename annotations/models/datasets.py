@@ -15,7 +15,7 @@ WITH used AS (
     CROSS JOIN LATERAL unnest(ARRAY[
         step.snapshot_id, step.raw_snapshot_id, CASE WHEN step.keeps_page_after THEN step.snapshot_after_id END
     ]) AS page(id)
-    WHERE conversation.dataset_id = %s AND page.id IS NOT NULL
+    WHERE conversation.dataset_id = %s AND page.id IS NOT NULL AND (%s OR conversation.split NOT LIKE 'test%%')
 ), counted AS (
     SELECT snapshot.raw_size, snapshot.stored_size, snapshot.dictionary_id, counts.n
     FROM (SELECT id, count(*) AS n FROM used GROUP BY id) counts
@@ -62,17 +62,23 @@ class Dataset(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def is_miscounted(self, steps: int) -> bool:
+        """Whether the bytes of its pages must be counted again."""
+        return self.page_totals.get("steps") != steps or "open" not in self.page_totals
+
     def count_pages(self, steps: int) -> dict[str, int]:
-        """Count the pages' bytes of the dataset, which has so many steps now, and keep the result."""
-        self.page_totals = self.page_bytes() | {"steps": steps}
+        """Count the pages' bytes of the dataset, which has so many steps now, and keep the result; `open`: those of
+        the splits whose gold everybody may see."""
+        self.page_totals = self.page_bytes() | {"steps": steps, "open": self.page_bytes(tests=False)}
         Dataset.objects.filter(pk=self.pk).update(page_totals=self.page_totals)
         return self.page_totals
 
-    def page_bytes(self) -> dict[str, int]:
+    def page_bytes(self, *, tests: bool = True) -> dict[str, int]:
         """`raw`: bytes of every page reference as imported; `distinct`: after deduplication; `stored`: on disk,
-        dictionaries included; `pages` and `distinct_pages` count them. One query."""
+        dictionaries included; `pages` and `distinct_pages` count them. Without `tests` only pages of the other splits
+        count. One query."""
         with connection.cursor() as cursor:
-            cursor.execute(PAGE_BYTES_SQL, [self.pk])
+            cursor.execute(PAGE_BYTES_SQL, [self.pk, tests])
             raw, pages, distinct, distinct_pages, stored, dictionaries = (int(n) for n in cursor.fetchone())
         return {
             "raw": raw,

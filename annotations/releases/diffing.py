@@ -13,6 +13,7 @@ from annotations.releases.frozen import content
 from annotations.releases.reasons import reasons_between
 
 CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split", "extra", "files")
+OPEN_CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split")  # where gold is hidden
 TURN_FIELDS = ("instruction", "source_index", "extra")
 STEP_FIELDS = (
     *("turn", "operation", "value", "action_repr", "original_operation", "html", "raw_html", "html_after"),
@@ -54,16 +55,14 @@ def details(difference: Difference, names: list[str], sees_gold: Callable[[str],
     {"source_id", "change", "split", "gold_hidden", "fields": [field], "turns": [{"source_id", "change", "number",
     "instruction", "fields", "steps": [{"source_id", "change", "action", "fields"}]}], "counts": {"turns", "steps"},
     "reasons": [{"what", "by", "at", "why"}]}, a field being {"field", "before", "after"} and with "words" for an
-    instruction. Where `sees_gold` says no to a split, steps are counted and not told.
+    instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed.
     """
     before, after = (
         {row.source_id: content(row) for row in release.conversations.filter(source_id__in=names)}
         for release in (difference.older, difference.newer)
     )
     reasons = reasons_between(difference.older, difference.newer, names)
-    return [
-        _conversation(name, before.get(name), after.get(name), sees_gold) | {"reasons": reasons[name]} for name in names
-    ]
+    return [_conversation(name, before.get(name), after.get(name), sees_gold, reasons[name]) for name in names]
 
 
 def word_diff(before: str, after: str) -> list[tuple[str, str]]:
@@ -82,25 +81,37 @@ def word_diff(before: str, after: str) -> list[tuple[str, str]]:
     return pieces
 
 
-def _conversation(name: str, before: Json | None, after: Json | None, sees_gold: Callable[[str], bool]) -> Json:
+def _conversation(
+    name: str, before: Json | None, after: Json | None, sees_gold: Callable[[str], bool], reasons: list[Json]
+) -> Json:
     either = after or before or {}
     shown = all(sees_gold(side["split"]) for side in (before, after) if side)
     turns = _turns(before, after)
+    if not shown:
+        turns = [_open_turn(turn) for turn in turns]
+        reasons = [reason | {"why": ""} for reason in reasons]
     counts = {
         "turns": Counter(turn["change"] for turn in turns if turn["change"] != "same"),
         "steps": Counter(step["change"] for turn in turns for step in turn["steps"]),
     }
-    if not shown:
-        turns = [turn | {"steps": []} for turn in turns]
+    names = CONVERSATION_FIELDS if shown else OPEN_CONVERSATION_FIELDS
     return {
         "source_id": name,
         "change": _change(before, after),
         "split": either["split"],
         "gold_hidden": not shown,
-        "fields": _fields(_headed(before), _headed(after), CONVERSATION_FIELDS) if before and after else [],
+        "fields": _fields(_headed(before), _headed(after), names) if before and after else [],
         "turns": [turn for turn in turns if turn["change"] != "same" or turn["steps"]],
         "counts": {noun: dict(counted) for noun, counted in counts.items()},
+        "reasons": reasons,
     }
+
+
+def _open_turn(turn: Json) -> Json:
+    """A turn of a hidden conversation: what its user said."""
+    fields = [field for field in turn["fields"] if field["field"] == "instruction"]
+    change = "same" if turn["change"] == "changed" and not fields else turn["change"]
+    return turn | {"fields": fields, "change": change, "steps": []}
 
 
 def _change(before: object, after: object) -> str:

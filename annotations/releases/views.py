@@ -207,7 +207,7 @@ def _difference(request: HttpRequest, name: str) -> Difference:
 
 
 def _sees_gold(request: HttpRequest, found: Difference):
-    return partial(policy.sees_gold, request.user, found.newer.dataset.project)
+    return partial(policy.rights_of(request).sees_gold, found.newer.dataset.project_id)
 
 
 def _visible_release(request: HttpRequest, name: str, version: str) -> Release:

@@ -4,6 +4,15 @@ import { actionText, make, milliseconds } from "./replay_elements.js";
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
 
+/** Of a hidden step a row tells only that it was decided. */
+function isShown(row) {
+  return row !== undefined && row.operation !== null;
+}
+
+function decided(row) {
+  return isShown(row) ? actionText(row) : "hidden";
+}
+
 /** Turns with their steps, as links: a step's own address opens in another tab too. */
 export class ConversationPane {
   /** @param {HTMLElement} root @param {import("./replay_store.js").ReplayStore} store */
@@ -29,9 +38,9 @@ export class ConversationPane {
     const [sign, text, time] = link.children;
     sign.className = `sign ${mark}`;
     sign.replaceChildren(make("span.sr", {}, SAID[mark]));
-    text.textContent = row ? actionText(row) : mark === "running" ? "…" : "pending";
-    text.title = row ? row.action_repr : "";
-    time.textContent = row ? milliseconds(row.milliseconds) : "";
+    text.textContent = row ? decided(row) : mark === "running" ? "…" : "pending";
+    text.title = row?.action_repr ?? "";
+    time.textContent = isShown(row) ? milliseconds(row.milliseconds) : "";
     link.classList.toggle("todo", !row);
   }
 
@@ -69,7 +78,7 @@ export class FilmStrip {
     if (!cell) return;
     const [row, mark] = [this.store.rows.get(seq), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
-    cell.title = `Step ${seq + 1}: ${row ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
+    cell.title = `Step ${seq + 1}: ${isShown(row) ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
   }
 
   select(seq, previous) {

@@ -4,6 +4,7 @@ import { make } from "./replay_elements.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
 const KINDS = ["gold", "predicted", "candidate"];
+const HIDDEN = "The page is hidden from you with the gold: it shows what a gold action did.";
 const MARKS_KEY = "replay-marks";
 const CLEANED_KEY = "replay-cleaned";
 
@@ -88,8 +89,8 @@ export class PagePane {
   }
 
   async #showFrame(name, view) {
-    const empty = name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
-    this.#note(name, view ? "" : empty);
+    const none = name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
+    this.#note(name, view ? "" : this.page.hidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);
     const marks = name === "after" ? [] : this.#marks();

@@ -6,7 +6,7 @@ const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "ima
 // What the sections above the table of stages show already.
 const SHOWN = { observe: ["elements", "candidates"], rank: ["query"], recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"], simplify: ["kept", "text"], compose: ["prompt"], plan: ["reply", "why", "rounds"], act: ["representation"] };
 const LISTED = 8;
-const HIDDEN = "Gold actions of test splits are hidden from you, and so is what repeats them: an admin of the project can let you see them.";
+const HIDDEN = "What agents did in test splits is hidden from you with the gold, which it repeats: an admin of the project can let you see it.";
 
 export class SidePane {
   /**
@@ -44,6 +44,10 @@ export class SidePane {
       this.#fill(section("Decision", null, make("p.muted", {}, said)));
       return;
     }
+    if (!this.options.gold) {
+      this.#fill(section("Decision", null, make("p.note", {}, HIDDEN)));
+      return;
+    }
     const sections = [this.#decision(detail), this.#candidates(detail), this.#memory(detail), this.#prompt(detail), this.#stages(detail)];
     this.#fill(...sections);
   }
@@ -58,11 +62,10 @@ export class SidePane {
 
   #decision(detail) {
     const rows = make("div.actions-shown", {}, this.#named("predicted", "pred", detail.node_id), action(detail));
-    if (detail.gold) rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
+    rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
     const words = detail.verdict.length ? make("p.verdict", {}, make("span", {}, detail.verdict.join(" · "))) : null;
     if (words) words.classList.add(detail.success ? "right" : "wrong");
     const notes = [detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null];
-    if (!this.options.gold) notes.push(make("p.note", {}, HIDDEN));
     return section("Decision", null, rows, words, ...notes);
   }
 
@@ -84,7 +87,7 @@ export class SidePane {
   #candidates({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
     const heading = candidates.length ? `${total.toLocaleString("en")} ranked` : null;
     if (!candidates.length) return section("Candidates", null, missing("rank"));
-    const golden = new Set(gold?.node_ids ?? []);
+    const golden = new Set(gold.node_ids);
     const named = candidates.filter((one) => one.text).length || candidates.length;
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
     const best = Math.max(...candidates.map((one) => one.score));
@@ -92,7 +95,7 @@ export class SidePane {
     const row = (place, name) => this.#candidate({ name, ...candidates[place] }, place, golden, (candidates[place].score - worst) / (best - worst || 1));
     const list = make("div.candidates", {}, ...Array.from({ length: shown }, (_, place) => row(place)));
     if (goldRank !== null && goldRank >= shown) list.append(make("div.skipped", {}, "⋯"), this.#beyond(goldRank, candidates, gold, row));
-    if (gold && goldRank === null) list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
+    if (goldRank === null) list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
     const more = named > LISTED ? make("button.btn.small", { type: "button" }, this.allCandidates ? `First ${LISTED}` : `All ${named}`) : null;
     more?.addEventListener("click", () => {
       this.allCandidates = !this.allCandidates;
@@ -150,7 +153,7 @@ export class SidePane {
   #snippet({ turn_index: turn, step_index: step, instruction, action: done, similarity }) {
     const seq = this.store.place(turn, step);
     const past = representationParts(done);
-    const shown = past.operation ? actionText({ action_repr: done, ...past }) : done || make("span.faint", {}, "action hidden");
+    const shown = past.operation ? actionText({ action_repr: done, ...past }) : done;
     const parts = [make("span.n", {}, similarity === null ? "–" : similarity.toFixed(2)), make("span.clip", {}, `Turn ${turn + 1} · `, shown)];
     const title = `${instruction}${done ? `\n${done}` : ""}`;
     if (seq === null) return make("div.snippet", { title }, ...parts);
@@ -166,8 +169,6 @@ export class SidePane {
     if (why !== undefined) shown.push(facts(why));
     if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
     if (prompt !== undefined) shown.push(folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open));
-    const hidden = [...(trace.compose?.hidden ?? []), ...(trace.plan?.hidden ?? [])];
-    if (hidden.length) shown.push(make("p.faint", {}, `hidden with the gold: ${hidden.join(", ")}`));
     if (!shown.length) shown.push(missing("compose", "plan"));
     return section("Prompt and reply", used, ...shown);
   }
@@ -201,7 +202,7 @@ function summary(word, record) {
 function unknown(word, record) {
   if (record === undefined || record === null) return null;
   if (typeof record !== "object") return make("pre", {}, asText(record));
-  const known = [...(SHOWN[word] ?? []), "hidden"];
+  const known = SHOWN[word] ?? [];
   const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
   return Object.keys(rest).length ? facts(rest) : null;
 }

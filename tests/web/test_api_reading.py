@@ -177,7 +177,10 @@ def test_gold_of_a_test_split_is_null_for_those_who_may_not_see_it(project: Proj
     body = reader.get(f"/api/conversations/{conversation.pk}/").json()
     for step in (step for turn in body["turns"] for step in turn["steps"]):
         assert step["gold_hidden"] is True
-        assert [step[name] for name in ("operation", "value", "action_repr", "targets", "extra")] == [None] * 5
+        gold = ("operation", "value", "action_repr", "targets", "extra", "source_id", "snapshot_after")
+        assert {step[name] for name in gold} == {None}
+    pages = [step["snapshot"] for turn in body["turns"] for step in turn["steps"]]
+    assert [page is None for page in pages] == [False, True, True, True]  # later ones show what gold actions did
     assert not any(word in json.dumps(body) for word in GOLD_WORDS)
 
 
@@ -206,14 +209,15 @@ def test_no_route_tells_hidden_gold(project: Project) -> None:
 def test_candidates_say_which_are_positive_only_where_gold_is_shown(project: Project, reader: Client) -> None:
     dataset = factories.make_dataset(project)
     shown, hidden = (
-        factories.make_step(factories.make_turn(factories.make_conversation(0, split=split, dataset=dataset), steps=0),
-                            index=2)
+        factories.make_step(factories.make_turn(factories.make_conversation(0, split=split, dataset=dataset), steps=0))
         for split in ("train", "test_task")
-    )  # fmt: skip
+    )
+    later = factories.make_step(hidden.turn, index=1)
     body = reader.get(f"/api/steps/{shown.pk}/candidates/").json()
-    assert [(row["node_id"], row["positive"]) for row in body["candidates"]][:2] == [("9", True), ("5", False)]
+    assert [(row["node_id"], row["positive"]) for row in body["candidates"]][:2] == [("5", True), ("6", False)]
     body = reader.get(f"/api/steps/{hidden.pk}/candidates/").json()
     assert body["gold_hidden"] is True
     assert [(row["node_id"], row["positive"]) for row in body["candidates"]] == [
         (node_id, None) for node_id in ("5", "6", "9", "12", "14")
     ]
+    assert reader.get(f"/api/steps/{later.pk}/candidates/").json()["candidates"] == []

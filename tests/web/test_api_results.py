@@ -82,5 +82,5 @@ def test_trajectories_are_exported_one_per_line(project: Project) -> None:
     assert [line["gold_hidden"] for line in lines] == [False, True]
     shown, hidden = lines[0]["steps"][0], lines[1]["steps"][0]
     assert (shown["success"], shown["candidate_ids"]) == (False, ["9", "5", "6"])
-    assert (hidden["success"], hidden["gold"], hidden["trace"]) == (None, None, None)
-    assert hidden["candidate_ids"] == ["9", "5", "6"]
+    told = {name for name, value in hidden.items() if value is not None}
+    assert told == {"seq", "step", "turn_index", "step_index", "instruction"}

@@ -170,7 +170,7 @@ def test_an_interrupted_download_goes_on_only_when_the_file_is_the_same(admin: C
 def test_others_exports_are_closed_to_those_who_may_not_see_test_gold(project: Project, result: Job) -> None:
     reviewer = factories.make_user("reviewer", project)
     assert download(client_of(reviewer), result).status_code == 403
-    Job.objects.update(created_by=reviewer)
+    Job.objects.update(created_by=reviewer, report={"test_gold": False})
     assert download(client_of(reviewer), result).status_code == 200
     assert download(client_of(factories.make_user("reader", project)), result).status_code == 403
 

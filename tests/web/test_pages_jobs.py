@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 def folders(settings, tmp_path: Path) -> Path:
     settings.VAR_DIR, settings.MEDIA_ROOT = tmp_path / "var", tmp_path / "files"
     settings.IMPORT_ROOT = tmp_path / "import"
+    settings.VAR_DIR.mkdir()  # the banner looks how full its disk is
     settings.IMPORT_ROOT.mkdir()
     return tmp_path
 
@@ -244,7 +245,9 @@ def test_an_export_is_not_for_everybody() -> None:
     assert job_client(job, "reader").get(url).status_code == 403
     reviewer = factories.make_user("reviewer", job.project)
     assert client_of(reviewer).get(url).status_code == 403
-    Job.objects.filter(pk=job.pk).update(created_by=reviewer)
+    Job.objects.filter(pk=job.pk).update(created_by=reviewer, report=job.report | {"test_gold": True})
+    assert client_of(reviewer).get(url).status_code == 403  # made when they might still see it
+    Job.objects.filter(pk=job.pk).update(report=job.report | {"test_gold": False})
     assert client_of(reviewer).get(url).status_code == 200
     assert client_of(factories.make_user("admin")).get(url).status_code == 404
 

@@ -159,8 +159,13 @@ def test_a_reader_of_a_test_split_sees_no_gold_and_is_told_so():
     assert "Gold is hidden from you in this test split" in response.content.decode()
     assert all(row["success"] is None for row in data_of(response)["progress"]["steps"])
     view = client.get(f"/trajectories/{world.trajectory.pk}/steps/7/view/").json()
-    assert view["detail"]["gold"] is None
-    assert {mark["kind"] for mark in view["detail"]["marks"]} == {"predicted", "candidate"}
+    hidden = ("gold", "node_id", "operation", "action_repr", "milliseconds", "candidate_total")
+    assert {view["detail"][name] for name in hidden} == {None}
+    assert (view["detail"]["marks"], view["detail"]["candidates"], view["detail"]["trace"]) == ([], [], {})
+    assert (view["page"]["before"], view["page"]["after"], view["page"]["hidden"]) == (None, None, True)
+    opening = client.get(f"/trajectories/{world.trajectory.pk}/steps/0/view/").json()["page"]
+    assert (opening["before"] is None, opening["after"]) == (False, None)
+    assert client.get(f"/trajectories/{world.trajectory.pk}/steps/0/tree/").json()["lines"] == []
 
 
 def test_a_reader_who_may_see_test_gold_sees_it():

@@ -70,6 +70,37 @@ def test_nobody_gets_an_address_of_another_projects_page():
             snapshot_url(request_of(user), page)
 
 
+def test_an_address_ends_with_the_permission_that_it_was_made_with() -> None:
+    step = factories.make_step(factories.make_turn(factories.make_conversation(0, split="test_task"), steps=0))
+    project = step.turn.conversation.dataset.project
+    for change in ({"sees_test_gold": False}, {"role": "annotator"}):
+        user = factories.make_user("reader", project, sees_test_gold=True)
+        path = path_of(snapshot_url(request_of(user), step.snapshot))
+        assert get(path).status_code == 200
+        user.memberships.update(**change)
+        assert get(path).status_code == 410
+        assert get(path_of(snapshot_url(request_of(user), step.snapshot))).status_code == 200
+
+
+def test_an_address_ends_with_the_membership_and_with_the_account() -> None:
+    user, page = member_and_page()
+    root = factories.make_superuser()
+    paths = [path_of(snapshot_url(request_of(one), page)) for one in (user, root)]
+    assert [get(path).status_code for path in paths] == [200, 200]
+    user.memberships.all().delete()
+    type(root).objects.filter(pk=root.pk).update(is_active=False)
+    assert [get(path).status_code for path in paths] == [410, 410]
+
+
+def test_pages_after_a_hidden_step_have_no_address() -> None:
+    turn = factories.make_turn(factories.make_conversation(0, split="test_task"), steps=2)
+    opening, later = turn.steps.order_by("index")
+    reader = factories.make_user("reader", turn.conversation.dataset.project)
+    assert snapshot_url(request_of(reader), opening.snapshot).url
+    with pytest.raises(Http404):
+        snapshot_url(request_of(reader), later.snapshot)
+
+
 def test_a_page_is_visible_through_every_field_that_refers_to_it():
     for field in ("raw_snapshot", "snapshot_after"):
         page = factories.make_snapshot(f"<html><text>{field}</text></html>")
@@ -142,7 +173,7 @@ def test_the_app_host_does_not_serve_scripted_pages():
 def test_the_snapshot_host_sets_no_cookies_and_reads_none(django_assert_num_queries):
     user, page = member_and_page()
     path = path_of(snapshot_url(request_of(user), page))
-    with django_assert_num_queries(1):
+    with django_assert_num_queries(2):  # the permissions of whom the address was made for, and the page
         response = get(path, **COOKIES)
     assert not response.cookies
     assert not get("/admin/", **COOKIES).cookies

@@ -1,0 +1,228 @@
+"""Two worlds that differ in the gold of a test split and in nothing else, with everything in them that people and
+agents make of it. What is told on purpose (scores, statistics and checksums of a release) is equal in both."""
+
+import itertools
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from agents.models import MemorySnippet, TrajectoryStep, Workflow
+from annotations.importing import import_files
+from annotations.models import Conversation, Membership, Proposal, Snapshot, Step
+from annotations.models.pages import digest
+from annotations.releases import releasing
+from annotations.releases.checking import check_dataset
+from annotations.statistics import dataset_stats
+from tests import factories
+from tests.annotations.small_files import PAGE, write
+
+GOLD = ("alpha", "bravo")  # a word of the gold of each world, of one length so that sizes tell nothing
+SITE = {"website": "shop", "domain": "Shopping", "subdomain": "Fashion"}
+# What the steps of the hidden conversation do: operation and target, in each world.
+ACTIONS = {
+    "alpha": (("CLICK", "4"), ("TYPE", "5"), ("CLICK", "4"), ("SELECT", "5")),
+    "bravo": (("TYPE", "5"), ("CLICK", "4"), ("SELECT", "5"), ("CLICK", "4")),
+}
+TAGS = {"4": "button", "5": "a"}
+ROLES = ("reader", "annotator", "reviewer", "staff")
+
+
+@dataclass(frozen=True)
+class GoldWorld:
+    """One of the two; `people` by role: none of them sees gold, but the admin."""
+
+    project: Any
+    dataset: Any
+    people: dict[str, Any]
+    hidden: Conversation
+
+
+def page_of(gold: str, place: int, *, raw: bool = False) -> str:
+    """The page of a step as it is stored: the first is the same in both worlds, the others show what gold did."""
+    title = "Welcome" if place == 0 else f"after {gold} {place}"
+    return PAGE.format(title=f"{title} recorded" if raw else title)
+
+
+def all_pages() -> list[str]:
+    """Every page of either world."""
+    pages = [page_of(gold, place, raw=raw) for gold in GOLD for place in range(5) for raw in (False, True)]
+    return list(dict.fromkeys(pages))
+
+
+def start_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same names and numbers for the rows of the next world."""
+    monkeypatch.setattr(factories, "_numbers", itertools.count(1))
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, 700000) FROM pg_sequences")
+
+
+def make_gold_world(gold: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> GoldWorld:
+    project = factories.make_project()
+    people = {role: factories.make_user(role, project) for role in ("reader", "annotator", "reviewer", "admin")}
+    people["staff"] = factories.make_user("reader", project, is_staff=True)
+    dataset = factories.make_dataset(project, name="worlds")
+    write(folder / "train" / "open.json", [_conversation("open", "train")])
+    write(folder / "test_task" / "hidden.json", [_conversation("hidden", gold)])
+    assert import_files("mt-mind2web", folder, dataset).errors == []
+    hidden = dataset.conversations.get(source_id="hidden")
+    world = GoldWorld(project, dataset, people, hidden)
+    _screenshots(gold, hidden)
+    _remember(gold, world)
+    _run(gold, world)
+    _jobs(gold, world)
+    _annotate(gold, world)
+    _release(gold, world, monkeypatch)
+    return world
+
+
+def _conversation(name: str, gold: str) -> dict[str, Any]:
+    actions = [_action(name, gold, place) for place in range(4)]
+    return {"task_id": name, **SITE, "turns": [_turn(name, 0, actions[:2]), _turn(name, 1, actions[2:])]}
+
+
+def _turn(name: str, index: int, actions: list[dict[str, Any]]) -> dict[str, Any]:
+    reprs = [f"[{TAGS[target]}] {action['action_uid']} -> {action['operation']['op']}"
+             for action in actions for target in (action["pos_candidates"][0]["backend_node_id"],)]  # fmt: skip
+    said = f"Please do part {index + 1} of the task."
+    return {"annotation_id": f"{name}_{index}", "confirmed_task": said, "action_reprs": reprs, "actions": actions}
+
+
+def _action(name: str, gold: str, place: int) -> dict[str, Any]:
+    operation, target = ACTIONS.get(gold, ACTIONS["alpha"])[place]
+    uid = f"{name}-{gold}-uid-{place}"
+    other = "5" if target == "4" else "4"
+    mark = f' data_pw_testid_buckeye="{uid}"'
+
+    def marked(page: str) -> str:
+        return page.replace(f'backend_node_id="{target}"', f'backend_node_id="{target}"{mark}')
+
+    def candidate(node: str, more: dict[str, str]) -> dict[str, Any]:
+        return {"tag": TAGS[node], "backend_node_id": node, "attributes": json.dumps({"class": "x"} | more)}
+
+    return {
+        "action_uid": uid, "raw_html": marked(page_of(gold, place, raw=True)),
+        "cleaned_html": marked(page_of(gold, place)), "html_after": page_of(gold, 4) if place == 3 else "",
+        "operation": {"original_op": operation, "op": operation, "value": f"{gold} {place}"},
+        "pos_candidates": [
+            candidate(target, {"data_pw_testid_buckeye": uid})
+            | {"is_original_target": True, "is_top_level_target": True}
+        ],
+        "neg_candidates": [candidate(other, {})], "noted": gold,
+    }  # fmt: skip
+
+
+def _steps(conversation: Conversation) -> list[Step]:
+    return list(Step.objects.filter(turn__conversation=conversation).order_by("turn__index", "index"))
+
+
+def _screenshots(gold: str, hidden: Conversation) -> None:
+    for place, step in enumerate(_steps(hidden)):
+        shot = factories.make_screenshot(factories.PNG + (gold.encode() if place else b"first"))
+        Step.objects.filter(pk=step.pk).update(screenshot=shot)
+
+
+def _remember(gold: str, world: GoldWorld) -> None:
+    for step in _steps(world.hidden):
+        factories.make_rationale(step, text=f"It is {gold}.", author=world.people["admin"])
+        factories.make_memory_snippet(step, text=f"{gold} was done")
+    for step in _steps(world.dataset.conversations.get(source_id="open")):
+        factories.make_memory_snippet(step)
+    factories.make_exemplar(world.dataset.conversations.get(source_id="open"))
+    factories.make_source_task(world.dataset, website=world.hidden.website)
+    factories.make_trained_model(world.dataset, name="trained")
+
+
+def _run(gold: str, world: GoldWorld) -> None:
+    """A run over the test split: nothing of what it decided is equal in both worlds but its scores."""
+    run = factories.make_run(world.dataset, split="test_task", state="failed", step_count=4, error=f"at {gold}")
+    trajectory = factories.make_trajectory(run, world.hidden, stored=0, state="done")
+    workflow = factories.make_workflow(world.dataset)
+    online = {"origin": Workflow.Origin.ONLINE, "run": run, "name": f"{gold} routine", "body": f"CLICK {gold}"}
+    factories.make_workflow(world.dataset, **online)
+    for seq, step in enumerate(_steps(world.hidden)):
+        right = gold == "alpha"
+        factories.make_trajectory_step(
+            trajectory, step, seq, operation=step.operation, value=f"{gold} {seq}", element_correct=right,
+            success=right, gold_rank=int(not right), milliseconds=len(gold) + right, workflow_ids=[workflow.pk],
+            candidate_ids=["4", "5"] if right else ["5", "4"], prompt_tokens=10 + right, error="" if seq else gold,
+            trace={"compose": {"prompt": gold}, "plan": {"reply": gold}, "rank": {"top": []}, "odd": gold},
+        )  # fmt: skip
+    told = world.dataset.conversations.get(source_id="open")
+    of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
+    for seq, step in enumerate(_steps(told)):
+        factories.make_trajectory_step(of_all, step, seq, node_id="4", candidate_ids=["4", "5"])
+    study = factories.make_study(world.project, [run])
+    study.spent_tokens = 50
+    study.save()
+    factories.make_score(run)
+    factories.make_shard(run, state="failed", last_error=f"no {gold}", conversation_ids=[world.hidden.pk])
+
+
+def _jobs(gold: str, world: GoldWorld) -> None:
+    errors = [{"file": "a.json", "record": "[0]", "field": "op", "message": f"found '{gold}'"}]
+    report = {"errors": errors, "error_count": 1, "conversations": 2, "turns": 4, "steps": 8, "snapshots": 8}
+    kinds: tuple[dict[str, Any], ...] = (
+        {"kind": "import", "state": "done_with_errors", "report": report, "last_error": f"at {gold}"},
+        {"kind": "export", "state": "done", "report": {"conversations": 2, "files": 1, "bytes": 100 + len(gold)}},
+        {"kind": "refine", "state": "failed", "report": {"errors": errors}, "last_error": f"at {gold}"},
+    )
+    for fields in kinds:
+        factories.make_job(world.project, dataset=world.dataset, created_by=world.people["admin"], **fields)
+
+
+def _annotate(gold: str, world: GoldWorld) -> None:
+    """A campaign over the hidden conversation, done by an admin; the annotator had an item before losing the right."""
+    campaign = factories.make_campaign(source=world.dataset, blind=False, name="Hidden work")
+    session = factories.make_session(
+        campaign, tasks=0, split="test_task", website=world.hidden.website, name="hidden-1"
+    )
+    session.tasks.create(campaign=campaign, conversation=world.hidden, position=0)
+    written = factories.make_assignment(factories.make_item(session, stage="rewrite"), world.people["annotator"])
+    written.parts.update(instruction=f"Do {gold}", rewrite=f"Do {gold}")
+    factories.make_assignment(factories.make_item(session), world.people["admin"])
+    item = factories.make_item(session, stage="verify", subject=written)
+    verification = factories.make_assignment(item, world.people["reviewer"])
+    written.verdicts.create(
+        verification=verification, round=1, version=0, outcome="return", reason=f"It was {gold}", checklist={}
+    )
+    step = _steps(world.hidden)[1]
+    comment = session.comments.create(author=world.people["admin"], text=f"@all it is {gold}", step=step, node_id="4")
+    comment.mentions.create(user=world.people["annotator"])
+    Proposal.objects.create(campaign=campaign, assignment=written, kind=Proposal.Kind.values[0], content={"text": gold})
+
+
+def _release(gold: str, world: GoldWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two releases, between which gold was changed. Their checksums, statistics and datasheet are told on purpose."""
+    figures = dataset_stats(world.dataset)
+    figures["bytes"] |= {"stored": 1, "dictionaries": 0, "ratio": 1.0}  # how well a word compresses
+    monkeypatch.setattr(releasing, "dataset_stats", lambda dataset: figures)
+    monkeypatch.setattr(releasing, "release_sha256", lambda checksums: f"{len(list(checksums)):064}")
+    accepted = [concern.key for concern in check_dataset(world.dataset).concerns()]
+    for version in ("1.0", "1.1"):
+        releasing.make_release(
+            world.dataset, version, world.people["admin"], "CC0", "given", accepted_findings=accepted
+        )
+        Step.objects.filter(pk=_steps(world.hidden)[0].pk).update(value=f"{gold} corrected", extra={"noted": gold})
+
+
+def open_gold(world: GoldWorld, role: str) -> None:
+    """Give somebody the right."""
+    Membership.objects.filter(user=world.people[role], project=world.project).update(sees_test_gold=True)
+
+
+def page_addresses() -> list[str]:
+    """The SHA-256 of every page of either world."""
+    return [digest(page.encode()) for page in all_pages()]
+
+
+def counted(world: GoldWorld) -> dict[str, int]:
+    """How many rows of the kinds that walks rest on there are: a world that is empty would differ in nothing."""
+    return {
+        "pages": Snapshot.objects.count(),
+        "results": TrajectoryStep.objects.filter(run__dataset=world.dataset).count(),
+        "snippets": MemorySnippet.objects.filter(conversation=world.hidden).count(),
+    }

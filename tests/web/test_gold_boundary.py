@@ -1,0 +1,339 @@
+"""Non-interference: two worlds that differ only in the gold of a test split answer everything byte for byte alike to
+those who may not see it, whatever route they take; to an admin they do not.
+
+Every route of the URL resolver, the API router and the sockets is walked. A new route without arguments in `arguments`
+fails here until it has some.
+"""
+
+import re
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
+from django.db import models, transaction
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.utils import timezone
+
+from agents.routing import websocket_urlpatterns
+from annotations import jobs, policy, snapshot_host
+from annotations.datasets import WRITERS
+from annotations.models import Job, Screenshot, Snapshot, Step
+from annotations.models.pages import digest
+from tests import factories
+from tests.web.gold_worlds import GOLD, ROLES, GoldWorld, all_pages, counted, make_gold_world, open_gold, start_anew
+
+pytestmark = pytest.mark.django_db
+# Views of pages, by the name of their route; every other page is asked once, without a query.
+QUERIES = {
+    "step": ("?tab=raw", "?tab=tree", "?tab=accessibility", "?of=cleaned"),
+    "conversation": ("?tab=raw",),
+    "dataset": ("?q=alpha", "?q=bravo", "?split=test_task"),
+    "step-tree": ("?node=2", "?node=2&from=1"),
+    "run": ("?order=worst",),
+    "study": ("?preset=faithful",),
+    "study-failures": ("?reason=near",),
+    "release-diff": ("?from=1.0&to=1.1",),
+    "release-diff-json": ("?from=1.0&to=1.1",),
+    "dataset-workflows": ("?q=alpha", "?q=bravo"),
+    "job-errors": ("",),
+    "api:step-list": ("?ordering=value", "?operation=TYPE", "?search=alpha"),
+    "api:rationale-list": ("?source=human",),
+    "annotate-step-tree": ("",),
+}
+# Not walked, with the reason.
+LEFT_OUT = {
+    "logout": "ends the session of the walk",
+    "admin:logout": "ends the session of the walk",
+    "healthz": "says what runs, and how fast",
+    "metrics": "says what runs, and how fast",
+    "snapshot-page": "followed wherever a page names one",
+    "admin:": "catches what no other route of the admin takes",
+}
+OWN_ACCOUNT = ("account", "mfa_", "socialaccount_", "sessions-")  # of whoever asks: they know no dataset
+NONCE = re.compile(rb'nonce="[^"]+"')
+CHANGING_HEADERS = ("Content-Security-Policy", "Expires", "X-Request-ID")  # a nonce, a time, a number
+MOST = 5  # rows of a kind that are asked for: all of the hidden conversation's, and one more
+FRAME = re.compile(rb'/pages/[^"#\\\s]+')
+Answer = tuple[int, bytes, str]
+
+
+def routes(resolver: URLResolver, prefix: str = "") -> Iterator[tuple[str, URLPattern]]:
+    """Every route that there is, by its full name."""
+    for pattern in resolver.url_patterns:
+        if isinstance(pattern, URLResolver):
+            yield from routes(pattern, prefix + (f"{pattern.namespace}:" if pattern.namespace else ""))
+        else:
+            yield prefix + (pattern.name or ""), pattern
+
+
+def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
+    """Route -> the arguments that it is asked with. Pages and images are those of either world."""
+
+    def keys(*names: str) -> list[dict[str, Any]]:
+        found = []
+        for name in names:
+            model = next(m for m in _models() if m.__name__ == name)
+            found += [{"pk": pk} for pk in model._default_manager.order_by("pk").values_list("pk", flat=True)[:MOST]]
+        return found
+
+    def each(given: list[dict[str, Any]], **values: list[Any]) -> list[dict[str, Any]]:
+        for name, options in values.items():
+            given = [one | {name: option} for one in given for option in options]
+        return given
+
+    dataset = [{"name": world.dataset.name}]
+    work = keys("Assignment")
+    steps = [step.pk for step in Step.objects.filter(turn__conversation=world.hidden)]
+    shots = [factories.PNG + text for text in (b"first", *(gold.encode() for gold in GOLD))]
+    found = {
+        "api:run-metrics-csv": keys("Run"), "api:run-trajectories": keys("Run"), "api:run-metrics": keys("Run"),
+        "api:study-metrics-csv": keys("Study"), "api:recipe-detail": [{"pk": "grounded"}],
+        "api:snapshot-detail": [{"sha256": digest(page.encode())} for page in all_pages()],
+        "api:snapshot-html": [{"sha256": digest(page.encode())} for page in all_pages()],
+        "api:screenshot-detail": [{"sha256": digest(shot)} for shot in shots],
+        "api:screenshot-image": [{"sha256": digest(shot)} for shot in shots],
+        "api:trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
+        "invite": [{"secret": "nothing"}], "token-revoke": [{"digest": "nothing"}],
+        "member-remove": keys("Membership"), "api:accessevent-detail": keys("AccessEvent") or [{"pk": 1}],
+        "people-invite": [{"slug": world.project.slug}], "member-role": keys("Membership"),
+        "member-reset": keys("Membership"), "invite-withdraw": [{"pk": 1}],
+        "dataset": dataset, "dataset-export": dataset, "conversation": keys("Conversation"), "step": keys("Step"),
+        "step-tree": keys("Step"), "step-rationale": keys("Step"), "job": keys("Job"), "job-state": keys("Job"),
+        "job-cancel": keys("Job"), "job-retry": keys("Job"), "job-file": keys("Job"),
+        "job-errors": each(keys("Job"), kind=["csv", "json"]),
+        "annotate-step-frame": each(work[:1], step_pk=steps), "annotate-step-tree": each(work[:1], step_pk=steps),
+        "annotate-comment-change": each(keys("Comment"), what=["seen", "resolve"]),
+        "annotate-audit-jsonl": [{"slug": world.project.slug}], "annotate-audit-csv": [{"slug": world.project.slug}],
+        "annotate-webhook-add": [{"slug": world.project.slug}], "annotate-delivery-replay": [{"pk": 1}],
+        "releases": dataset, "release-new": dataset, "release-redact": dataset, "release-diff": dataset,
+        "release-diff-json": dataset, "release": each(dataset, version=["1.0", "1.1"]),
+        "release-export": each(dataset, version=["1.1"]), "release-datasheet": each(dataset, version=["1.0", "1.1"]),
+        "recipe": [{"name": "grounded"}], "recipe-derive": [{"name": "grounded"}], "model": [{"name": "trained"}],
+        "model-state": [{"name": "trained"}], "run": keys("Run"), "run-state": keys("Run"),
+        "trajectory": keys("Trajectory"), "trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
+        "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),
+        "trajectory-step-tree": each(keys("Trajectory"), seq=[0, 1]),
+        "dataset-workflows": dataset, "dataset-workflow-new": dataset, "dataset-memory": dataset,
+        "dataset-memory-start": each(dataset, kind=["embed", "refine"]), "dataset-workflow": keys("Workflow"),
+        "dataset-workflow-delete": keys("Workflow"), "study-scores": each(keys("Study"), kind=["csv", "json"]),
+        "study-report": each(keys("Study"), kind=["json", "csv", "md", "tex"]),
+    }  # fmt: skip
+    for name, _ in routes(get_resolver()):
+        stem = name.removeprefix("annotate-").partition("-")[0]
+        if name.startswith("annotate-") and name not in found:
+            sessions = name in ("annotate-session-restore", "annotate-make-gold", "annotate-comments")
+            campaigns = ("organise", "open", "guidelines", "assign", "take", "agreement")
+            of_campaign = stem in ("campaign", *campaigns) and name != "annotate-take"
+            found[name] = keys("Session") if sessions else keys("Campaign") if of_campaign else work
+        elif name.startswith("study") and name not in found:
+            found[name] = keys("Study")
+        elif (noun := re.fullmatch(r"api:([a-z]+)-[a-z]+", name)) and name not in found:
+            model = next((m.__name__ for m in _models() if m.__name__.lower() == noun[1]), "")
+            if model:
+                found[name] = keys(model)
+    return found
+
+
+def _models() -> list[type[models.Model]]:
+
+    return [
+        model for name in ("annotations", "agents", "evaluation") for model in apps.get_app_config(name).get_models()
+    ]
+
+
+def urls(world: GoldWorld) -> list[str]:
+    """Every address to ask, the same ones in both worlds."""
+    known, found = arguments(world), []
+    for name, pattern in routes(get_resolver()):
+        if name in LEFT_OUT or name.startswith(OWN_ACCOUNT):
+            continue
+        wanted = set(pattern.pattern.converters) | set(pattern.pattern.regex.groupindex)
+        if name.startswith("admin:") and wanted:
+            found += [reverse(name, args=[key]) for key in _admin_keys(name)]
+            continue
+        given = known.get(name) if wanted else [{}]
+        assert given, f"the route {name} has no arguments in `arguments`: it is not walked"
+        addresses = [reverse(name, kwargs=one) for one in given]
+        found += [address + query for address in addresses for query in ("", *QUERIES.get(name, ()))]
+    return found
+
+
+def _admin_keys(name: str) -> list[Any]:
+    if name == "admin:app_list":
+        return ["annotations", "agents", "evaluation"]
+    if name in ("admin:auth_user_password_change", "admin:view_on_site"):
+        return []
+    model = next(m for m in admin.site._registry if name.startswith(f"admin:{m._meta.app_label}_{m._meta.model_name}_"))
+    return list(model._default_manager.order_by("pk").values_list("pk", flat=True)[:2])
+
+
+def answer(response: Any) -> Answer:
+    content = b"".join(response.streaming_content) if response.streaming else response.content
+    content = NONCE.sub(b"", content)
+    told = [header for header in response.headers.items() if header[0] not in CHANGING_HEADERS]
+    return response.status_code, content, repr(sorted(told))
+
+
+def walk(world: GoldWorld, role: str, *, only: str = "", changing: bool = True) -> dict[str, Answer]:
+    """What every address (`only`: those that begin so) answers to a role: read first, then asked to change something.
+    Only staff are asked about the admin: everybody else is sent away from all of it."""
+    client = Client(raise_request_exception=False)
+    client.force_login(world.people[role])
+    found: dict[str, Answer] = {}
+    addresses = [url for url in dict.fromkeys(urls(world)) if re.match(only, url)]
+    addresses = [url for url in addresses if role == "staff" or not url.startswith("/admin/")]
+    for url in addresses:
+        found[f"GET {url}"] = answer(client.get(url))
+        for frame in FRAME.findall(found[f"GET {url}"][1]):
+            found[f"GET {frame.decode()}"] = answer(client.get(frame.decode()))
+    for url in addresses if changing else ():
+        if "?" not in url and not url.startswith(("/admin/", "/login", "/api/auth/")):
+            found[f"POST {url}"] = answer(client.post(url, {}, content_type="application/json"))
+    return found
+
+
+def exports(world: GoldWorld, role: str) -> dict[str, Any]:
+    """What the exports hold that somebody may start, in every format, of the dataset and of a release."""
+    found: dict[str, Any] = {}
+    for format_name in WRITERS:
+        for release in ("", "1.1"):
+            job = jobs.start_export(user=world.people[role], dataset=world.dataset, format=format_name, release=release)
+            jobs.run(Job.objects.claim(job.pk))
+            job.refresh_from_db()
+            name = f"{format_name} {release}"
+            found[name] = (job.state, job.last_error, job.report)
+            if job.state == Job.State.DONE:
+                with zipfile.ZipFile(job.path) as archive:
+                    found |= {f"{name} {member}": archive.read(member) for member in archive.namelist()}
+    return found
+
+
+@pytest.fixture
+def in_both_worlds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings) -> Callable[..., list[Any]]:
+    """`in_both_worlds(look)` gives what `look(world)` returns in either; the clock stands still."""
+    settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "media", tmp_path / "var"
+    now, started = timezone.now(), time.time()
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    monkeypatch.setattr("django.middleware.csrf._mask_cipher_secret", lambda secret: "0" * 64)
+    monkeypatch.setattr(snapshot_host, "time", SimpleNamespace(time=lambda: started))
+
+    def look_at_both(look: Callable[[GoldWorld], Any]) -> list[Any]:
+        found = []
+        for gold in GOLD:
+            with transaction.atomic():
+                cache.clear()
+                start_anew(monkeypatch)
+                world = make_gold_world(gold, tmp_path / gold, monkeypatch)
+                world.people["staff"].user_permissions.set(Permission.objects.all())
+                found.append(look(world))
+                transaction.set_rollback(True)
+        return found
+
+    return look_at_both
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """What is answered otherwise, each with the place where it begins to differ."""
+    found = [f"only in one world: {name}" for name in one.keys() ^ other.keys()]
+    for name in one.keys() & other.keys():
+        if one[name] != other[name]:
+            texts = repr(one[name]), repr(other[name])
+            place = next((n for n, pair in enumerate(zip(*texts, strict=False)) if len(set(pair)) > 1), 0)
+            found.append(f"{name}: {' | '.join(text[max(0, place - 60) : place + 40] for text in texts)}")
+    return sorted(found)
+
+
+def assert_alike(one: dict[str, Answer], other: dict[str, Answer]) -> None:
+    found = differing(one, other)
+    assert not found, "\n".join([f"{len(found)} answers differ", *found[:10]])
+    assert sum(answer[0] == 200 for answer in one.values()) > 150
+    assert [url for url, answer in one.items() if answer[0] >= 500] == []
+
+
+def test_nothing_that_a_reader_without_gold_can_read_tells_the_worlds_apart(in_both_worlds) -> None:
+    assert_alike(*in_both_worlds(lambda world: walk(world, "reader", changing=False)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ROLES)
+def test_nothing_that_anybody_without_gold_can_ask_tells_the_worlds_apart(in_both_worlds, role: str) -> None:
+    assert_alike(*in_both_worlds(lambda world: walk(world, role)))
+
+
+def test_an_admin_is_told_the_gold(in_both_worlds) -> None:
+    """The opposite: the walk sees differences where there are some."""
+    only = r"/(api/)?(steps|trajectories|rationales|memory-snippets|jobs|runs|snapshots|datasets)/"
+    one, other = in_both_worlds(lambda world: walk(world, "admin", only=only, changing=False))
+    different = {url for url in one.keys() & other.keys() if one[url] != other[url]}
+    told = (
+        *("/steps/700001/", "/api/steps/700001/", "/api/steps/700001/candidates/", "/api/rationales/"),
+        *("/trajectories/700001/steps/0/view/", "/api/trajectories/700001/steps/0/", "/jobs/700001/errors.csv"),
+        *("/api/memory-snippets/", "/api/jobs/700001/", "/api/runs/700001/trajectories.jsonl", "/runs/700001/"),
+        *(
+            "/steps/700002/?tab=raw",
+            "/steps/700002/tree/?node=2",
+            "/datasets/worlds/releases/diff.json?from=1.0&to=1.1",
+        ),
+    )
+    assert {f"GET {url}" for url in told} - different == set()
+
+
+def test_the_worlds_are_full(in_both_worlds) -> None:
+    one, other = in_both_worlds(counted)
+    assert one == other
+    assert one["pages"] > 15
+    assert (one["results"], one["snippets"]) == (8, 4)
+
+
+def test_no_export_of_somebody_without_gold_tells_the_worlds_apart(in_both_worlds) -> None:
+    one, other = in_both_worlds(lambda world: exports(world, "reviewer"))
+    assert differing(one, other) == []
+    assert {state for state, *_ in (one[f"{name} "] for name in WRITERS)} >= {"done"}
+    assert not [name for name, content in one.items() if isinstance(content, bytes) and b"hidden" in content]
+
+
+def test_exports_of_an_admin_do(in_both_worlds) -> None:
+    one, other = in_both_worlds(lambda world: exports(world, "admin"))
+    assert any(name.startswith("mt-mind2web  worlds/test_task/worlds.json") for name in differing(one, other))
+
+
+def test_whoever_is_given_the_right_sees_what_was_hidden(in_both_worlds) -> None:
+    def seen(world: GoldWorld) -> bytes:
+        open_gold(world, "reader")
+        client = Client()
+        client.force_login(world.people["reader"])
+        return client.get(reverse("conversation", args=[world.hidden.pk])).content
+
+    assert [gold.encode() in content for gold, content in zip(GOLD, in_both_worlds(seen), strict=True)] == [True, True]
+
+
+# Sockets ------------------------------------------------------------------------------------------------------------
+
+
+def test_every_socket_is_looked_at() -> None:
+    assert {route.callback.consumer_class.__name__ for route in websocket_urlpatterns} == {
+        "ReplayConsumer",
+        "RunConsumer",
+    }
+
+
+# Pages that nobody has searched -------------------------------------------------------------------------------------
+
+
+def test_pages_that_were_never_searched_for_marks_are_hidden_with_the_gold() -> None:
+    step = factories.make_step(factories.make_turn(factories.make_conversation(0, split="test_task"), steps=0))
+    page = Snapshot.objects.get(pk=step.snapshot_id)
+    reader = factories.make_user("reader", step.turn.conversation.dataset.project)
+    assert policy.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
+    Step.objects.filter(pk=step.pk).update(marks=None)
+    assert not policy.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
+    assert not policy.visible(reader, Screenshot.objects.all()).exists()
