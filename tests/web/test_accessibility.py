@@ -69,9 +69,9 @@ def looked_at(app_server: AppServer, page: Page, urls: Iterable[str]) -> tuple[l
     return seen, found
 
 
-def test_nobody_is_kept_out_of_a_page(app_server: AppServer, page: Page, sign_in) -> None:
-    sign_in(factories.make_superuser())
-    seen, found = looked_at(app_server, page, addresses(make_world_of_pages()))
+def test_nobody_is_kept_out_of_a_page(app_server: AppServer, page: Page, sign_in, in_thread) -> None:
+    sign_in(in_thread(factories.make_superuser))
+    seen, found = looked_at(app_server, page, addresses(in_thread(make_world_of_pages)))
     assert len(seen) >= 50, seen
     assert found == [], "\n".join(found)
 
@@ -83,8 +83,8 @@ def test_nobody_is_kept_out_before_signing_in(app_server: AppServer, page: Page)
     assert found == [], "\n".join(found)
 
 
-def test_an_annotators_own_item_keeps_nobody_out(app_server: AppServer, page: Page, sign_in) -> None:
-    assignment = factories.make_assignment()
+def test_an_annotators_own_item_keeps_nobody_out(app_server: AppServer, page: Page, sign_in, in_thread) -> None:
+    assignment = in_thread(factories.make_assignment)
     sign_in(assignment.user)
     seen, found = looked_at(app_server, page, [reverse("annotate-item", args=[assignment.pk])])
     assert seen
