@@ -222,6 +222,7 @@ def _unmarked(turn: TurnRecord) -> _Unmarked:
 def _node_orders(steps: Sequence[StepRecord]) -> dict[str, dict[str, int]]:
     """Per page (html): the place of every backend node id in document order."""
     orders: dict[str, dict[str, int]] = {}
+    asking.prepare({step.html: None for step in steps if step.html})
     for step in steps:
         if step.html and step.html not in orders:
             # Reversed, so that of two elements with one id the first keeps it.

@@ -5,25 +5,42 @@ Everything here raises PageError for a page that cannot be read, takes too long 
 
 import json
 from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
 from annotations.dom.marks import Mark
+from annotations.dom.tree import PageError
 from annotations.pages import sandbox
 from annotations.tree_rows import Row
 
+SMALL = 64 * 1024  # characters of a page that is asked about together with others
 KEPT_BYTES = 16 << 20  # of outlines: an import asks for the same ones when it reads a record and when it stores it
 
 
 def outline(html: str) -> list[str]:
     """The backend node ids of a page in document order; elements without one are left out."""
     page = _bytes(html)
-    key = blake2b(page, digest_size=16).digest()
+    key = _key(page)
     answer = _outlines.get(key)
     if answer is None:
         answer = _outlines.keep(key, sandbox.pool.call("outline", page))
     return json.loads(answer)
+
+
+def prepare(pages: Iterable[str]) -> None:
+    """Ask for the outlines of small pages all at once: a question costs more than reading one. A page that fails here
+    is asked about again alone."""
+    missing = {_key(page): page for html in pages if len(html) <= SMALL and _key(page := _bytes(html)) not in _outlines}
+    if len(missing) < 2:
+        return
+    try:
+        told = sandbox.pool.call("outlines", b"".join(missing.values()), lengths=[len(p) for p in missing.values()])
+    except PageError:
+        return
+    for key, answer in zip(missing, told.split(b"\n"), strict=True):
+        if answer:
+            _outlines.keep(key, answer)
 
 
 def check(html: str) -> None:
@@ -78,12 +95,19 @@ def _bytes(html: str) -> bytes:
     return html.encode("utf-8", "surrogatepass")
 
 
+def _key(page: bytes) -> bytes:
+    return blake2b(page, digest_size=16).digest()
+
+
 class _Kept:
     """The newest answers, as bytes: a tenth of the memory of what they say."""
 
     def __init__(self) -> None:
         self._answers: OrderedDict[bytes, bytes] = OrderedDict()
         self._size = 0
+
+    def __contains__(self, key: bytes) -> bool:
+        return key in self._answers
 
     def get(self, key: bytes) -> bytes | None:
         return self._answers.get(key)

@@ -52,6 +52,16 @@ def test_a_malformed_page_is_an_error_with_its_reason() -> None:
     assert asking.outline(PAGE) == ["1", "2", "3"]
 
 
+def test_many_small_pages_are_asked_about_at_once() -> None:
+    pages = [f'<a backend_node_id="{number}"><b backend_node_id="x"/></a>' for number in range(50)]
+    calls = sandbox.pool._free[0].calls
+    asking.prepare([*pages, "<not xml"])
+    assert [asking.outline(page) for page in pages] == [[str(number), "x"] for number in range(50)]
+    assert sandbox.pool._free[0].calls == calls + 1
+    with pytest.raises(PageError):
+        asking.outline("<not xml")
+
+
 def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read(pool) -> None:
     begun = time.monotonic()
     with pytest.raises(PageTooHeavy, match="took longer"):
