@@ -233,6 +233,27 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "WebNav"
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
+# The organisation's own sign-in: OpenID Connect. It lets in who is invited, and everybody of the domains named.
+OIDC_ISSUER = env("OIDC_ISSUER")
+OIDC_ALLOWED_DOMAINS = {domain.lower() for domain in env_list("OIDC_ALLOWED_DOMAINS")}
+OIDC_APPS = [
+    {
+        "provider_id": "oidc",
+        "name": env("OIDC_NAME", "your organisation"),
+        "client_id": env("OIDC_CLIENT_ID"),
+        "secret": env("OIDC_CLIENT_SECRET"),
+        "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
+    }
+] if OIDC_ISSUER else []  # fmt: skip
+SOCIALACCOUNT_ADAPTER = "annotations.access.identities.IdentityAdapter"
+SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address finds no account: see `annotations.access.identities`
+# The sign-in's form goes on to the provider; name the origin of its page here where it is not the issuer's.
+_OIDC_ORIGINS = [
+    *env_list("OIDC_PAGE_ORIGINS"),
+    *(["{0.scheme}://{0.netloc}".format(urlsplit(OIDC_ISSUER))] if OIDC_ISSUER else []),
+]
+CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] += _OIDC_ORIGINS
 
 # Webhooks go to public https addresses; hosts named here may have plain http, and private ones only if that is allowed.
 WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")

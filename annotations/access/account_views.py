@@ -1,10 +1,15 @@
 """One's own account on one page: password, second factors, sessions."""
 
+from allauth.account.decorators import reauthentication_required
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.adapter import get_adapter as get_social_adapter
+from allauth.socialaccount.internal.flows import connect
+from allauth.socialaccount.models import SocialAccount
 from allauth.usersessions.models import UserSession
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from knox.models import AuthToken
@@ -25,10 +30,27 @@ def account(request: HttpRequest) -> HttpResponse:
         "passkeys": kinds["webauthn"],
         "recovery": kinds["recovery_codes"],
         "sessions": sessions,
+        "identities": SocialAccount.objects.filter(user=request.user),
+        "providers": get_social_adapter().list_providers(request),
         "must_have_factor": factors.is_missing(request.user),
         "token_count": AuthToken.objects.filter(user=request.user).count(),
     }
     return render(request, "account/index.html", context)
+
+
+@require_POST
+@reauthentication_required
+def unlink(request: HttpRequest, pk: int) -> HttpResponse:
+    """The organisation's sign-in no longer opens this account; refused where nothing else would."""
+    linked = get_object_or_404(SocialAccount, user=request.user, pk=pk)
+    try:
+        connect.validate_disconnect(request, linked)
+    except ValidationError:
+        messages.error(request, "Set a password first: nothing else would sign you in.")
+    else:
+        connect.disconnect(request, linked)
+        record(Action.IDENTITY, f"unlinked {linked.provider}", about=request.user)
+    return redirect("account")
 
 
 @require_POST

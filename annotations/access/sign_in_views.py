@@ -18,6 +18,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from knox.models import AuthToken
 
 from annotations.access import throttle
+from annotations.access.identities import INVITE_KEY
 from annotations.forms import AccountForm, ResetForm
 from annotations.models import Invite
 
@@ -65,6 +66,7 @@ def invite(request: HttpRequest, secret: str) -> HttpResponse:
     if found is None:
         return render(request, "annotations/invite_over.html", status=410)
     trial.passed()
+    request.session[INVITE_KEY] = found.digest  # for whoever goes on through the organisation
     joins = found.user is None and not found.makes_superuser and request.user.is_authenticated
     form = _invite_form(found, request.POST or None)
     if request.method == "POST" and (joins or form.is_valid()):
@@ -74,7 +76,16 @@ def invite(request: HttpRequest, secret: str) -> HttpResponse:
             user = request.user if joins else _account(found, form)
             found.admit(user)
         return redirect("home") if joins else perform_login(request, Login(user=user, redirect_url=reverse("home")))
-    return render(request, "annotations/invite.html", {"invite": found, "form": form, "joins": joins})
+    return render(
+        request,
+        "annotations/invite.html",
+        {"invite": found, "form": form, "joins": joins, "providers": _providers(request, found)},
+    )
+
+
+def _providers(request: HttpRequest, found: Invite) -> list:
+    """Ways to join without a password; not for the first administrator, nor to set a password."""
+    return get_social_adapter().list_providers(request) if found.project and not found.user else []
 
 
 def _invite_form(found: Invite, data: Any) -> AccountForm | ResetForm:

@@ -8,13 +8,16 @@ from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from annotations.access import account_views, sign_in_views, token_views, trail_views
+from annotations.access import account_views, identities, sign_in_views, token_views, trail_views
 
 urlpatterns = [
     path("login/", sign_in_views.sign_in, name="login"),
     path("login/", sign_in_views.sign_in, name="account_login"),
     path("login/second/", factors.authenticate, name="mfa_authenticate"),
     path("login/passkey/", login_not_required(passkeys.login_webauthn), name="mfa_login_webauthn"),
+    path("login/with/<slug:provider_id>/", identities.begin, name="openid_connect_login"),
+    path("login/with/<slug:provider_id>/back/", identities.come_back, name="openid_connect_callback"),
+    path("login/with/", identities.no_sign_up, name="socialaccount_signup"),
     path("logout/", sign_in_views.sign_out, name="logout"),
     path("invites/<str:secret>/", sign_in_views.invite, name="invite"),
     path("account/", account_views.account, name="account"),
@@ -33,6 +36,7 @@ urlpatterns = [
     path("account/passkeys/<int:pk>/remove/", passkeys.remove_webauthn, name="mfa_remove_webauthn"),
     path("account/recovery-codes/", recovery.view_recovery_codes, name="mfa_view_recovery_codes"),
     path("account/recovery-codes/new/", recovery.generate_recovery_codes, name="mfa_generate_recovery_codes"),
+    path("account/identities/<int:pk>/unlink/", account_views.unlink, name="identity-unlink"),
     path("account/sessions/end/", account_views.end_sessions, name="sessions-end"),
     path("access/", trail_views.access_trail, name="access"),
     path("access.jsonl", trail_views.export_trail, {"kind": "jsonl"}, name="access-jsonl"),

@@ -4,6 +4,8 @@ from typing import Any
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_reset
+from allauth.socialaccount.models import SocialLogin
+from allauth.socialaccount.signals import social_account_added
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
@@ -131,6 +133,11 @@ def _factor_removed(instance: Authenticator, **kwargs: Any) -> None:
 @receiver(authentication_failed)
 def _factor_failed(user: AbstractBaseUser, **kwargs: Any) -> None:
     record(Action.FACTOR, "wrong code", about=user, ok=False)
+
+
+@receiver(social_account_added)
+def _identity_linked(request: HttpRequest, sociallogin: SocialLogin, **kwargs: Any) -> None:
+    record(Action.IDENTITY, f"linked {sociallogin.account.provider}", about=request.user)
 
 
 @receiver(post_save, sender=TokenGrant)

@@ -26,6 +26,7 @@ OPEN = {
     "invite",
     "token-revoke",
     "mfa_remove_webauthn",
+    "identity-unlink",
     "openid_connect_login",
     "openid_connect_callback",
     "recipe",

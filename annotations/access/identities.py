@@ -1,0 +1,120 @@
+"""Signing in through the organisation (OpenID Connect): who may come in by it, and what is believed of it.
+
+A person is known by the provider's `sub` alone. An e-mail address never finds an account that exists: whoever gets to
+write it into the provider would take the account over. Linking is done by somebody who is signed in.
+"""
+
+from typing import Any
+
+import requests
+from allauth.account.internal.decorators import login_not_required
+from allauth.core.exceptions import ImmediateHttpResponse
+from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
+from allauth.socialaccount.internal import jwtkit
+from allauth.socialaccount.models import SocialApp, SocialLogin
+from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
+from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
+from django.conf import settings
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+
+from annotations.access.events import Action, record
+from annotations.models import Invite
+
+INVITE_KEY = "invite"  # in the session: the digest of the one-time link by which somebody came
+
+
+class IdentityAdapter(DefaultSocialAccountAdapter):
+    """Closed but for those who are invited, by link or by address, and for the domains that the settings name."""
+
+    def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[SocialApp]:
+        """Of the settings alone: no row of the database makes a way in."""
+        apps = [SocialApp(provider="openid_connect", **values) for values in settings.OIDC_APPS]
+        return [app for app in apps if provider in {None, app.provider, app.provider_id}]
+
+    def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
+        claims = sociallogin.account.extra_data
+        subs = {part["sub"] for part in (claims.get("id_token"), claims.get("userinfo")) if part}
+        if len(subs) != 1:
+            raise ImmediateHttpResponse(not_let_in(request, "The provider contradicts itself about who you are."))
+        verified = [found.email for found in sociallogin.email_addresses if found.verified is True]
+        request.verified_email = verified[0] if verified else ""
+        sociallogin.email_addresses = []
+
+    def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
+        domain = request.verified_email.rpartition("@")[2].lower()
+        return bool(_invite(request)) or (bool(domain) and domain in settings.OIDC_ALLOWED_DOMAINS)
+
+    @transaction.atomic
+    def save_user(self, request: HttpRequest, sociallogin: SocialLogin, form: Any = None) -> Any:
+        invite = _invite(request)
+        if invite and not invite.use():
+            raise ImmediateHttpResponse(not_let_in(request, "This link has been used."))
+        sociallogin.user.email = request.verified_email
+        user = super().save_user(request, sociallogin, form)
+        if invite:
+            invite.admit(user)
+            request.session.pop(INVITE_KEY, None)
+        record(Action.IDENTITY, f"came in through {sociallogin.account.provider}", about=user, actor=user)
+        return user
+
+    def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
+        """There is no mail server; the trail of access tells the same."""
+
+    def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
+        raise ImmediateHttpResponse(not_let_in(request, "The organisation's sign-in was not completed."))
+
+
+class VerifyingAdapter(OpenIDConnectOAuth2Adapter):
+    """Checks the signature of the ID token, also where it came straight from the provider."""
+
+    def _decode_id_token(self, app: SocialApp, id_token: str) -> dict[str, Any]:
+        return jwtkit.verify_and_decode(
+            credential=id_token,
+            keys_url=self.openid_config["jwks_uri"],
+            issuer=self.openid_config["issuer"],
+            audience=app.client_id,
+            lookup_kid=jwtkit.lookup_kid_jwk,
+        )
+
+
+@login_not_required
+def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
+    """To the provider, by POST: a link from elsewhere signs nobody in."""
+    return _answer(request, OAuth2LoginView, provider_id)
+
+
+@login_not_required
+def come_back(request: HttpRequest, provider_id: str) -> HttpResponse:
+    return _answer(request, OAuth2CallbackView, provider_id)
+
+
+def _answer(request: HttpRequest, view: Any, provider_id: str) -> HttpResponse:
+    try:
+        return view.adapter_view(VerifyingAdapter(request, provider_id))(request)
+    except SocialApp.DoesNotExist as error:
+        raise Http404 from error
+    except ImmediateHttpResponse as error:
+        return error.response
+    except requests.RequestException:
+        return not_let_in(request, "The organisation's sign-in does not answer. Try again later.", status=502)
+
+
+@login_not_required
+def no_sign_up(request: HttpRequest) -> HttpResponse:
+    """Where django-allauth would ask for more before it makes an account."""
+    return not_let_in(request, "You are not invited yet.")
+
+
+def not_let_in(request: HttpRequest, why: str, status: int = 403) -> HttpResponse:
+    return render(request, "account/not_let_in.html", {"why": why}, status=status)
+
+
+def _invite(request: HttpRequest) -> Invite | None:
+    """An open invitation to a project: of the link that brought this browser here, or for the verified address."""
+    invites = Invite.objects.open().filter(user=None, makes_superuser=False, project__isnull=False)
+    if digest := request.session.get(INVITE_KEY):
+        return invites.filter(digest=digest).first()
+    address = request.verified_email
+    return invites.filter(email__iexact=address).order_by("id").first() if address else None
