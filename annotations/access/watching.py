@@ -55,8 +55,9 @@ def _remember(sender: type, instance: Any, update_fields: Any = None, **kwargs: 
 
 @receiver(post_save, sender=Membership)
 def _member_saved(instance: Membership, **kwargs: Any) -> None:
-    look_again(instance.user_id)
     before: Membership | None = instance.before
+    if before is not None:
+        look_again(instance.user_id)
     about = {"about": instance.user, "project": instance.project}
     if before is None:
         record(Action.MEMBER, f"became {instance.role}", **about)
