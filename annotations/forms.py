@@ -43,6 +43,7 @@ class InvitationForm(forms.Form):
 
     role = forms.ChoiceField(choices=Role.choices, initial=Role.ANNOTATOR)
     sees_test_gold = forms.BooleanField(required=False, label="sees the gold actions of test splits")
+    email = forms.EmailField(required=False)
 
 
 class TokenForm(forms.Form):

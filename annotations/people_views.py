@@ -1,5 +1,6 @@
 """Members of the projects that a user administers: roles, invitations, links to set a new password."""
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import get_user_model
 from django.db.models import Prefetch
@@ -102,6 +103,7 @@ def _page(request: HttpRequest, **extra) -> HttpResponse:
         "projects": projects,
         "roles": Role.choices,
         "form": InvitationForm(),
+        "by_address": bool(settings.OIDC_APPS),
         "outside": outside if request.user.is_superuser else [],
     }
     return render(request, "annotations/people.html", context | extra)

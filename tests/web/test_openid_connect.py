@@ -90,6 +90,17 @@ def test_an_invited_address_lets_in_if_the_provider_has_verified_it(provider) ->
     assert is_in(verified)
 
 
+def test_an_admin_invites_an_address_on_the_page(provider) -> None:
+    project = factories.make_project()
+    admin = Client()
+    admin.force_login(factories.make_user("admin", project))
+    assert 'name="email"' in admin.get("/people/").content.decode()
+    admin.post(f"/people/{project.slug}/invite/", {"role": "reader", "email": "mo@example.edu"})
+    client = Client()
+    come(client)
+    assert Membership.objects.filter(project=project, role="reader", user__email="mo@example.edu").exists()
+
+
 def test_an_allowed_domain_lets_in_without_any_project(provider, settings) -> None:
     settings.OIDC_ALLOWED_DOMAINS = {"example.edu"}
     for address in ("mo@example.edu.evil.example", "example.edu", "mo@evil.example"):
