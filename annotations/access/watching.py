@@ -84,6 +84,8 @@ def _user_saved(instance: Any, created: bool, **kwargs: Any) -> None:
         then = getattr(before, field) if before else field == "is_active"
         if (before or created) and (now := getattr(instance, field)) != then:
             record(Action.ACCOUNT, f"is {'' if now else 'no longer '}{word}", about=instance)
+            if before:
+                look_again(instance.pk)
 
 
 def _is_upgrade(user: Any) -> bool:

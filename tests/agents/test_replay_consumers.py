@@ -16,6 +16,7 @@ from django.test import Client
 from agents import consumers
 from agents.events import Nudge, run_group, trajectory_group
 from annotations import policy
+from annotations.access.leaving import remove_member
 from annotations.models import Membership
 from tests.factories import make_project, make_run, make_trajectory, make_user
 from webnav_site.asgi import application
@@ -187,6 +188,36 @@ def test_losing_the_permission_closes_the_open_socket(lose, monkeypatch):
         return await opened.closes_with()
 
     assert watching(f"/ws/trajectories/{trajectory.pk}/", user, then) == consumers.PERMISSION_LOST
+
+
+def leave_by_the_page(user):
+    remove_member(Membership.objects.get(user=user))
+
+
+def close_by_the_admin(user):
+    user.is_active = False
+    user.save()
+
+
+@pytest.mark.parametrize("lose", [leave_by_the_page, close_by_the_admin])
+def test_whoever_is_removed_loses_the_open_socket_at_once(lose):
+    """Without waiting for the next look, a minute later."""
+    trajectory = make_trajectory()
+    user = member_of(trajectory)
+
+    async def then(opened):
+        await sync_to_async(lose)(user)
+        return await opened.closes_with()
+
+    assert watching(f"/ws/trajectories/{trajectory.pk}/", user, then) == consumers.PERMISSION_LOST
+
+
+def test_an_administrator_without_the_wanted_second_factor_opens_no_socket(settings):
+    settings.REQUIRE_MFA_FOR_ADMINS = True
+    trajectory = make_trajectory()
+    admin = make_user("admin", trajectory.run.dataset.project)
+    assert refused(f"/ws/trajectories/{trajectory.pk}/", admin)
+    assert not refused(f"/ws/trajectories/{trajectory.pk}/", member_of(trajectory))
 
 
 def test_a_permission_that_cannot_be_checked_closes_the_socket(monkeypatch):
