@@ -40,7 +40,9 @@ def _tell(sql: str, milliseconds: float) -> None:
 
 def _time_it(connection: Any, **kwargs: Any) -> None:
     if settings.SLOW_QUERY_MS and _timed not in connection.execute_wrappers:
-        connection.execute_wrappers.append(_timed)
+        # Outermost: a connection that opens while another wrapper is in place must leave that one the last, as it takes
+        # the last away when it ends. Appended, ours would go and a history's wrapper would stay without its context.
+        connection.execute_wrappers.insert(0, _timed)
 
 
 connection_created.connect(_time_it, dispatch_uid="webnav slow queries")
