@@ -145,16 +145,18 @@ async def slow_fetch(port: int, path: str, cookie: str, source: str = "127.0.0.1
     return line
 
 
-def test_downloads_that_nobody_reads_hold_no_thread_and_end(port: int, download: str, cookie: Callable) -> None:
-    whose = cookie("admin", Job.objects.get().project)
+def test_downloads_that_nobody_reads_hold_no_thread_and_end(
+    running: tuple[AppServer, int], download: str, cookie: Callable
+) -> None:
+    port, whose = running[0].port, cookie("admin", Job.objects.get().project)
 
     async def scene() -> None:
         lines = await many(40, lambda number: slow_fetch(port, download, whose, f"127.0.4.{1 + number % 8}"))
         await asyncio.sleep(0.5)
         assert await answers_quickly(port, "/login/", "/healthz", "/login/") == [200, 200, 200]
-        await asyncio.sleep(3)  # more than WEB_FETCH_SECONDS
+        await asyncio.to_thread(facts_when_it_rests, *running)  # the server has hung up
         for heard in await asyncio.gather(*(line.hear() for line in lines)):
-            assert heard.startswith(b"HTTP/1.1 200 ")
+            assert heard[:13] in (b"HTTP/1.1 200 ", b"")  # a reset may take along what had come
             assert len(heard) < FILE_BYTES
 
     asyncio.run(scene())
@@ -328,7 +330,7 @@ def facts(server: AppServer, pid: int) -> Facts:
 
 def facts_when_it_rests(server: AppServer, pid: int) -> Facts:
     """Once nobody is connected and no body is kept; fails when that takes longer than the deadlines."""
-    for _ in range(100):
+    for _ in range(300):
         found = facts(server, pid)
         if found.clients == found.unnamed == 0:
             return found
