@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -316,10 +317,16 @@ class Facts:
     unnamed: int  # files without a name
 
 
+def open_files(pid: int) -> Iterator[str]:
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # closed meanwhile
+            yield str(link.readlink())
+
+
 def facts(server: AppServer, pid: int) -> Facts:
     web = [child for child in psutil.Process(pid).children() if "spawn_main" in str(child.cmdline())]
     lines = [line for child in web for line in child.net_connections("tcp") if line.laddr.port == server.port]
-    links = [str(link.readlink()) for child in web for link in Path(f"/proc/{child.pid}/fd").iterdir()]
+    links = [name for child in web for name in open_files(child.pid)]
     return Facts(
         sum(child.num_threads() for child in web),
         sum(child.memory_info().rss for child in web),
