@@ -9,7 +9,7 @@ from django.http import HttpRequest
 
 from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold
-from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website
+from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website, Worker
 from annotations.page_admin import ratio_text
 
 
@@ -165,6 +165,12 @@ class RationaleAdmin(LeanAdmin, ShowsGold):
     search_fields = ["text", "author__username", "model_name"]
     raw_id_fields = ["step", "author"]
     date_hierarchy = "created_at"
+
+
+@admin.register(Worker)
+class WorkerAdmin(MadeElsewhere):
+    list_display = ["name", "hostname", "queues", "held", "started_at", "seen_at"]
+    search_fields = ["name", "hostname", "host"]
 
 
 @admin.register(Job)

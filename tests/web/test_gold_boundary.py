@@ -103,6 +103,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "api:screenshot-image": [{"sha256": digest(shot)} for shot in shots],
         "api:trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
         "invite": [{"secret": "nothing"}], "token-revoke": [{"digest": "nothing"}],
+        "openid_connect_login": [{"provider_id": "nobody"}], "openid_connect_callback": [{"provider_id": "nobody"}],
+        "identity-unlink": [{"pk": 1}],
         "member-remove": keys("Membership"), "api:accessevent-detail": keys("AccessEvent") or [{"pk": 1}],
         "people-invite": [{"slug": world.project.slug}], "member-role": keys("Membership"),
         "member-reset": keys("Membership"), "invite-withdraw": [{"pk": 1}],
