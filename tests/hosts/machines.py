@@ -91,10 +91,19 @@ class Host:
         self.manage("collectstatic", "--noinput", "-v", "0")
         self.start("web", "-m", "uvicorn", "webnav_site.asgi:application", "--host", self.address, "--port", "8000")
 
-    def work(self) -> subprocess.Popen:
-        """A worker of all queues with one process."""
+    def work(self) -> None:
+        """Start a worker of all queues with one process."""
         words = ("worker", "-Q", "default,io,gpu", "-c", "1", "-n", "all@%h", "--without-gossip", "--without-mingle")
-        return self.start("worker", "-m", "celery", "-A", "webnav_site", *words, "--loglevel", "info")
+        self.start(
+            "worker", "-m", "celery", "-A", "webnav_site", *words, "--loglevel", "info", "--pidfile", "worker.pid"
+        )
+
+    def stop_work(self) -> None:
+        """Stop the worker as a deploy does, and wait until it has put its work back."""
+        pid_file = self.clone / "worker.pid"
+        pid = pid_file.read_text().strip()  # a number in the machine's own namespace
+        sh(*self._inside(["kill", "-TERM", pid]))
+        wait(lambda: not pid_file.exists(), 60, f"end of the worker:\n{self.tail()}")
 
     def tail(self) -> str:
         return "\n".join(f"== {path.name}\n{path.read_text()[-2500:]}" for path in sorted(self.logs.iterdir()))
