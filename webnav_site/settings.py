@@ -334,7 +334,11 @@ CELERY_BEAT_SCHEDULE = {
 CHANNEL_LAYERS = {
     "default": {
         "BACKEND": "channels_redis.core.RedisChannelLayer",
-        "CONFIG": {"hosts": [REDIS_URL], "prefix": env("CHANNEL_PREFIX", "webnav"), "capacity": 1000},
+        "CONFIG": {
+            "hosts": [sharing.channel_host(REDIS_URL)],
+            "prefix": env("CHANNEL_PREFIX", "webnav"),
+            "capacity": 1000,
+        },
     }
 }
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+CHANNEL_SECONDS = 30
 PART_BYTES = 16 * 1024**2  # of an upload in parts; two parts at a time are held in memory
 
 
@@ -42,3 +43,9 @@ def caches(redis_url: str) -> dict[str, Any]:
     backend, serializer = "webnav_site.shared_cache.SharedCache", "webnav_site.shared_cache.JsonSerializer"
     options = {"socket_timeout": 1, "socket_connect_timeout": 1, "serializer": serializer}
     return {"default": {"BACKEND": backend, "LOCATION": redis_url, "KEY_PREFIX": "cache", "OPTIONS": options}}
+
+
+def channel_host(redis_url: str) -> str:
+    """The server of the WebSockets' channels. They wait five seconds for a message at a time, which is also when the
+    client gives a silent server up: on a busy host that ended a socket that had nothing to say."""
+    return f"{redis_url}{'&' if '?' in redis_url else '?'}socket_timeout={CHANNEL_SECONDS}"

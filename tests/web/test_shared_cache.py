@@ -74,3 +74,12 @@ def test_without_redis_a_process_counts_alone_and_does_not_fail(away) -> None:
 def test_a_value_is_stored_whole(value) -> None:
     stored = JsonSerializer().dumps(value)
     assert JsonSerializer().loads(str(stored).encode() if isinstance(stored, int) else stored) == value
+
+
+def test_a_socket_outlasts_the_silence_between_two_messages() -> None:
+    """The channel layer asks the server to wait for five seconds; its client has to wait longer than that."""
+    from channels_redis.core import RedisChannelLayer
+
+    layer = RedisChannelLayer(hosts=[sharing.channel_host("redis://:password@127.0.0.1:1/0")])
+    options = layer.create_pool(0).connection_kwargs
+    assert options["socket_timeout"] > 2 * layer.brpop_timeout
