@@ -1,7 +1,7 @@
 """Celery tasks of evaluations: short doors to functions."""
 
 from celery import shared_task
-from structlog.contextvars import bind_contextvars
+from structlog.contextvars import bound_contextvars
 
 
 @shared_task(queue="gpu")
@@ -18,8 +18,8 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
         return
     shard = Shard.objects.select_related("run").claim(chosen)
     if shard is not None:
-        bind_contextvars(run=shard.run_id)
-        work(shard)
+        with bound_contextvars(run=shard.run_id):
+            work(shard)
 
 
 @shared_task(queue="default")

@@ -62,10 +62,14 @@ def shown(text: str) -> str:
     return text.partition(" ")[0]
 
 
-@cache
 def host_id() -> str:
     """Of this installation's var/: made once, kept in a file. Whoever copies var/ to another host removes it there."""
-    path = Path(settings.VAR_DIR) / "host-id"
+    return _id_in(Path(settings.VAR_DIR))
+
+
+@cache
+def _id_in(folder: Path) -> str:
+    path = folder / "host-id"
     path.parent.mkdir(parents=True, exist_ok=True)
     if not path.exists():
         own = path.with_name(f".host-id.{os.getpid()}.{secrets.token_hex(4)}")

@@ -18,6 +18,7 @@ from annotations.exports import conversation_records, export_dataset
 from annotations.importing import Progress, StopImport, import_files
 from annotations.models import Dataset, SourceFile, Step, Target
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.storage import store
 from annotations.uploads import source_of
 from annotations.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
 from tests import factories
@@ -256,9 +257,11 @@ def test_an_import_can_be_limited_and_continued(source: Path) -> None:
     assert (report.conversations, report.unchanged) == (1, 1)
 
 
-def test_an_uploaded_zip_of_the_folder_is_imported(source: Path, tmp_path: Path) -> None:
+def test_an_uploaded_zip_of_the_folder_is_imported(source: Path, tmp_path: Path, settings) -> None:
+    settings.VAR_DIR, settings.MEDIA_ROOT = tmp_path / "var", tmp_path / "files"
     archive = shutil.make_archive(str(tmp_path / "upload"), "zip", source.parent, source.name)
-    folder, problems = source_of(Path(archive), "my data.zip")
+    store.keep("uploads/some-zip", Path(archive))
+    folder, problems = source_of("uploads/some-zip", "my data.zip")
     assert problems == []
     dataset = factories.make_dataset(source_format="weblinx")
     report = import_files("weblinx", folder, dataset)

@@ -31,7 +31,8 @@ def choose(client: Client, **body):
 def test_commands_are_read_from_templates_and_the_scripts_they_load():
     found = keymaps.commands()
     sections = {"Datasets": "g d", "Annotate": "g q", "Runs": "g r", "Studies": "g s", "Agents": "g a", "Models": "g m"}
-    assert found["everywhere"] == sections | {"Jobs": "g j", "People": "g p", "Inbox": "g i", "Search": "/"}
+    sections |= {"Jobs": "g j", "People": "g p", "Operations": "g o"}
+    assert found["everywhere"] == sections | {"Inbox": "g i", "Search": "/"}
     assert found["annotations/step"]["Next turn"] == "Shift+ArrowRight"
     assert found["annotate/verify"]["Comment"] == "c"  # bound in a script of its own
     assert found["annotate/verify"]["Accept"] == "a"  # an element of the template

@@ -162,10 +162,10 @@ def test_a_lost_connection_is_said_polled_around_and_mended(watch, page, tell):
     expect_decided(page, 3)  # what was stored while nobody listened
 
 
-def test_losing_the_permission_ends_the_live_view(watch, page, tell):
+def test_losing_the_permission_ends_the_live_view(watch, page, tell, in_thread):
     world = make_replay(1)
     user = watch(world)
-    Membership.objects.filter(user=user).delete()
+    in_thread(Membership.objects.filter(user=user).delete)  # it tells the sockets, which starts a loop
     world.store(1)
     tell(world, [2])
     expect(page.locator("#live")).to_have_text("no longer visible to you")
