@@ -58,7 +58,7 @@ def export_job() -> Job:
 def assert_nothing_counts_as_done(job: Job, folder: Path) -> None:
     job.refresh_from_db()
     assert (job.state, job.last_error, job.file) == (Job.State.FAILED, full_disk.MESSAGE, "")
-    assert [path for path in folder.rglob("*") if path.is_file()] == []
+    assert {path.name for path in folder.rglob("*") if path.is_file()} <= {"host-id"}
 
 
 def test_an_export_onto_a_full_disk_says_so_and_leaves_nothing(settings, small_disk: Path) -> None:
