@@ -132,7 +132,7 @@ WORKING = {"gpu child", "postgres", "gpu parent", "redis", "supervisor"}  # with
 
 def test_whatever_is_killed_comes_back_by_itself_and_a_study_ends_with_the_same_rows(app: App) -> None:
     addresses = [(app.var / "redis" / "port").read_text(), sorted((app.var / "postgres").glob(".s.PGSQL.*"))]
-    app.django(STUDY.format(seeds=4))
+    app.django(STUDY.format(seeds=12))  # more than a quick machine decides while it all happens
     within(60, app.steps, "the first step")
     took = {}
     for name in VICTIMS:
@@ -148,7 +148,7 @@ def test_whatever_is_killed_comes_back_by_itself_and_a_study_ends_with_the_same_
     app.up.wait()
     within(10, app.is_healthy, "answer")
     over = "SELECT count(*) FROM agents_run WHERE state IN ('queued', 'running')"
-    within(120, lambda: app.ask(over)[0][0] == 0, "end of the study")
+    within(300, lambda: app.ask(over)[0][0] == 0, "end of the study")
     assert app.steps() > stored, "it was still running"
     assert [(app.var / "redis" / "port").read_text(), sorted((app.var / "postgres").glob(".s.PGSQL.*"))] == addresses
     app.django(STUDY.format(seeds=1) + "studies.run_inline(study)")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import psycopg
 
 from webnav_site import services
-from webnav_site.supervision import daemon, processes
+from webnav_site.supervision import daemon, lock, processes
 
 logger = logging.getLogger("guard")
 LOOK_SECONDS = 1.0
@@ -57,6 +57,10 @@ def main() -> None:
     for name in (processes.MARK, processes.PROGRAM):  # the servers that we start are not the supervisor's to end
         os.environ.pop(name, None)
     supervisor = os.getppid()
+    holder = lock.holder()
+    if holder is None or holder.pid != supervisor:  # it was killed while this process was starting
+        daemon.start()
+        return
     services.hold()
     answers = {"postgres": Postgres().answers, "redis": services.redis_answers}
     embedded = os.environ.get(services.EMBEDDED, "").split()
