@@ -1,6 +1,7 @@
 """Who may import whom: the two tables of the import rule, read from the syntax trees, and a start without torch."""
 
 import ast
+import gc
 import os
 import subprocess
 import sys
@@ -10,6 +11,13 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _nothing_to_collect() -> None:
+    """Python 3.11 ends `ast.parse` with a SystemError when an object that is collected meanwhile raises."""
+    gc.collect()
+
 
 ROOT = Path(__file__).resolve().parent.parent
 APPS = ("annotations", "agents", "evaluation", "webnav_site")
