@@ -3,12 +3,10 @@
 import hashlib
 import logging
 import math
-import subprocess
 import time
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -20,6 +18,7 @@ from agents.models import Run, RunTally, Trajectory
 from agents.runner import run_conversations
 from agents.types import Decision
 from annotations import full_disk, policy, stopping, waking
+from annotations.hosts.code import code_revision
 from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
 from annotations.models.leases import OUTAGES
 from evaluation.budgets import budget_fields, llm_of
@@ -145,15 +144,6 @@ def _parts(conversations: list[Conversation], most: float) -> list[list[Conversa
         parts[-1].append(conversation)
         size += conversation.step_count
     return parts
-
-
-def code_revision() -> str:
-    try:
-        command = ["git", "rev-parse", "HEAD"]
-        done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""  # not a checkout
-    return done.stdout.strip()
 
 
 def _publish_on_commit(run: Run) -> None:

@@ -108,7 +108,7 @@ def _gpus() -> list[dict[str, Any]]:
 
 @cache
 def _versions() -> dict[str, str]:
-    from evaluation.studies import code_revision
+    from annotations.hosts.code import code_revision
 
     found = {"python": platform.python_version(), "code": code_revision()}
     for library in LIBRARIES:

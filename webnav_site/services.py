@@ -25,6 +25,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from annotations.hosts.identity import exists
 from webnav_site import embedded
 
 logger = logging.getLogger(__name__)
@@ -63,21 +64,11 @@ def _handles() -> set[int]:
     folder.mkdir(parents=True, exist_ok=True)
     alive = set()
     for path in folder.iterdir():
-        if path.name.isdigit() and _is_alive(int(path.name)):
+        if path.name.isdigit() and exists(int(path.name)):
             alive.add(int(path.name))
         else:
             path.unlink(missing_ok=True)
     return alive
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        pass
-    return True
 
 
 def hold() -> None:

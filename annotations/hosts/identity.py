@@ -39,7 +39,7 @@ class Owner:
             return False
         facts = _stat(self.pid)
         if facts is None:
-            return not _signals(self.pid)
+            return not exists(self.pid)
         return facts[_START] != self.start or facts[_STATE] in DEAD
 
 
@@ -108,7 +108,7 @@ def _stat(pid: int) -> list[str] | None:
         return None
 
 
-def _signals(pid: int) -> bool:
+def exists(pid: int) -> bool:
     """Whether there is a process of this number that could be sent a signal."""
     try:
         os.kill(pid, 0)

@@ -4,7 +4,6 @@ import hashlib
 import io
 import os
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
+from annotations.hosts.code import code_revision
 from webnav_site.backups.archive import Version, Writer
 from webnav_site.backups.contents import Stage, StoredFile
 from webnav_site.backups.sealing import sealed
@@ -86,15 +86,6 @@ def _version() -> Version:
 def fingerprint(key: str) -> str:
     """Tells whether two machines have the same key, and nothing of the key."""
     return hashlib.sha256(f"webnav backup {key}".encode()).hexdigest()[:16]
-
-
-def code_revision() -> str:
-    try:
-        command = ["git", "rev-parse", "HEAD"]
-        done = subprocess.run(command, cwd=settings.BASE_DIR, capture_output=True, text=True, timeout=5, check=True)
-    except (OSError, subprocess.SubprocessError):
-        return ""  # not a checkout
-    return done.stdout.strip()
 
 
 def row_counts() -> dict[str, int]:

@@ -13,8 +13,8 @@ from django.conf import settings
 from django.core.cache import cache
 from django.db import connection
 
+from annotations.hosts.code import code_revision
 from annotations.observe.shared import client
-from webnav_site.backups.making import code_revision
 
 KEPT_SECONDS = 60
 TABLES = 12
