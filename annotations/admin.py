@@ -9,7 +9,19 @@ from django.http import HttpRequest
 
 from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold
-from annotations.models import Conversation, Dataset, Job, Rationale, SourceTask, Step, Target, Turn, Website, Worker
+from annotations.models import (
+    Conversation,
+    Dataset,
+    Job,
+    Rationale,
+    SharedSecret,
+    SourceTask,
+    Step,
+    Target,
+    Turn,
+    Website,
+    Worker,
+)
 from annotations.page_admin import ratio_text
 
 
@@ -171,6 +183,13 @@ class RationaleAdmin(LeanAdmin, ShowsGold):
 class WorkerAdmin(MadeElsewhere):
     list_display = ["name", "hostname", "queues", "held", "started_at", "seen_at"]
     search_fields = ["name", "hostname", "host"]
+
+
+@admin.register(SharedSecret)
+class SharedSecretAdmin(MadeElsewhere):
+    list_display = ["hostname", "told_at"]
+    exclude = ["fingerprint"]
+    search_fields = ["hostname"]
 
 
 @admin.register(Job)

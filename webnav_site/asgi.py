@@ -22,11 +22,13 @@ from channels.security.websocket import OriginValidator  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
 from agents.routing import websocket_urlpatterns  # noqa: E402
+from annotations.hosts.secret import refuse_another  # noqa: E402
 from webnav_site.edge.door import Door  # noqa: E402
 from webnav_site.edge.limits import allow_as_many_files  # noqa: E402
 from webnav_site.edge.sockets import Sockets, not_found  # noqa: E402
 from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
 
+refuse_another()
 # Every host of the app, but not the one of recorded pages.
 APP_HOSTS = [host for host in settings.ALLOWED_HOSTS if host != urlsplit(settings.SNAPSHOT_ORIGIN).hostname]
 # The browser sends cookies with cross-site WebSocket requests, so the Origin is checked first.

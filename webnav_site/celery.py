@@ -4,7 +4,7 @@ import os
 import signal
 
 from celery import Celery
-from celery.signals import worker_process_init, worker_ready, worker_shutting_down
+from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready, worker_shutting_down
 
 from annotations import stopping
 from webnav_site import devices, heartbeats, registry  # noqa: F401  connect signals: who is alive, and holds what
@@ -15,6 +15,14 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 app = Celery("webnav")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotations", "agents", "evaluation"])
+
+
+@celeryd_init.connect
+@beat_init.connect
+def be_one_of_them(**kwargs) -> None:
+    from annotations.hosts.secret import refuse_another
+
+    refuse_another()
 
 
 @worker_process_init.connect

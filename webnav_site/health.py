@@ -18,6 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotations import jobs
+from annotations.hosts import secret
 from annotations.models import Leased
 from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
@@ -47,12 +48,14 @@ def healthz(request: HttpRequest) -> JsonResponse:
 
 
 def check() -> dict[str, Any]:
-    """database, redis, storage, workers (per queue), beat: each with `ok` and what was found."""
+    """database, redis, secret (all hosts' one), storage, workers (per queue), beat: each with `ok` and what was
+    found."""
     database = _database()
     heard = _heard()
     return {
         "database": database,
         "redis": {"ok": heard is not None},
+        "secret": {"ok": not database["ok"] or secret.is_shared()},
         "storage": _storage(),
         "workers": {
             queue: _queue(queue, heard or {}, oldest_queued_seconds(queue) if database["ok"] else None)
@@ -64,8 +67,8 @@ def check() -> dict[str, Any]:
 
 def _is_ok(components: dict[str, Any]) -> Iterable[bool]:
     """Of the parts that make the answer 503. Beat only speeds recovery up, so its silence is told and no failure."""
-    parts = (components["database"], components["redis"], components["storage"], *components["workers"].values())
-    return (part["ok"] for part in parts)
+    parts = [components[name] for name in ("database", "redis", "secret", "storage")]
+    return (part["ok"] for part in (*parts, *components["workers"].values()))
 
 
 def _database() -> dict[str, Any]:

@@ -63,6 +63,7 @@ DEBUG = env_bool("DEBUG")
 SECRET_KEY = env("SECRET_KEY") or services.secret("django")
 if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure"):
     raise ValueError("SECRET_KEY is too short or a known example: use at least 32 random characters")
+SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")  # older ones: what they have closed is still opened
 
 PORT = int(env("PORT", "8000"))
 APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
@@ -184,9 +185,12 @@ private_files.tighten(VAR_DIR)
 HTTPS = APP_ORIGIN.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if env_bool("BEHIND_PROXY") else None
-# Addresses and networks of proxies whose X-Forwarded-For is believed ("unix": who may open the server's local socket).
+# Addresses and networks of proxies whose X-Forwarded-… is believed ("unix": who may open the server's local socket).
 TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+BEHIND_PROXY = env_bool("BEHIND_PROXY")  # one that ends TLS, and says so in X-Forwarded-Proto
+if BEHIND_PROXY and not TRUSTED_PROXIES:
+    raise ValueError("BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies that are believed")
+SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if BEHIND_PROXY else None
 SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 # Browsers' lists of https-only domains are joined by an institution, for all that is below its domain, not by an app.
@@ -364,5 +368,5 @@ SLOW_QUERY_MS = int(env("SLOW_QUERY_MS", "500"))
 
 # Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)
-KNOWN_SECRETS = [SECRET_KEY, DATABASES["default"]["PASSWORD"], env("LLM_API_KEY"), METRICS_TOKEN]
+KNOWN_SECRETS = [SECRET_KEY, *SECRET_KEY_FALLBACKS, DATABASES["default"]["PASSWORD"], env("LLM_API_KEY"), METRICS_TOKEN]
 LOGGING = logs.logging_settings(LOG_FORMAT, env("LOG_LEVEL", "INFO"), KNOWN_SECRETS)

@@ -25,6 +25,7 @@ from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.projects import Invite, Membership, Project, Role
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
+from annotations.models.secrets import SharedSecret
 from annotations.models.source_files import SourceFile
 from annotations.models.tallies import ConversationTally
 from annotations.models.workers import Worker
@@ -66,6 +67,7 @@ __all__ = [
     "Screenshot",
     "Session",
     "SessionTask",
+    "SharedSecret",
     "Snapshot",
     "SourceFile",
     "SourceTask",

@@ -1,6 +1,5 @@
 """Make a backup while the app runs: the database as of one moment, and every file that was there at that moment."""
 
-import hashlib
 import io
 import os
 import shutil
@@ -16,6 +15,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
 from annotations.hosts.code import code_revision
+from annotations.hosts.secret import fingerprint
 from webnav_site.backups.archive import Version, Writer
 from webnav_site.backups.contents import Stage, StoredFile
 from webnav_site.backups.sealing import sealed
@@ -81,11 +81,6 @@ def _version() -> Version:
         timezone.now().isoformat(timespec="seconds"), code_revision(), f"{major}.{minor}", applied,
         fingerprint(settings.SECRET_KEY),
     )  # fmt: skip
-
-
-def fingerprint(key: str) -> str:
-    """Tells whether two machines have the same key, and nothing of the key."""
-    return hashlib.sha256(f"webnav backup {key}".encode()).hexdigest()[:16]
 
 
 def row_counts() -> dict[str, int]:

@@ -11,9 +11,9 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from redis import RedisError
 
+from annotations.hosts.secret import fingerprint
 from annotations.models import Dataset
 from webnav_site.backups.archive import ArchiveDamaged
-from webnav_site.backups.making import fingerprint
 from webnav_site.backups.restoring import Looked, TooNew, look_through, restore
 from webnav_site.backups.sealing import SealError
 from webnav_site.observe import workers
@@ -69,4 +69,7 @@ class Command(BaseCommand):
             self.stdout.write(f"files that were here before are in {aside}")
         stored = settings.VAR_DIR / "secrets" / "django"
         if looked.version.secret_key_sha256 != fingerprint(stored.read_text().strip() if stored.exists() else ""):
-            self.stdout.write("SECRET_KEY is not in the archive: set the one from then, or everybody signs in anew")
+            self.stdout.write(
+                "SECRET_KEY is not in the archive: set the one from then; where it is lost, run rotate_secret_key "
+                "--forget-old, and everybody signs in anew"
+            )

@@ -12,6 +12,7 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
+from annotations.hosts.secret import refuse_another
 from annotations.models import Invite
 from annotations.sample_project import DEMO_ACCOUNTS, load_sample
 from webnav_site import services
@@ -33,6 +34,7 @@ class Command(BaseCommand):
         if port != settings.PORT:  # origins and cookies follow the port: read the settings again with it
             os.environ["PORT"] = str(port)
             os.execv(sys.executable, [sys.executable, *sys.argv])
+        refuse_another(self.stderr.write)
         held = self._alone()
         self._check_port(bind, port)
         self._collect_static()
