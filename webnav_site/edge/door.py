@@ -12,7 +12,7 @@ from typing import BinaryIO
 
 from a2wsgi.wsgi import build_environ
 
-from annotations.access.clients import client_address, client_network
+from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge import accounts, bodies
 from webnav_site.edge.answers import Answer, Environ, Sender, Wsgi, made_by
 from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch
@@ -127,10 +127,11 @@ class Door:
 
 def _as_wsgi_can_tell(scope: Scope) -> Scope:
     """No header name with `_` (`X_Forwarded_Proto` would read like the proxy's own `X-Forwarded-Proto`); the client is
-    who it is, so what is said about it is left out."""
-    address = client_address(scope)
-    wanted = [pair for pair in scope["headers"] if b"_" not in pair[0] and pair[0] != b"x-forwarded-for"]
-    return {**scope, "headers": wanted, "client": (address, (scope.get("client") or ("", 0))[1])}
+    who it is, so what is said about it is left out; and only a named proxy says whether it came by https."""
+    peer, port = scope.get("client") or ("", 0)
+    unwanted = {b"x-forwarded-for"} if trusts_peer(peer) else {b"x-forwarded-for", b"x-forwarded-proto"}
+    wanted = [pair for pair in scope["headers"] if b"_" not in pair[0] and pair[0] not in unwanted]
+    return {**scope, "headers": wanted, "client": (client_address(scope), port)}
 
 
 def _length(scope: Scope) -> int:

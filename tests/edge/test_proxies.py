@@ -1,0 +1,54 @@
+"""What a request says about how it came counts only when a named proxy says it."""
+
+import asyncio
+import os
+import subprocess
+import sys
+
+import pytest
+from django.core.handlers.wsgi import WSGIRequest
+
+from tests.app_server import ROOT
+from webnav_site.edge.door import Door
+from webnav_site.edge.limits import Limits
+
+HTTPS = [(b"x-forwarded-proto", b"https"), (b"host", b"localhost")]
+
+
+def is_secure(peer: str, tmp_path) -> bool:
+    """Whether the app believes that a request of this peer, which says so, came by https."""
+    seen = []
+
+    def app(environ, start_response):
+        seen.append(WSGIRequest(environ).is_secure())
+        start_response("204 No Content", [])
+        return [b""]
+
+    async def receive():
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def send(message):
+        pass
+
+    scope = {
+        "type": "http", "http_version": "1.1", "method": "GET", "path": "/", "raw_path": b"/", "root_path": "",
+        "query_string": b"", "scheme": "http", "headers": HTTPS, "client": (peer, 5000), "server": ("localhost", 80),
+    }  # fmt: skip
+    asyncio.run(Door(app, Limits(), tmp_path)(scope, receive, send))
+    return seen[0]
+
+
+@pytest.mark.parametrize(("peer", "believed"), [("10.0.0.7", True), ("192.0.2.1", False), ("", False)])
+def test_only_a_named_proxy_says_that_a_request_came_by_https(peer, believed, settings, tmp_path) -> None:
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    settings.TRUSTED_PROXIES = ["10.0.0.0/8"]
+    assert is_secure(peer, tmp_path) is believed
+
+
+def test_a_proxy_that_has_no_name_is_an_error_at_the_start() -> None:
+    environment = {**os.environ, "BEHIND_PROXY": "true", "TRUSTED_PROXIES": ""}
+    done = subprocess.run(
+        [sys.executable, "-c", "import webnav_site.settings"], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode
+    assert "BEHIND_PROXY=true needs TRUSTED_PROXIES" in done.stderr
