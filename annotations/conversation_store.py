@@ -10,6 +10,7 @@ from django.db import models, transaction
 from django.db.models import Max
 
 from annotations.datasets.recorder_marks import Marks, take_marks
+from annotations.dom.limits import check_size
 from annotations.dom.tree import NODE_ID
 from annotations.models import (
     Conversation,
@@ -34,6 +35,7 @@ from annotations.pages import asking
 from annotations.records import ConversationRecord, StepRecord, TurnRecord
 
 DEFAULT_SPLIT = Split.TRAIN
+MAX_WORDING = 1_000_000  # characters of an instruction, a value, a line about an action
 
 
 class Unstorable(ValueError):
@@ -170,16 +172,30 @@ def _check(record: ConversationRecord, split: str) -> None:
     _check_ids("turns", record.turns)
     for place, turn in enumerate(record.turns):
         _check_ids(f"turns[{place}].steps", turn.steps)
+        _check_length(f"turns[{place}].instruction", turn.instruction)
         for number, step in enumerate(turn.steps):
+            field = f"turns[{place}].steps[{number}]"
+            _check_length(f"{field}.value", step.value)
+            _check_length(f"{field}.action_repr", step.action_repr)
+            for html in (step.raw_html, step.html_after):  # not read at import, but on later occasions
+                check_size(html)
             if step.operation not in Operation.values:
-                field = f"turns[{place}].steps[{number}].operation"
-                raise Unstorable(field, f"expected one of {', '.join(Operation.values)}, found {step.operation[:40]!r}")
+                expected = f"expected one of {', '.join(Operation.values)}, found {step.operation[:40]!r}"
+                raise Unstorable(f"{field}.operation", expected)
+
+
+def _check_length(field: str, text: str) -> None:
+    """What people said and did is read by tokenizers, which nothing can interrupt."""
+    if len(text) > MAX_WORDING:
+        raise Unstorable(field, f"expected at most {MAX_WORDING:,} characters, found {len(text):,}")
 
 
 def _check_ids(field: str, items: Sequence[TurnRecord] | Sequence[StepRecord]) -> None:
+    seen: set[str] = set()
     for place, item in enumerate(items):
-        if any(item.source_id == other.source_id for other in items[:place]):
+        if item.source_id in seen:
             raise Unstorable(f"{field}[{place}].source_id", f"expected an id used once, found {item.source_id!r} again")
+        seen.add(item.source_id)
 
 
 def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]]:

@@ -68,6 +68,7 @@ def export_dataset(
     out: Path,
     conversations: Rows | None = None,
     progress: Callable[[int], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
     """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
     file written.
@@ -75,7 +76,7 @@ def export_dataset(
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
     Formats with a folder per conversation fill the folder `out`. `progress` is told the conversations written, after
-    every chunk; what it raises ends the export.
+    every chunk; what it raises ends the export. `warn` is told of pages that are missing in what was written.
     Raises ValueError for an unknown format, for one file of the Mind2Web family that would mix splits, and for a file
     where a folder is needed.
     """
@@ -83,7 +84,7 @@ def export_dataset(
         if out.suffix in {".json", ".jsonl"} or out.is_file():
             raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
         chosen = dataset.conversations.all() if conversations is None else conversations
-        return {str(out): write_folder(_counted(chosen, 0, progress), out)}
+        return {str(out): write_folder(_counted(chosen, 0, progress), out, warn)}
     write = writer(format_name)
     rows = dataset.conversations.all() if conversations is None else conversations
     found = [split for split in Split.values if rows.filter(split=split).exists()]
@@ -119,13 +120,14 @@ def export_release(
     split: str = "",
     conversations: QuerySet[ReleasedConversation] | None = None,
     progress: Callable[[int], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
     """Write a release, or those of its conversations that are given, as `export_dataset` does, the same bytes every
     time. Beside the files lie their checksums (`sha256sum -c` reads them) and the datasheet: SHA256SUMS and
     DATASHEET.md in a folder, else NAME.sha256 beside the file."""
     rows = release.conversations.all() if conversations is None else conversations
     rows = rows.filter(split=split) if split else rows
-    counts = export_dataset(release.dataset, format_name, out, rows, progress)
+    counts = export_dataset(release.dataset, format_name, out, rows, progress, warn)
     if out.suffix in {".json", ".jsonl"}:
         _write_checksums([out], out.parent, out.with_name(f"{out.name}.sha256"))
     else:

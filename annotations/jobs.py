@@ -32,6 +32,7 @@ SLICE_SECONDS = 240  # a message must not live longer than the broker's visibili
 MAX_RUNNING_PER_USER = 5
 LONGEST_NAME = Dataset._meta.get_field("name").max_length
 IO_KINDS = (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE)
+SHOWN_WARNINGS = 100
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
 
 
@@ -323,21 +324,30 @@ def _run_export(job: Job) -> bool:
     private_folder(folder)
     try:
         out, told = folder / dataset.name, lambda done: tell("writing", done)
+        warnings: list[str] = []
         if release:
-            counts = export_release(release, params["format"], out, conversations=rows, progress=told)
+            counts = export_release(
+                release, params["format"], out, conversations=rows, progress=told, warn=warnings.append
+            )
         else:
-            counts = export_dataset(dataset, params["format"], out, rows, progress=told)
+            counts = export_dataset(dataset, params["format"], out, rows, progress=told, warn=warnings.append)
         tell("compressing", total)
         _zip(folder, archive)
         store.keep(name, archive)
         report = {
             "conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size,
             "test_gold": sees_test,
-        }  # fmt: skip
+        } | ({"warnings": _first(warnings)} if warnings else {})  # fmt: skip
     finally:
         forget_scratch(name)
     job.finish(Job.State.DONE, file=name, report=report, last_error="")
     return False
+
+
+def _first(warnings: list[str]) -> list[str]:
+    """As many as a person reads, and how many more there are."""
+    more = len(warnings) - SHOWN_WARNINGS
+    return [*warnings[:SHOWN_WARNINGS], *([f"and {more:,} more like these"] if more > 0 else [])]
 
 
 def _zip(folder: Path, archive: Path) -> None:

@@ -15,6 +15,7 @@ from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.tokens import FastTokenizer, Tokenizer
 from agents.weblinx.truncation import PromptCandidate
 from agents.weblinx.turns import UID, UNKNOWN
+from annotations.dom.tree import PageError
 
 OPERATIONS = {
     "click": "CLICK", "hover": "HOVER", "textinput": "TYPE", "change": "CHANGE", "load": "LOAD", "submit": "SUBMIT",
@@ -46,13 +47,20 @@ class ActionStringPlanner:
 
     def plan(self, steps: Sequence[Prepared]) -> list[Planned]:
         """One decision per step; turns that the published evaluation leaves out are not asked about."""
-        prompts = [self._prompt(step) for step in steps]
-        asked = [prompt for prompt in prompts if prompt is not None]
+        prompts = [self._prompt_or_why(step) for step in steps]
+        asked = [prompt for prompt in prompts if isinstance(prompt, ChatPrompt)]
         replies = iter(self.generator.generate(asked) if asked else [])
         return [
-            self._planned(step, next(replies)) if prompt is not None else _left_out(step)
+            self._planned(step, next(replies)) if isinstance(prompt, ChatPrompt) else prompt or _left_out(step)
             for step, prompt in zip(steps, prompts, strict=True)
         ]
+
+    def _prompt_or_why(self, step: Prepared) -> ChatPrompt | Planned | None:
+        """The prompt of a step that is asked about; what became of one whose page cannot be shown."""
+        try:
+            return self._prompt(step)
+        except PageError as error:
+            return Planned(error=f"the page cannot be shown: {error}")
 
     def _prompt(self, step: Prepared) -> ChatPrompt | None:
         demo = step.observation.demo

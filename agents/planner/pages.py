@@ -67,8 +67,8 @@ class PagePlanner:
         reasons = self._rationales(steps)
         matches = [self._begin(step, reasons) for step in steps]
         while waiting := [match for match in matches if isinstance(match, _Match) and match.group is not None]:
-            prompts = [self._prompt(match) for match in waiting]
-            for match, generated in zip(waiting, self.generator.generate(prompts), strict=True):
+            shown = [(match, prompt) for match in waiting if (prompt := self._shown_prompt(match)) is not None]
+            for (match, _), generated in zip(shown, self._generate([prompt for _, prompt in shown]), strict=True):
                 self._answer(match, generated)
         return [self._planned(match) if isinstance(match, _Match) else match for match in matches]
 
@@ -127,6 +127,17 @@ class PagePlanner:
 
         shots = shot_messages(self.paradigm)[: 3 * self.recipe.compose.shots]
         return (*shots, *snippet_messages(step.memory, step.rng, self._snippets(), rationale))
+
+    def _generate(self, prompts: list[PagePrompt]) -> Sequence[Generated]:
+        return self.generator.generate(prompts) if prompts else []
+
+    def _shown_prompt(self, match: _Match) -> PagePrompt | None:
+        """The prompt of a round; where the page cannot be shown around its group, the match is over."""
+        try:
+            return self._prompt(match)
+        except (PageError, IndexError) as error:
+            match.error, match.group = f"the page cannot be shown: {error}", None
+            return None
 
     def _prompt(self, match: _Match) -> PagePrompt:
         step = match.step

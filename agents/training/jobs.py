@@ -124,7 +124,8 @@ def run_training(job: Job) -> bool:
     kept = StoredCheckpoint(model, job)
     kept.fetch()
     try:
-        outcome = Work(model, job.params, until, _teller(job, model), kept.keep).run()
+        training = Work(model, job.params, until, _teller(job, model), kept.keep)
+        outcome = training.run()
     except LeaseLost as lost:
         raise work.Cancelled from lost
     except Exception as error:
@@ -139,11 +140,12 @@ def run_training(job: Job) -> bool:
         kept.forget()
         model.ready, model.finished_at, model.checkpoint = True, timezone.now(), {}
         model.save()
-    job.finish(
-        Job.State.DONE,
-        report={"said": f"Trained {model.name}", "seconds": round(seconds, 1), "metrics": model.metrics},
-        last_error="",
-    )
+    report: dict[str, Any] = {
+        "said": f"Trained {model.name}", "seconds": round(seconds, 1), "metrics": model.metrics,
+    }  # fmt: skip
+    if warnings := training.left_out.warnings():
+        report["warnings"] = warnings
+    job.finish(Job.State.DONE, report=report, last_error="")
     return False
 
 

@@ -14,10 +14,12 @@ from agents.observations import RecordedConversation
 from agents.planner.snippets import PastStep
 from agents.ranker.inputs import RankingInput, candidate_input, element_input
 from agents.training.examples import PlanningStep, RankingStep
+from agents.training.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
 from agents.types import Observation, RecordedStep
 from agents.weblinx.documents import ElementLimit, training_documents
 from agents.weblinx.query import dmr_query
+from agents.weblinx.turns import Turn
 from agents.weblinx_demos import demo_of
 from agents.weights import MINILM
 from annotations.dom.elements import elements
@@ -68,8 +70,9 @@ def checked(pk: int, split: str) -> RecordedConversation:
 class RankingRows:
     """Steps as a ranker of some kind reads them; the same texts as when it ranks."""
 
-    def __init__(self, rows: Rows, settings: LoopSettings) -> None:
+    def __init__(self, rows: Rows, settings: LoopSettings, left_out: LeftOut | None = None) -> None:
         self.rows, self.settings = rows, settings
+        self.left_out = LeftOut() if left_out is None else left_out
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[RankingStep]]]:
         """The steps of each conversation; pages that cannot be read are left out."""
@@ -94,14 +97,18 @@ class RankingRows:
             found = recorded.recorded(step)
             try:
                 yield _ranking_step(number, read(found.observation), set(found.positive_ids))
-            except (PageError, IndexError):
-                continue
+            except (PageError, IndexError) as error:
+                self.left_out.add(f"step {step.pk}", error)
 
     def _weblinx(self, number: int, recorded: RecordedConversation) -> Iterator[RankingStep]:
         demo, settings = demo_of(recorded), self.settings
         dense = settings if isinstance(settings, DualEncoderSettings) else DualEncoderSettings()
         limit = ElementLimit(dense.element_limit or None, "chars")
-        for turn, docs in training_documents(demo, random.Random(0), EVERY, limit):
+
+        def unread(turn: Turn, error: PageError) -> None:
+            self.left_out.add(f"{demo.name} turn {turn.index}", error)
+
+        for turn, docs in training_documents(demo, random.Random(0), EVERY, limit, unread):
             positives = tuple(doc.text for doc in docs if doc.positive)
             negatives = tuple(doc.text for doc in docs if not doc.positive)
             yield RankingStep(number, dmr_query(demo, turn, dense.history_turns), positives, negatives)

@@ -9,9 +9,11 @@ from agents.planner.page import PageTask, format_input
 from agents.planner.sequence import Message, input_ids, label_ids, page_messages
 from agents.planner.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, TextPair, generator
+from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
 from annotations.dom.tree import PageError, node_ids, parse
+from annotations.pages.deadline import page_deadline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -56,9 +58,11 @@ class PageSamples:
     """Multi-choice or generation samples, `repeats` of each step in an epoch, drawn anew (planners.md 4.3)."""
 
     def __init__(
-        self, rows: PlanningRows, tokenizer: "PreTrainedTokenizerBase", settings: PlannerSettings, repeats: int
-    ) -> None:
+        self, rows: PlanningRows, tokenizer: "PreTrainedTokenizerBase", settings: PlannerSettings, repeats: int,
+        left_out: LeftOut | None = None,
+    ) -> None:  # fmt: skip
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
+        self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
         self.snippets = SnippetSettings(
@@ -68,7 +72,19 @@ class PageSamples:
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
         steps = self.rows.get([index // self.repeats for index in indices])
-        return [self._sample(step, epoch, index) for step, index in zip(steps, indices, strict=True)]
+        return [self._readable(step, epoch, index) for step, index in zip(steps, indices, strict=True)]
+
+    def _readable(self, step: PlanningStep, epoch: int, index: int) -> Ids:
+        """The sample of a step; of the nearest one behind it where its page cannot be read."""
+        for place in range(len(self.rows)):
+            if place:
+                step = self.rows.get([(index // self.repeats + place) % len(self.rows)])[0]
+            try:
+                with page_deadline():
+                    return self._sample(step, epoch, index)
+            except PageError as error:
+                self.left_out.add(f"step {step.current.key}", error)
+        raise PageError("the page of none of the train steps can be read")
 
     def _sample(self, step: PlanningStep, epoch: int, index: int) -> Ids:
         rng = self._generator(epoch, index)

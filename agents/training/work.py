@@ -10,6 +10,7 @@ from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.checkpoint import forget_checkpoint
 from agents.training.language import CausalTask, Seq2SeqTask
+from agents.training.left_out import LeftOut
 from agents.training.loop import Progress, Task, TrainingError, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask
@@ -34,6 +35,7 @@ class Work:
         self.model, self.params, self.until, self.tell, self.saved = model, params, until, tell, saved
         self.folder: Path = model.folder
         self.kept = model.folder / WORK
+        self.left_out = LeftOut(self.kept / "left-out.jsonl")
         self.rows = Rows(model.dataset, Split.TRAIN, params["limit"])
         self.dev = Rows(model.dataset, Split.DEV)
 
@@ -77,6 +79,8 @@ class Work:
     def finish(self, settings: dict[str, Any], metrics: dict[str, Any]) -> None:
         """Write the files beside the weights and forget what was kept between slices."""
         model = self.model
+        if self.left_out:
+            metrics = metrics | {"left_out": len(self.left_out)}
         model.config, model.metrics, model.data_sha256 = settings, metrics, self.rows.sha256
         written = card.Training(
             model.name, model.kind, model.get_kind_display(), model.base, model.dataset_name, model.data_sha256,
@@ -103,7 +107,7 @@ class Work:
         if kind in ("cross_encoder", "dual_encoder"):
             cross = kind == "cross_encoder"
             line = cross_encoder_lines(settings) if cross else dual_encoder_lines(settings)
-            path = self._prepared(RankingRows(self.rows, settings), line, "pairs")
+            path = self._prepared(RankingRows(self.rows, settings, self.left_out), line, "pairs")
             if path is None:
                 return None
             pairs = Pairs(path, settings.epochs if cross else 1)
@@ -118,7 +122,7 @@ class Work:
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
         if settings.paradigm != "action_string":
             dev = StepRows(self.dev, settings, settings.dev_examples)
-            own = PageSamples(StepRows(self.rows, settings), tokenizer, settings, settings.repeats)
+            own = PageSamples(StepRows(self.rows, settings), tokenizer, settings, settings.repeats, self.left_out)
             return own, PageSamples(dev, tokenizer, settings, 1)
         paths = [
             self._prepared(ActionRows(rows, settings, tokenizer), list, name)

@@ -1,7 +1,7 @@
 """The elements of a turn as dense markup ranking reads them (A3): which are candidates, and the text of each."""
 
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,6 +12,8 @@ from agents.weblinx.pages import parse_page
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import Tokenizer
 from agents.weblinx.turns import UID, Box, Demo, Turn
+from annotations.dom.tree import PageError
+from annotations.pages.deadline import page_deadline
 
 RANKED_INTENTS = frozenset("click change textinput scroll load submit".split())
 FIELDS = ("tag", "xpath", "text", "bbox", "attributes", "children")
@@ -131,16 +133,22 @@ def shorten(text: str, length: int | None, side: Literal["left", "center", "righ
 
 
 def training_documents(
-    demo: Demo, generator: random.Random, negatives: int = NEGATIVES, limit: ElementLimit = ElementLimit()
-) -> Iterator[tuple[Turn, list[ElementDoc]]]:
+    demo: Demo, generator: random.Random, negatives: int = NEGATIVES, limit: ElementLimit = ElementLimit(),
+    on_unread: Callable[[Turn, PageError], None] = lambda turn, error: None,
+) -> Iterator[tuple[Turn, list[ElementDoc]]]:  # fmt: skip
     """Per training turn the positives and a uniform sample of the negatives (A5.1); texts limited in characters only.
 
-    Turns whose target is not on the page are left out; one whose target's box was filtered out has negatives only.
+    Turns whose target is not on the page are left out, and those whose page cannot be read, which `on_unread` is told
+    of; one whose target's box was filtered out has negatives only.
     """
     for turn in ranked_turns(demo):
-        if turn.uid is None or not _on_page(demo, turn):
+        try:
+            docs = _training_page(demo, turn, limit)
+        except PageError as error:
+            on_unread(turn, error)
             continue
-        docs = documents(demo, turn, limit)
+        if docs is None:
+            continue
         others = [doc for doc in docs if not doc.positive]
         if len(others) > negatives:
             others = generator.sample(others, negatives)
@@ -154,6 +162,12 @@ def training_generators(
     generator = random.Random(SEED)
     for demo in demos:
         yield demo, random.Random(SEED) if quirks.wq5_reseeds_every_demo else generator
+
+
+@page_deadline()
+def _training_page(demo: Demo, turn: Turn, limit: ElementLimit) -> list[ElementDoc] | None:
+    """The candidates of a turn whose target is on its page; None for any other."""
+    return documents(demo, turn, limit) if turn.uid is not None and _on_page(demo, turn) else None
 
 
 def _on_page(demo: Demo, turn: Turn) -> bool:

@@ -7,12 +7,14 @@ import lxml.html
 from lxml import etree
 
 from agents.weblinx.turns import UID
+from annotations.dom.limits import check_size
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 
 
 def parse_page(html: str) -> lxml.html.HtmlElement | None:
-    """The root of the page; None when there is nothing to parse."""
+    """The root of the page; None when there is nothing to parse. Raises PageError for a page that is too large."""
+    check_size(html)
     try:
         # lxml refuses a declared encoding in a text, which is decoded already
         return lxml.html.fromstring(_DECLARATION.sub("", html))

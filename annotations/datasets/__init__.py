@@ -42,7 +42,7 @@ def writer(name: str) -> Callable[[Iterable[ConversationRecord], BinaryIO], int]
     return module.write
 
 
-def folder_writer(name: str) -> Callable[[Iterable[ConversationRecord], Path], int] | None:
+def folder_writer(name: str) -> Callable[..., int] | None:
     """The function that writes conversations as folders, for the formats that are some; ValueError as for `writer`."""
     return getattr(import_module(_chosen(WRITERS, name, "write")), "write_folder", None)
 

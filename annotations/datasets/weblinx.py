@@ -8,7 +8,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -69,12 +69,14 @@ def read(path: Path) -> Iterator[Readable]:
         yield from read_demo(place) if place.is_dir() else read_chat(place)
 
 
-def write_folder(records: Iterable[ConversationRecord], out: Path) -> int:
+def write_folder(
+    records: Iterable[ConversationRecord], out: Path, warn: Callable[[str], None] = lambda message: None
+) -> int:
     """Write a folder per conversation and `splits.json` into the folder `out`; returns how many.
 
     An imported demonstration comes out as it went in, byte for byte; videos and empty folders are lost. Any other
-    conversation is written as `weblinx_build` says. Raises ValueError for what has no place in the format and for a
-    demonstration that is already there.
+    conversation is written as `weblinx_build` says; `warn` is told of pages that cannot be read and are missing.
+    Raises ValueError for what has no place in the format and for a demonstration that is already there.
     """
     splits: dict[str, list[str]] = {split: [] for split in PUBLISHED_SPLITS}
     count = 0
@@ -83,7 +85,7 @@ def write_folder(records: Iterable[ConversationRecord], out: Path) -> int:
         name = folder_name(record.source_id)
         if (out / name).exists():
             raise ValueError(f"{name} is already in {out.name}: export into a new folder")
-        _write_demo(record, out, name)
+        _write_demo(record, out, name, warn)
         splits.setdefault(record.split or "train", []).append(name)
         count += 1
     splits[UNION] = [name for split in IN_UNION for name in splits[split]] + splits.get(UNION, [])
@@ -99,12 +101,12 @@ def folder_name(source_id: str) -> str:
     return f"{letters}-{sha256(source_id.encode()).hexdigest()[:8]}"
 
 
-def _write_demo(record: ConversationRecord, out: Path, name: str) -> None:
+def _write_demo(record: ConversationRecord, out: Path, name: str, warn: Callable[[str], None]) -> None:
     """Write the files under a hidden name first, so that a reader never sees half a demonstration."""
     partial = out / f".{name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        for path, data in _contents(record):
+        for path, data in _contents(record, warn):
             if not SAFE_PATH.fullmatch(path):  # records may come from anywhere
                 raise ValueError(f"conversation {record.source_id!r} names the unsafe file {path[:80]!r}")
             file = partial / path
@@ -115,11 +117,14 @@ def _write_demo(record: ConversationRecord, out: Path, name: str) -> None:
         shutil.rmtree(partial, ignore_errors=True)
 
 
-def _contents(record: ConversationRecord) -> Iterator[tuple[str, bytes]]:
+def _contents(record: ConversationRecord, warn: Callable[[str], None]) -> Iterator[tuple[str, bytes]]:
     """(path in the folder, bytes) of every file of a demonstration."""
     kept = {file.path: file.data for file in record.files}
     if REPLAY not in kept:
-        yield from ((file.path, file.data) for file in demonstration(record).files())
+        made = demonstration(record)
+        for why in made.unread:
+            warn(f"a page of {record.source_id} is missing: {why}")
+        yield from ((file.path, file.data) for file in made.files())
         return
     yield from kept.items()
     turns = json.loads(kept[REPLAY])["data"]

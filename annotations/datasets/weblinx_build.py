@@ -17,6 +17,7 @@ from lxml import etree
 from annotations.datasets.weblinx_demos import SITE
 from annotations.datasets.weblinx_turns import SAY, UID, Turn
 from annotations.dom.tree import NODE_ID, TEXT, PageError, parse
+from annotations.pages.deadline import page_deadline
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
 
 INTENTS = {
@@ -38,6 +39,7 @@ INTENTS = {
 VERSION = "1.0.0"
 LIVE = {"input_value": "value", "text_value": "value", "input_checked": "checked", "option_selected": "selected"}
 HYPHENATED = ("aria_", "data_")
+NO_PAGE = -1
 MAX_TEXT = 1000  # characters of an element's text content
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}")
@@ -62,6 +64,7 @@ class Demonstration:
     pages: list[HTMLPage] = field(default_factory=list)
     screenshots: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)  # why pages are left out
 
     def files(self) -> list[FileRecord]:
         """The files of the folder, by path; the same demonstration gives the same bytes."""
@@ -101,16 +104,27 @@ def _step_turn(record: ConversationRecord, step: StepRecord, made: Demonstration
         return {"type": "chat", "speaker": "navigator", "utterance": step.value}
     source = _source(step)
     if source and source not in numbers:
-        numbers[source] = len(made.pages)
-        made.pages.append(html_page(source, record.source_id))
-    state: dict[str, Any] = {"page": f"page-{numbers[source]}-0.html" if source else None, "screenshot": None}
+        numbers[source] = _add_page(made, source, record.source_id)
+    number = numbers.get(source, NO_PAGE)
+    state: dict[str, Any] = {"page": f"page-{number}-0.html" if number != NO_PAGE else None, "screenshot": None}
     state |= _shown(step.screenshot, made)
-    page = made.pages[numbers[source]] if source else HTMLPage("")
+    page = made.pages[number] if number != NO_PAGE else HTMLPage("")
     arguments = _arguments(intent, step.value)
     if step.positives:
         gold = next((item for item in step.positives if item.is_original_target), step.positives[0])
         arguments["element"] = element_of(page, uid_of(record.source_id, gold.node_id), gold)
     return {"type": "browser", "action": {"intent": intent, "arguments": arguments}, "state": state}
+
+
+def _add_page(made: Demonstration, source: str, conversation: str) -> int:
+    """Its number; NO_PAGE for a page that cannot be read, which `unread` counts: the conversation goes without it."""
+    try:
+        with page_deadline():
+            made.pages.append(html_page(source, conversation))
+    except PageError as error:
+        made.unread.append(str(error))
+        return NO_PAGE
+    return len(made.pages) - 1
 
 
 def _source(step: StepRecord) -> str:

@@ -21,8 +21,9 @@ from typing import Any
 from annotations.datasets.fields import Defects, Fields, canonical
 from annotations.datasets.files import ArchiveError, open_stream
 from annotations.datasets.json_stream import Element, elements
-from annotations.datasets.weblinx_clean_html import page_of
 from annotations.datasets.weblinx_turns import OPERATIONS, SAY
+from annotations.dom.tree import PageError
+from annotations.pages import asking
 from annotations.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 
 CHAT_SUFFIXES = tuple(kind + packed for kind in (".json", ".jsonl", ".csv") for packed in ("", ".gz", ".xz"))
@@ -110,7 +111,7 @@ def _step(fields: Fields, demo: str) -> tuple[StepRecord, str]:
         fields.defect("action", f"expected the call of one of {known}, found {texts['action'][:60]!r}")
         intent = SAY
     uid = arguments.get("uid", "")
-    html, tags = page_of(texts["clean_html"])
+    html, tags = _page(fields, texts["clean_html"])
     offered = {match[1]: match[2] or "" for match in _CANDIDATE.finditer(texts["candidates"])}
     record = StepRecord(
         source_id=f"{demo}_{number}", source_index=number, operation="SAY" if intent == SAY else OPERATIONS[intent],
@@ -120,6 +121,14 @@ def _step(fields: Fields, demo: str) -> tuple[StepRecord, str]:
         negatives=tuple(CandidateRecord(other, tag) for other, tag in offered.items() if other != uid),
     )  # fmt: skip
     return record, _newest(texts["action_history"], texts["utterances"])
+
+
+def _page(fields: Fields, clean_html: str) -> tuple[str, dict[str, str]]:
+    try:
+        return asking.chat_page(clean_html)
+    except PageError as error:
+        fields.defect("clean_html", str(error))
+        return "", {}
 
 
 def _turn_number(fields: Fields) -> int:

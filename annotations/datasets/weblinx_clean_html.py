@@ -12,6 +12,7 @@ from lxml import etree
 
 from annotations.datasets.weblinx_page import clean_text
 from annotations.datasets.weblinx_turns import UID
+from annotations.dom.limits import check_tags
 from annotations.dom.tree import NODE_ID, TEXT
 
 VOID = frozenset("area base br col embed hr img input link meta param source track wbr".split())
@@ -31,7 +32,9 @@ _SIGN = re.compile(r"[()]")
 
 
 def page_of(text: str) -> tuple[str, dict[str, str]]:
-    """The page as XML, and the tag of every uid in order; ("", {}) where no element begins."""
+    """The page as XML, and the tag of every uid in order; ("", {}) where no element begins. Raises PageError for a page
+    that is too large."""
+    check_tags(text.count("("))
     text = text[: text.rfind(")") + 1] or text  # the published text may end with a sentence about itself
     top = etree.Element("html")
     tags: dict[str, str] = {}

@@ -12,6 +12,7 @@ import lxml.html
 from lxml import etree
 
 from annotations.datasets.weblinx_turns import UID
+from annotations.dom.limits import check_size
 from annotations.dom.tree import NODE_ID, TEXT
 
 LEFT_OUT = frozenset({"script", "noscript", "template"})  # never visible
@@ -38,7 +39,9 @@ def decode(data: bytes) -> tuple[str, str]:
 
 
 def parse_html(html: str) -> etree._Element | None:
-    """The root element as a browser-like parser sees the page; None for a page without elements."""
+    """The root element as a browser-like parser sees the page; None for a page without elements. Raises PageError for
+    one that is too large."""
+    check_size(html)
     source = _without_declaration(html.removeprefix("\ufeff"))
     try:
         found = lxml.html.fromstring(source, parser=lxml.html.HTMLParser(huge_tree=True))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from annotations.dom.text import SALIENT_ATTRIBUTES
-from annotations.dom.tree import NODE_ID, TEXT, Element, descendants
+from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, descendants
 
 _ICON = re.compile("icon", re.IGNORECASE)
 _MEANINGLESS_VALUES = {"role": {"presentation", "none", "link"}, "type": {"hidden"}}
@@ -36,7 +36,7 @@ def prune_tree(
     """A copy of the page with the candidates, their ancestors, near descendants and near siblings.
 
     Only candidates keep `backend_node_id`; wrappers that say nothing are removed. The order of the candidates
-    does not matter. Raises IndexError for a candidate that is not on the page and ValueError for a `<text>`.
+    does not matter. Raises IndexError for a candidate that is not on the page and PageError for a `<text>`.
     """
     candidates = set(candidate_ids)
     kept_ids = _ids_to_keep(root, candidates, max_depth, max_children, max_sibling)
@@ -67,8 +67,10 @@ def _ids_to_keep(root: Element, candidates: set[str], max_depth: int, max_childr
         kept.update(node.get(NODE_ID, "") for node in descendants(candidate, max_depth, max_children))
         parent = candidate.getparent()
         if parent is not None:
+            if candidate.tag == TEXT:  # a ValueError in the published code too
+                raise PageError(f"the candidate {candidate_id!r} is a <{TEXT}>, not an element that can be acted on")
             siblings = [child for child in parent if child.tag != TEXT]
-            index = siblings.index(candidate)  # ValueError: a `<text>` cannot be a candidate
+            index = siblings.index(candidate)
             near = siblings[max(0, index - max_sibling) : index + max_sibling + 1]
             kept.update(node.get(NODE_ID, "") for node in near)
     return kept

@@ -8,21 +8,15 @@ import re
 
 from lxml import etree
 
+from annotations.dom.limits import PageError, check_size
+
 Element = etree._Element
 
 NODE_ID = "backend_node_id"
 TEXT = "text"  # tag of the pseudo element that holds visible text
 
-# The largest published pages are a few megabytes. Beyond this a page is refused, so that `huge_tree`
-# (which lifts libxml2's depth limit from 256 to 2,048) never meets unbounded input.
-MAX_PAGE_CHARS = 64 * 1024 * 1024
-
 DECLARED_WITHIN = 256  # characters in which an XML declaration is looked for
 _DECLARATION = re.compile(r"<\?xml\s")
-
-
-class PageError(ValueError):
-    """A page that cannot be read: not well-formed XML, too large, or using entity declarations."""
 
 
 def parse(html: str | bytes) -> Element:
@@ -30,15 +24,14 @@ def parse(html: str | bytes) -> Element:
 
     Strict like the published `lxml.etree.fromstring`, whitespace kept; entities are never expanded and
     nothing is fetched. Entity declarations are refused outright, because libxml2 expands them inside
-    attribute values whatever the parser is told.
+    attribute values whatever the parser is told. `huge_tree` lifts its limits of depth and length; ours hold instead.
     """
     if isinstance(html, bytes):
         try:
             html = html.decode("utf-8")
         except UnicodeDecodeError as error:
             raise PageError(f"the page is not UTF-8: {error}") from error
-    if len(html) > MAX_PAGE_CHARS:
-        raise PageError(f"the page has {len(html):,} characters, at most {MAX_PAGE_CHARS:,} are read")
+    check_size(html)
     if "<!ENTITY" in html:
         raise PageError("the page declares XML entities, which are not read")
     if "<?xml" in html[:DECLARED_WITHIN]:  # lxml refuses one that names an encoding in front of decoded text

@@ -87,7 +87,16 @@ def pruned(html: str, kept: Collection[str]) -> dict[str, Any]:
 
 def recording(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     """A recording of WebLINX as XML, and the tag of every uid (`annotations.datasets.weblinx_page.page_xml`)."""
-    found, _, xml = sandbox.pool.call("recording", _bytes(html), boxes=dict(boxes)).partition(b"\n")
+    return _tags_and_xml(sandbox.pool.call("recording", _bytes(html), boxes=dict(boxes)))
+
+
+def chat_page(text: str) -> tuple[str, dict[str, str]]:
+    """A page of WebLINX's chat rows as XML, and the tag of every uid (`annotations.datasets.weblinx_clean_html`)."""
+    return _tags_and_xml(sandbox.pool.call("chat_page", _bytes(text)))
+
+
+def _tags_and_xml(answer: bytes) -> tuple[str, dict[str, str]]:
+    found, _, xml = answer.partition(b"\n")
     return xml.decode("utf-8", "surrogatepass"), json.loads(found)
 
 

@@ -10,6 +10,7 @@ from dataclasses import asdict
 from typing import Any
 
 from annotations import tree_rows
+from annotations.datasets.weblinx_clean_html import page_of
 from annotations.datasets.weblinx_page import page_xml
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.marks import Mark
@@ -86,12 +87,28 @@ def rows(page: bytes, gold: Collection[str], candidates: Collection[str]) -> byt
 
 
 def pruned(page: bytes, kept: Iterable[str]) -> bytes:
-    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
+    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}.
+
+    Of a `<text>`, which agents may name too, the element around it is kept.
+    """
     root = parse(page)
-    here, kept = set(node_ids(root)), list(kept)
-    found = [node for node in kept if node in here]
+    shown, kept = _shown_ids(root), list(kept)
+    found = [shown[node] for node in kept if node in shown]
     lines = list(_lines(prune_tree(root, found))) if found else []
     return _json({"lines": lines[:MAX_LINES], "cut": len(lines) > MAX_LINES, "missing": len(kept) - len(found)})
+
+
+def _shown_ids(root: Element) -> dict[str, str]:
+    """Node id -> that of the element itself, or of the nearest one around a `<text>`; the first of several counts."""
+    shown: dict[str, str] = {}
+    around: dict[Element, str | None] = {}
+    for element in root.iter("*"):  # document order: a parent always comes before its children
+        node_id = element.get(NODE_ID)
+        own = node_id if element.tag != TEXT else None
+        around[element] = own or around.get(element.getparent())
+        if node_id is not None and around[element] is not None:
+            shown.setdefault(node_id, around[element])
+    return shown
 
 
 def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
@@ -106,11 +123,19 @@ def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
 
 def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
     """A recording of WebLINX: one line of JSON with the tags of its uids, and the page as XML."""
-    xml, found = page_xml(page.decode("utf-8", "surrogatepass"), boxes)
-    return _json(found) + b"\n" + xml.encode("utf-8", "surrogatepass")
+    return _tags_and_xml(*page_xml(page.decode("utf-8", "surrogatepass"), boxes))
+
+
+def chat_page(page: bytes) -> bytes:
+    """A page of WebLINX's chat rows, likewise."""
+    return _tags_and_xml(*page_of(page.decode("utf-8", "surrogatepass")))
+
+
+def _tags_and_xml(xml: str, tags: dict[str, str]) -> bytes:
+    return _json(tags) + b"\n" + xml.encode("utf-8", "surrogatepass")
 
 
 FUNCTIONS: dict[str, Callable[..., bytes]] = {
     function.__name__: function
-    for function in (outline, outlines, tags, render, step_view, children, rows, pruned, recording)
+    for function in (outline, outlines, tags, render, step_view, children, rows, pruned, recording, chat_page)
 }

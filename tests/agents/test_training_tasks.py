@@ -1,6 +1,7 @@
 """Training learns: rankers find every gold element, planners write every answer. Tiny models of the real kinds."""
 
 import random
+from dataclasses import replace
 
 import pytest
 import torch
@@ -8,12 +9,14 @@ from transformers import AutoModelForSeq2SeqLM
 
 from agents.training.examples import CandidateDraw, RankingStep, cross_encoder_draws, dual_encoder_draws
 from agents.training.language import IGNORED, CausalTask, Seq2SeqTask
+from agents.training.left_out import LeftOut
 from agents.training.loop import TrainingError, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask, hit_rates
 from agents.training.samples import PageSamples, TextSamples
 from agents.training.settings import make_settings
 from agents.training.weights import load_model, load_tokenizer
+from annotations.dom.tree import PageError
 from tests.agents.training_world import (
     ListedRows,
     drawn,
@@ -160,6 +163,26 @@ def test_page_samples_are_the_planners_input_and_its_answer(tmp_path, paradigm) 
     assert all("Task: press bat" in prompt for prompt in prompts[4:8])
     assert all("Task: press ant" in prompt for prompt in prompts[4:8])  # its memory
     assert all(len(prompt) <= 2048 for prompt, _ in drawn_ids)
+
+
+def test_a_step_whose_page_cannot_be_read_is_left_out_and_counted(tmp_path) -> None:
+    steps = planning_steps(3)
+    tokenizer = load_tokenizer(str(tiny_t5(tmp_path / "base", [steps[0].current.html], vocabulary=600)))
+    settings = make_settings("seq2seq", {"repeats": 2})
+    for bad in ("<html", "<a/>" * 1_000_001):
+        spoilt = [steps[0], replace(steps[1], current=replace(steps[1].current, html=bad)), steps[2]]
+        left_out = LeftOut(tmp_path / "work" / f"{len(bad)}.jsonl")
+        samples = PageSamples(ListedRows(spoilt), tokenizer, settings, 2, left_out)
+        drawn_ids = samples.get(0, range(6))
+        prompts = [tokenizer.decode(prompt, skip_special_tokens=True) for prompt, _ in drawn_ids]
+        assert ["Task: press cat" in prompt for prompt in prompts] == [False, False, True, True, True, True]
+        assert samples.get(0, range(6)) == drawn_ids
+        first, reason = LeftOut(tmp_path / "work" / f"{len(bad)}.jsonl").warnings()
+        assert first == "1 steps were left out because their pages cannot be read"
+        assert reason.startswith("step 1: ")
+    none = PageSamples(ListedRows(spoilt[1:2]), tokenizer, settings, 2)
+    with pytest.raises(PageError, match="none of the train steps"):
+        none.get(0, [0])
 
 
 def test_the_loss_of_a_causal_model_is_on_the_answer_or_on_all(tmp_path) -> None:

@@ -4,7 +4,7 @@ import pytest
 from lxml import etree
 
 from annotations.dom.prune import clean_tree, prune_tree
-from annotations.dom.tree import node_ids, parse
+from annotations.dom.tree import PageError, node_ids, parse
 
 # The worked example of the planner specification, section 2.5.
 FLIGHTS = (
@@ -49,7 +49,7 @@ def test_a_candidate_that_is_not_on_the_page_is_an_index_error():
 
 
 def test_a_text_cannot_be_a_candidate():
-    with pytest.raises(ValueError, match="not in list"):
+    with pytest.raises(PageError, match="'11' is a <text>"):
         prune_tree(parse(FLIGHTS), ["11"])
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.dom import tree
+from annotations.dom import limits
 from annotations.dom.tree import PageError, descendants, find, node_ids, parse
 
 NESTED = """<html backend_node_id="1"><body backend_node_id="2">
@@ -36,7 +36,7 @@ def test_a_page_that_cannot_be_read_says_why(page, message):
 
 
 def test_a_page_beyond_the_size_limit_is_refused(monkeypatch):
-    monkeypatch.setattr(tree, "MAX_PAGE_CHARS", 10)
+    monkeypatch.setattr(limits, "MAX_PAGE_CHARS", 10)
     with pytest.raises(PageError, match="at most 10"):
         parse("<a>0123456789</a>")
 

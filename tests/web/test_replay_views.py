@@ -152,6 +152,18 @@ def test_kept_elements_that_the_page_does_not_have_are_counted():
     assert tree["missing"] == 1
 
 
+def test_the_tree_of_an_agent_that_named_a_text_shows_the_element_around_it():
+    world = make_replay(0)
+    page = (
+        '<html backend_node_id="1"><p backend_node_id="2" title="x"><text backend_node_id="3">Hello</text></p></html>'
+    )
+    Step.objects.filter(pk=world.steps[0].pk).update(snapshot=factories.make_snapshot(page))
+    world.store(0, candidate_ids=["3"], candidate_scores=[0.5], trace={"simplify": {"kept": ["3"]}})
+    tree = reader_of(world).get(addresses(world)[3])
+    assert (tree.status_code, tree.json()["missing"]) == (200, 0)
+    assert [1, "p", "x · Hello", "2"] in tree.json()["lines"]
+
+
 def test_a_reader_of_a_test_split_sees_no_gold_and_is_told_so():
     world = make_replay(split="test_task")
     client = reader_of(world)

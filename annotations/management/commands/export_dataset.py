@@ -29,9 +29,15 @@ class Command(BaseCommand):
             raise CommandError(f"there is no dataset {name!r}; there are: {known}")
         try:
             counts = (
-                export_release(_release(dataset, release), format, out, split)
+                export_release(_release(dataset, release), format, out, split, warn=self.stderr.write)
                 if release
-                else export_dataset(dataset, format, out, dataset.conversations.filter(split=split) if split else None)
+                else export_dataset(
+                    dataset,
+                    format,
+                    out,
+                    dataset.conversations.filter(split=split) if split else None,
+                    warn=self.stderr.write,
+                )
             )
         except (ValueError, OSError) as error:
             raise CommandError(str(error)) from error

@@ -1,0 +1,36 @@
+"""The steps that a training goes without because their pages cannot be read, counted over all of its slices. Core."""
+
+import json
+from pathlib import Path
+
+SHOWN = 5  # reasons that a report names
+
+
+class LeftOut:
+    """A file of lines beside what else a training keeps; without a path only this process remembers."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        self._path = path
+        self._why: dict[str, str] = {}
+        if path is not None and path.exists():
+            self._why = dict(json.loads(line) for line in path.read_text("utf-8").splitlines())
+
+    def __len__(self) -> int:
+        return len(self._why)
+
+    def add(self, step: str, error: Exception) -> None:
+        """Note a step, once."""
+        if step in self._why:
+            return
+        self._why[step] = str(error)
+        if self._path is not None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps([step, str(error)]) + "\n")
+
+    def warnings(self) -> list[str]:
+        """For the report of the job."""
+        if not self._why:
+            return []
+        named = [f"{step}: {why}" for step, why in list(self._why.items())[:SHOWN]]
+        return [f"{len(self)} steps were left out because their pages cannot be read", *named]
