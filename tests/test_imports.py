@@ -47,7 +47,7 @@ CORE = (
     "agents.llm.*", "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
     "agents.training", "agents.training.settings", "agents.training.loop", "agents.training.checkpoint",
     "agents.training.weights", "agents.training.examples", "agents.training.pairs", "agents.training.samples",
-    "agents.training.ranking", "agents.training.language", "agents.training.card",
+    "agents.training.left_out", "agents.training.ranking", "agents.training.language", "agents.training.card",
     "evaluation.judging", "evaluation.metrics", "evaluation.metrics.*",
 )  # fmt: skip
 SHELL_PACKAGES = {

@@ -7,6 +7,7 @@ from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready, worker_shutting_down
 
 from annotations import stopping
+from annotations.pages import deadline
 from webnav_site import devices, heartbeats, registry  # noqa: F401  connect signals: who is alive, and holds what
 from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
@@ -29,6 +30,12 @@ def be_one_of_them(**kwargs) -> None:
 def leave_stopping_to_the_parent(**kwargs) -> None:
     """A stop signal reaches the whole process group; only the worker's main process may decide what it means."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+@worker_process_init.connect
+def end_pages_that_hang(**kwargs) -> None:
+    """One page may not hold a worker for ever; the main process starts another."""
+    deadline.end_what_hangs()
 
 
 @worker_shutting_down.connect

@@ -19,6 +19,8 @@ from typing import NamedTuple
 import psutil
 from django.conf import settings
 
+from annotations.pages import deadline
+
 LINES = 500
 FILE_BYTES = 1024 * 1024  # then the older half is dropped; 500 lines need a tenth of it
 LOOK_SECONDS = 0.5
@@ -82,6 +84,7 @@ def recording(key: str) -> Iterator[Recording | None]:
     recording.look()
     logging.getLogger().addHandler(recording.handler)
     faulthandler.enable(recording.handler.stream, all_threads=False)  # where a crash in a library happened
+    deadline.tell_of_hangs(recording.handler)
     thread = threading.Thread(target=look, name=f"memory-{key}", daemon=True)
     thread.start()
     try:
@@ -89,6 +92,7 @@ def recording(key: str) -> Iterator[Recording | None]:
     finally:
         stop.set()
         thread.join(timeout=5)
+        deadline.tell_of_hangs(None)
         faulthandler.disable()
         recording.close()
         _forget(recording.path)

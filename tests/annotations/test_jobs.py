@@ -14,7 +14,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploaded
 from django.db import transaction
 
 from annotations import importing, jobs, tasks, uploads
-from annotations.models import Conversation, Dataset, Job
+from annotations.models import Conversation, Dataset, Job, Snapshot, Step
+from annotations.models.pages import compress, digest
 from tests import factories
 from tests.annotations.small_files import conversation, write
 
@@ -329,6 +330,20 @@ def test_an_export_of_a_person_who_is_gone_gives_nothing_away(admin, dataset: Da
     job = jobs.start_export(user=admin, dataset=dataset, format="jsonl")
     admin.delete()
     assert (work(job).state, job.file) == (State.FAILED, "")
+
+
+def test_an_export_names_the_pages_that_it_goes_without(admin, dataset: Dataset) -> None:
+    step = Step.objects.first()
+    data = b"<html"
+    bad = Snapshot.objects.create(
+        sha256=digest(data), raw_size=5, stored_size=1, node_count=1, data=compress(data)
+    )  # fmt: skip
+    Step.objects.filter(pk=step.pk).update(snapshot=bad)
+    job = exported(admin, dataset, format="weblinx")
+    assert (job.state, job.report["conversations"]) == (State.DONE, 2)
+    (warning,) = job.report["warnings"]
+    assert warning.startswith(f"a page of {step.turn.conversation.source_id} is missing: the page is not well-formed")
+    assert "warnings" not in exported(admin, dataset, format="jsonl").report
 
 
 def test_an_export_that_cannot_be_written_is_explained(admin, dataset: Dataset) -> None:

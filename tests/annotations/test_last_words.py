@@ -53,6 +53,33 @@ def test_a_killed_worker_leaves_its_last_lines_and_its_memory_on_the_row() -> No
     assert last_words.take(Job.words_key(job.pk)) is None, "nothing is left on the disk"
 
 
+HANGS = """
+import django; django.setup()
+import hashlib, sys
+from annotations.models import Job
+from annotations.pages import deadline
+deadline.end_what_hangs()
+deadline.GRACE = 0.2
+job = Job.objects.claim(int(sys.argv[1]))
+with job.heartbeat(), deadline.page_deadline(0.2):
+    hashlib.pbkdf2_hmac("sha256", b"", b"", 2_000_000_000)  # one call, which looks at no signal
+"""
+
+
+@pytest.mark.django_db(transaction=True)
+def test_where_a_page_hung_stands_on_the_row_and_after_three_times_nobody_tries_it_again() -> None:
+    job = factories.make_job()
+    Job.objects.filter(pk=job.pk).update(attempt=MAX_ATTEMPTS - 1)
+    command = [sys.executable, "-c", HANGS, str(job.pk)]
+    done = subprocess.run(command, cwd=ROOT, env=environment(), capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert Job.objects.reap() == []
+    job.refresh_from_db()
+    assert job.state == Job.State.FAILED
+    assert "Timeout (0:00:00.4" in job.last_log
+    assert 'File "<string>", line 10 in <module>' in job.last_log
+
+
 @pytest.mark.django_db(transaction=True)
 def test_the_work_of_a_killed_worker_can_be_claimed_at_once() -> None:
     job = factories.make_job()

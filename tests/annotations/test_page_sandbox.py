@@ -37,6 +37,45 @@ HANGS = "<div backend_node_id='1'>" * 1900 + "<text>word word</text>" * 30_000 +
 VIEW = {"tab": "page", "gold": [], "candidates": ["1"]}
 
 
+HANGS_IN_C = """
+import hashlib, sys
+from annotations.pages import deadline
+deadline.GRACE = 0.3
+if sys.argv[1] == "worker":
+    deadline.end_what_hangs()
+with deadline.page_deadline(30):
+    pass
+with deadline.page_deadline(0.3):
+    hashlib.pbkdf2_hmac("sha256", b"", b"", int(sys.argv[2]))  # one call, which looks at no signal
+"""
+
+
+def hang(kind: str, size: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", HANGS_IN_C, kind, str(size)]
+    return subprocess.run(command, cwd=sandbox.ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_worker_that_hangs_where_no_signal_is_seen_is_ended_and_says_where() -> None:
+    ended = hang("worker", 2_000_000_000)  # many minutes
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Timeout (0:00:00.6")
+    assert 'File "<string>", line 10 in <module>' in ended.stderr
+
+
+def test_other_processes_are_not_ended_and_the_page_fails_when_the_call_returns() -> None:
+    ended = hang("command", 4_000_000)
+    assert "PageTooHeavy: the page was given up: it took longer than 0.3 s" in ended.stderr
+    assert "Timeout" not in ended.stderr
+
+
+def test_every_worker_process_asks_for_that() -> None:
+    from celery.signals import worker_process_init
+
+    from webnav_site import celery
+
+    assert celery.end_pages_that_hang in [receiver() for _, receiver in worker_process_init.receivers]
+
+
 def test_answers_are_those_of_the_functions_themselves() -> None:
     html, ids = list_page(300)
     assert asking.outline(html) == node_ids(parse(html))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from annotations.dom.render import render_page
 from annotations.exports import conversation_records, export_dataset
 from annotations.importing import Progress, StopImport, import_files
 from annotations.models import Dataset, SourceFile, Step, Target
+from annotations.pages import deadline
 from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.storage import store
 from annotations.uploads import source_of
@@ -194,6 +196,24 @@ def test_it_is_imported_again_as_the_same_conversation(tmp_path: Path) -> None:
     assert demo.tree(tmp_path / "again") == {
         path: data for path, data in demo.tree(tmp_path).items() if not path.startswith("again")
     }
+
+
+def test_a_page_that_cannot_be_read_is_missing_and_told(tmp_path: Path, monkeypatch) -> None:
+    record = other_conversation()
+    first, second, *rest = record.turns[0].steps
+    spoilt = replace(record.turns[0], steps=(replace(first, raw_html="<html", html="<html"), second, *rest))
+    told: list[str] = []
+    assert write_folder([replace(record, turns=(spoilt, *record.turns[1:]))], tmp_path, told.append) == 1
+    assert len(told) == 1
+    assert told[0].startswith("a page of odd name/1 is missing: the page is not well-formed XML")
+    turns = read_by_package(tmp_path, folder_name("odd name/1"))
+    assert [turn.intent for turn in turns] == [None, "textInput", "click", "scroll", None, "change", None]
+    assert [bool(turn.html) for turn in turns[1:4]] == [False, True, True]
+    monkeypatch.setattr(deadline, "SECONDS", 0.2)  # many texts under one element, which lxml adds ever more slowly
+    slow = RAW.replace("</body>", "<i/><text>a</text>" * 60_000 + "</body>")
+    spoilt = replace(spoilt, steps=(replace(first, raw_html=slow, html=slow), second, *rest))
+    write_folder([replace(record, turns=(spoilt,))], tmp_path / "slow", told.append)
+    assert told[1:] == ["a page of odd name/1 is missing: the page was given up: it took longer than 0.2 s"]
 
 
 def test_what_weblinx_does_not_have_is_refused(tmp_path: Path) -> None:

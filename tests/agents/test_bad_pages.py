@@ -1,0 +1,101 @@
+"""A page that cannot be shown fails its own step, whatever agent meets it; the others of its batch are decided."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from agents import recipes
+from agents.memory.rationales import RationaleWriter
+from agents.planner.action_strings import ActionStringPlanner
+from agents.planner.generator import Generated
+from agents.planner.pages import PagePlanner
+from agents.planner.prepared import Prepared
+from agents.types import Observation, RankedCandidate, Usage
+from agents.weblinx.documents import training_documents
+from agents.weblinx.turns import Demo
+from annotations.dom.limits import MAX_TAGS
+from annotations.pages import deadline
+from tests.agents.weblinx_demo import BOXES, PAGE, PagesByName, browser, chat
+
+SMALL = '<html backend_node_id="1"><a backend_node_id="2"><text backend_node_id="3">Go</text></a></html>'
+HEAVY = PAGE.replace("</form>", "<i></i>" * MAX_TAGS + "</form>")
+
+
+class Answers:
+    """Gives the same answer to every prompt."""
+
+    def __init__(self, text: str) -> None:
+        self.text, self.asked = text, 0
+
+    def generate(self, prompts) -> list[Generated]:
+        assert prompts  # a server would refuse an empty request
+        self.asked += len(prompts)
+        return [Generated(self.text, "", Usage()) for _ in prompts]
+
+    def count_tokens(self, text: str) -> int:
+        return len(text) // 4
+
+
+def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
+    seen = Observation(
+        key=key, conversation=1, turn_index=1, step_index=0, website="w", domain="", subdomain="", instruction="Go",
+        html=html, **fields,
+    )  # fmt: skip
+    ranking = tuple(RankedCandidate(named, 1.0, rank, "Go") for rank, named in enumerate((node_id, "1")))
+    return Prepared(seen, ranking, random.Random(1), "Go")
+
+
+@pytest.mark.parametrize(
+    ("html", "node_id", "why"),
+    [
+        (SMALL, "3", "is a <text>, not an element"),
+        (SMALL.replace("Go", ""), "2", "no text"),
+        (SMALL, "77", "no element with"),
+        ("<a", "2", "not well-formed"),
+        ("<a/>" * (MAX_TAGS + 1), "2", "at most 1,000,000"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["multichoice", "generation"])
+def test_prompts_about_pages(kind, html, node_id, why) -> None:
+    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == kind)
+    generator = Answers("B.\nAction: CLICK\n" if kind == "multichoice" else "Element: Go\nAction: CLICK\n")
+    planner = PagePlanner(recipe, generator, RationaleWriter(None))
+    bad, good = planner.plan([prepared(1, html, node_id), prepared(2, SMALL, "2")])
+    assert why in bad.error
+    assert bad.action is None
+    assert good.error == ""
+    assert generator.asked > 0
+    assert planner.plan([prepared(1, html, node_id)])[0].error == bad.error
+
+
+def weblinx(html: str) -> Demo:
+    turns = [chat("instructor", "Find", 0), browser("click", "go", 1)]
+    return Demo.from_replay("a", {"data": turns}, PagesByName({"page-0-0.html": html}, {"bboxes-0.json": BOXES}))
+
+
+def test_prompts_about_recordings() -> None:
+    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == "action_string")
+    planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
+    steps = [prepared(n, "", "go", demo=weblinx(html), demo_turn=1) for n, html in enumerate((HEAVY, PAGE))]
+    bad, good = planner.plan([replace(step, ranking=()) for step in steps])
+    assert "at most 1,000,000 are read" in bad.error
+    assert (good.error, good.action.node_id) == ("", "go")
+
+
+def test_a_page_that_takes_too_long_fails_its_step_too(monkeypatch) -> None:
+    monkeypatch.setattr(deadline, "SECONDS", 0.2)
+    slow = PAGE.replace("</form>", "<i></i>" * (MAX_TAGS // 4) + "</form>")
+    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == "action_string")
+    planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
+    steps = [prepared(1, "", "go", demo=weblinx(slow), demo_turn=1)]
+    (bad,) = planner.plan([replace(step, ranking=()) for step in steps])
+    assert bad.error == "the page cannot be shown: the page was given up: it took longer than 0.2 s"
+
+
+def test_training_goes_without_a_recording_that_cannot_be_read() -> None:
+    told: list[str] = []
+    rows = training_documents(weblinx(HEAVY), random.Random(1), on_unread=lambda turn, why: told.append(str(why)))
+    assert list(rows) == []
+    assert told == ["the page has 2,000,009 tags, at most 1,000,000 are read"]
+    assert [turn.index for turn, _ in training_documents(weblinx(PAGE), random.Random(1))] == [1]
