@@ -4,17 +4,20 @@
 import os
 import sys
 
-NO_MIGRATIONS_BEFORE = {"migrate", "makemigrations", "collectstatic", "check", "help", "--help", "--version", "backup"}
+NO_SERVERS = {"check", "help", "--help", "--version"}
+NO_MIGRATIONS_BEFORE = NO_SERVERS | {"migrate", "makemigrations", "collectstatic", "backup"}
 
 
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
     from django.core.management import execute_from_command_line
 
-    if len(sys.argv) > 1 and sys.argv[1] not in NO_MIGRATIONS_BEFORE:
-        import django
+    from webnav_site import services
 
-        from webnav_site import services
+    command = sys.argv[1] if len(sys.argv) > 1 else "help"
+    services.make_ready(servers=command not in NO_SERVERS)
+    if command not in NO_MIGRATIONS_BEFORE:
+        import django
 
         django.setup()
         services.migrate_if_needed()

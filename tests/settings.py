@@ -2,7 +2,11 @@
 
 import os
 
-from webnav_site.settings import *  # noqa: F403
+from webnav_site import services
+
+services.make_ready()  # pytest is an entry point like manage.py
+
+from webnav_site.settings import *  # noqa: E402, F403
 
 # Static files straight from the sources: no collectstatic, no hashed names.
 STORAGES = {

@@ -13,7 +13,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from webnav_site import services
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
+services.make_ready()
 wsgi = get_wsgi_application()  # before the imports below: they need the app registry
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402
@@ -31,10 +34,9 @@ from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
 refuse_another()
 # Every host of the app, but not the one of recorded pages.
 APP_HOSTS = [host for host in settings.ALLOWED_HOSTS if host != urlsplit(settings.SNAPSHOT_ORIGIN).hostname]
+socket_router = URLRouter([*websocket_urlpatterns, re_path("", not_found)])
 # The browser sends cookies with cross-site WebSocket requests, so the Origin is checked first.
-sockets = OriginValidator(
-    AuthMiddlewareStack(ObservedSockets(URLRouter([*websocket_urlpatterns, re_path("", not_found)]))), APP_HOSTS
-)
+sockets = OriginValidator(AuthMiddlewareStack(ObservedSockets(socket_router)), APP_HOSTS)
 
 application = ProtocolTypeRouter(
     {

@@ -2,13 +2,14 @@
 
 import os
 import signal
+import sys
 
 from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready, worker_shutting_down
 
 from annotations import stopping
 from annotations.pages import deadline
-from webnav_site import devices, heartbeats, registry  # noqa: F401  connect signals: who is alive, and holds what
+from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
 from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
@@ -20,7 +21,12 @@ app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 
 @celeryd_init.connect
 @beat_init.connect
-def be_one_of_them(**kwargs) -> None:
+def start_what_work_needs(**kwargs) -> None:
+    """A worker or beat that was started by hand; what only asks workers something starts nothing."""
+    as_in_settings = services.addresses()
+    services.make_ready()
+    if services.addresses() != as_in_settings:
+        sys.exit("webnav: the embedded servers run now, at another address than before; start this again")
     from annotations.hosts.secret import refuse_another
 
     refuse_another()

@@ -26,7 +26,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 from annotations.hosts.identity import exists
-from webnav_site import embedded
+from webnav_site import embedded, private_files
 
 logger = logging.getLogger(__name__)
 
@@ -96,6 +96,12 @@ def _stop() -> None:
         pass
     if (VAR / "postgres" / "postmaster.pid").exists():
         _postgres().stop()
+
+
+def kept_secret(name: str) -> str:
+    """A secret that was made already; "" where it was not."""
+    path = VAR / "secrets" / name
+    return path.read_text().strip() if path.exists() else ""
 
 
 def secret(name: str) -> str:
@@ -210,6 +216,15 @@ def postgres_url(database: str = "webnav") -> str:
     return server.get_uri(database=database)
 
 
+def _kept_postgres_url(database: str = "webnav") -> str:
+    """Of the server that runs, or of the one that would."""
+    try:
+        sockets = (VAR / "postgres" / "postmaster.pid").read_text().splitlines()[4]
+    except (OSError, IndexError):
+        sockets = str(VAR / "postgres")
+    return f"postgresql://postgres:@/{database}?host={sockets}"
+
+
 # Redis --------------------------------------------------------------------------------------------------------------
 
 
@@ -265,7 +280,15 @@ def redis_url() -> str:
                 lines = (folder / "log").read_text().strip().splitlines()[-1:] if (folder / "log").exists() else []
                 raise ServiceError(f"Redis did not start: {' '.join(lines)}")
             time.sleep(0.05)
-    return f"redis://:{password}@127.0.0.1:{(folder / 'port').read_text().strip()}/0"
+    return _kept_redis_url()
+
+
+def _kept_redis_url() -> str:
+    """Of the server as it was last started; a port that nobody listens on where it never was (Celery reads 0 as Redis's
+    usual one, which may be somebody else's)."""
+    file = VAR / "redis" / "port"
+    port = file.read_text().strip() if file.exists() else "1"
+    return f"redis://:{kept_secret('redis')}@127.0.0.1:{port}/0"
 
 
 # Both ---------------------------------------------------------------------------------------------------------------
@@ -296,6 +319,23 @@ def ensure() -> tuple[str, str]:
     except ServiceError as error:
         sys.exit(f"webnav: {error}")
     return database, broker
+
+
+def addresses() -> tuple[str, str]:
+    """(DATABASE_URL, REDIS_URL) for the settings. This starts nothing: type checkers and editors read settings too.
+    `make_ready` has started the servers where something is going to ask them."""
+    return os.environ.get("DATABASE_URL") or _kept_postgres_url(), os.environ.get("REDIS_URL") or _kept_redis_url()
+
+
+def make_ready(*, servers: bool = True) -> None:
+    """What an entry point (manage.py, ASGI, Celery's workers, the tests) does before settings are read: servers run,
+    secrets and private folders are there."""
+    if servers:
+        ensure()
+    embedded.make_var(ROOT, VAR)
+    if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
+        secret("django")
+    private_files.tighten(VAR)
 
 
 def migrate_if_needed() -> None:

@@ -1,13 +1,17 @@
-"""Settings: environment helpers, then flat constants. Unset values mean the embedded single-machine set-up."""
+"""Settings: environment helpers, then flat constants. Unset values mean the embedded single-machine set-up.
+
+Reading them starts no server and writes no file: `services.make_ready` does, which the entry points call first.
+"""
 
 import os
+import secrets
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from csp.constants import NONE, SELF
 
-from webnav_site import private_files, services, sharing
+from webnav_site import services, sharing
 from webnav_site.edge.limits import from_environment
 from webnav_site.observe import logs
 
@@ -57,10 +61,11 @@ def postgres(url: str) -> dict:
 
 BASE_DIR = services.ROOT
 VAR_DIR = services.VAR
-DATABASE_URL, REDIS_URL = services.ensure()
+DATABASE_URL, REDIS_URL = services.addresses()
 
 DEBUG = env_bool("DEBUG")
-SECRET_KEY = env("SECRET_KEY") or services.secret("django")
+# One for this process alone where none is kept yet: whoever only reads settings signs nothing.
+SECRET_KEY = env("SECRET_KEY") or services.kept_secret("django") or secrets.token_urlsafe(50)
 if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure"):
     raise ValueError("SECRET_KEY is too short or a known example: use at least 32 random characters")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")  # older ones: what they have closed is still opened
@@ -179,7 +184,6 @@ MAX_UPLOAD_BYTES = WEB_LIMITS.upload_bytes - 1024**2  # of a file; the rest is f
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024**2
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 FILE_UPLOAD_TEMP_DIR = VAR_DIR / "uploads"
-private_files.tighten(VAR_DIR)
 
 # Security -----------------------------------------------------------------------------------------------------------
 HTTPS = APP_ORIGIN.startswith("https://")

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.slow
 BEGIN = """
 import django
 from webnav_site import services
+services.make_ready()
 django.setup()
 """
 FILL = (

@@ -1,0 +1,91 @@
+"""Reading settings starts no server and leaves no file: type checkers, editors and `celery inspect` read them too."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.web.running_up import data_folder, left_running
+
+ROOT = Path(__file__).resolve().parents[2]
+OWN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FILE", "CELERY_BROKER_URL"}
+SETTLED = "from django.conf import settings; assert settings.SECRET_KEY and settings.REDIS_URL"
+ASK = """
+import django; django.setup()
+from django.core.cache import cache
+from django.db import connection
+connection.ensure_connection()
+cache.set("a", 1)
+"""
+INSPECT = ("-m", "celery", "-A", "webnav_site", "inspect", "ping", "--timeout", "0.2")
+
+
+@pytest.fixture
+def var() -> Iterator[Path]:
+    """A data folder that nothing was ever started in."""
+    with data_folder() as folder:
+        folder.rmdir()
+        yield folder
+
+
+def fresh(var: Path) -> dict[str, str]:
+    environment = {key: value for key, value in os.environ.items() if key not in OWN}
+    return environment | {"WEBNAV_VAR": str(var), "DJANGO_SETTINGS_MODULE": "webnav_site.settings"}
+
+
+def python(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, cwd=ROOT, env=fresh(var), capture_output=True, text=True, timeout=120)
+
+
+def test_reading_settings_starts_nothing_and_writes_nothing(var: Path) -> None:
+    children = psutil.Process().children(recursive=True)
+    done = python(var, "-c", f"{SETTLED}; import django; django.setup()")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not var.exists()
+    assert left_running(var) == []
+    assert psutil.Process().children(recursive=True) == children
+
+
+@pytest.mark.slow
+def test_asking_workers_something_starts_nothing(var: Path) -> None:
+    done = python(var, *INSPECT)
+    assert done.returncode != 0
+    assert "connecting to 127.0.0.1:1." in done.stderr
+    assert not var.exists()
+    assert left_running(var) == []
+
+
+def test_manage_check_needs_no_server(var: Path) -> None:
+    done = python(var, "manage.py", "check")
+    assert done.returncode == 0, done.stderr
+    assert "no issues" in done.stdout
+    assert not (var / "postgres").exists()
+    assert not (var / "redis").exists()
+    assert left_running(var) == []
+
+
+@pytest.mark.slow
+def test_a_command_that_asks_the_database_starts_it_and_stops_it(var: Path) -> None:
+    """The opposite: entry points start what they need, as ever."""
+    done = python(var, "manage.py", "dataset_stats", "none")
+    assert "none" in done.stderr
+    assert (var / "postgres" / "PG_VERSION").exists()
+    assert (var / "redis" / "port").exists()
+    assert left_running(var) == []
+
+
+@pytest.mark.slow
+def test_settings_name_the_servers_that_somebody_else_has_started(var: Path) -> None:
+    hold = "from webnav_site import services; services.make_ready(); print('ready', flush=True); input()"
+    command = [sys.executable, "-c", hold]
+    with subprocess.Popen(command, cwd=ROOT, env=fresh(var), stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"ready\n"
+        done = python(var, "-c", ASK)
+        holder.communicate(b"\n", timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
