@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 from django.conf import settings
+from django.db import connection, transaction
 from django.test import Client
 
 from annotations.models import Job
@@ -23,7 +24,8 @@ from webnav_site.edge.sockets import Sockets
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LOGIN = head("GET", "/login/", Connection="close")
-THREADS = 8 + 2 + 2 + 2 + 1 + 4  # of one process: pages, uploads, streams, health, accounts, disk
+THREADS = 8 + 2 + 2 + 2 + 1 + 1 + 4  # of one process: pages, uploads, streams, health, metrics, accounts, disk
+METRICS_TOKEN = "a-token-for-prometheus"
 FILE_BYTES = 24 * 1024**2  # more than the machine keeps between a server and a client that does not read
 
 
@@ -38,6 +40,7 @@ def running(django_db_setup: None, folder: Path) -> Iterator[tuple[AppServer, in
     wanted = {"header": 2, "first_byte": 2, "body": 4, "fetch": 2}
     environment = {f"WEB_{name.upper()}_SECONDS": str(seconds) for name, seconds in wanted.items()}
     values = environment | {"WEBNAV_VAR": str(folder), "WEB_CLIENT_BODIES": "20", "WEB_CLIENT_CONNECTIONS": "60"}
+    values["METRICS_TOKEN"] = METRICS_TOKEN
     with running_as_make_run_does(folder / "log", **values) as both:
         yield both
 
@@ -235,6 +238,41 @@ def handshake(path: str) -> bytes:
         "GET", path, Origin="http://localhost", Upgrade="websocket", Connection="Upgrade",
         **{"Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw==", "Sec-WebSocket-Version": "13"},
     )  # fmt: skip
+
+
+def test_what_watches_the_app_is_answered_while_pages_take_every_thread(port: int, cookie: Callable) -> None:
+    """Forty pages wait for a table that is locked: more than both processes have threads."""
+    whose = cookie("admin", factories.make_project())
+
+    async def page(number: int) -> Line:
+        line = await connect(port, f"127.0.8.{1 + number % 8}")
+        await line.say(head("GET", "/datasets/", Cookie=whose, Connection="close"))
+        return line
+
+    async def metrics(**headers: str) -> tuple[int, bytes]:
+        return await ask(port, head("GET", "/metrics", Connection="close", **headers), seconds=10)
+
+    async def scene() -> list[tuple[int, bytes]]:
+        lines = await many(40, page)
+        await asyncio.sleep(0.5)
+        asked = [
+            metrics(Authorization=f"Bearer {METRICS_TOKEN}"),
+            metrics(),
+            *(metrics(Cookie=whose) for _ in range(4)),
+        ]
+        found = await asyncio.gather(*asked, ask(port, head("GET", "/healthz", Connection="close"), seconds=10))
+        for line in lines:
+            line.close()
+        return found
+
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("LOCK TABLE django_session IN ACCESS EXCLUSIVE MODE")
+        with_token, *without, health = asyncio.run(scene())
+    assert with_token[0] == 200
+    assert b"webnav_database_connections" in with_token[1]
+    assert health[0] in (200, 503)  # its threads answer, whatever they found
+    assert {status for status, _ in without} <= {404, 503}
+    assert not any(b"webnav_database_connections" in body for _, body in without)
 
 
 @pytest.mark.parametrize("path", ["/ws/nothing/", "/", "/ws/runs/x/"])

@@ -21,8 +21,12 @@ from webnav_site.edge.limits import Limits
 from webnav_site.edge.pools import Pools
 from webnav_site.edge.refusals import Gone, Receive, Refused, Scope, Send, announced, answer
 
-HEALTH = "/healthz"
-LATE = Answer(503, [(b"content-type", b"application/json"), (b"cache-control", b"no-store")], b'{"status": "failing"}')
+LATE_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+# What watches the app, and how it is answered when the database keeps its threads waiting.
+LATE = {
+    "/healthz": Answer(503, LATE_HEADERS, b'{"status": "failing"}'),
+    "/metrics": Answer(503, LATE_HEADERS, b'{"detail": "The metrics could not be read in time."}'),
+}
 PROBES = 16  # of people with accounts at the same time: strangers share one
 
 
@@ -32,13 +36,13 @@ class Door:
     def __init__(self, wsgi: Wsgi, limits: Limits, folder: Path, clients: Clients = CLIENTS) -> None:
         self.wsgi, self.limits, self.folder, self.clients = wsgi, limits, folder, clients
         self.pools = Pools(limits)
-        self._probes: dict[bytes, asyncio.Task[Answer]] = {}
+        self._probes: dict[str, dict[bytes, asyncio.Task[Answer]]] = {path: {} for path in LATE}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope = _as_wsgi_can_tell(scope)
         try:
-            if scope["path"] == HEALTH and scope["method"] in ("GET", "HEAD"):
-                await self._sender(scope, send).send(await self._health(scope), self.pools)
+            if scope["path"] in LATE and scope["method"] in ("GET", "HEAD"):
+                await self._sender(scope, send).send(await self._watched(scope), self.pools)
             else:
                 await self._work(scope, receive, send)
         except Refused as refused:
@@ -104,25 +108,30 @@ class Door:
         ):
             return await loop.run_in_executor(executor, sender.make, self.wsgi, environ)
 
-    async def _health(self, scope: Scope) -> Answer:
+    async def _watched(self, scope: Scope) -> Answer:
         """An answer in any case: from threads of its own, and a failing one when the database keeps them waiting."""
         task = self._probe(scope)
         if task is not None:
             await asyncio.wait({task}, timeout=self.limits.health_seconds)
-        return task.result() if task is not None and task.done() else LATE
+        return task.result() if task is not None and task.done() else LATE[scope["path"]]
 
     def _probe(self, scope: Scope) -> asyncio.Task[Answer] | None:
-        headers = dict(scope["headers"])
+        """The work on an answer, which all who ask alike wait for."""
+        probes, headers = self._probes[scope["path"]], dict(scope["headers"])
         own = headers.get(b"cookie", b"") + headers.get(b"authorization", b"")
+        if scope["path"] == "/metrics":  # who asks from a named address is told
+            own += scope["client"][0].encode()
         key = headers.get(b"host", b"") + b" " + own
-        if key not in self._probes:
-            if own and len(self._probes) >= PROBES:
+        if key not in probes:
+            if own and len(probes) >= PROBES:
                 return None
             environ = build_environ(scope | {"method": "GET"}, BytesIO())
-            work = asyncio.get_running_loop().run_in_executor(self.pools.health, made_by, self.wsgi, environ)
-            self._probes[key] = asyncio.ensure_future(work)
-            self._probes[key].add_done_callback(lambda _: self._probes.pop(key))
-        return self._probes[key]
+            pool = self.pools.watched[scope["path"]]
+            probes[key] = asyncio.ensure_future(
+                asyncio.get_running_loop().run_in_executor(pool, made_by, self.wsgi, environ)
+            )
+            probes[key].add_done_callback(lambda _: probes.pop(key))
+        return probes[key]
 
 
 def _as_wsgi_can_tell(scope: Scope) -> Scope:

@@ -40,7 +40,7 @@ class Limits:
     stream_threads: int = 2  # for downloads that are made while they are fetched; they take turns
     client_requests: int = 64  # of one client that run or wait for a thread
     waiting_requests: int = 512  # of all clients that wait for a thread
-    health_seconds: int = 5  # until the health check answers for a database that does not
+    health_seconds: int = 5  # until health check and metrics answer for a database that does not
     # Answers
     fetch_seconds: int = 30  # until a client has fetched the next 64 KiB
     download_seconds: int = 6 * 3600  # for a whole answer

@@ -1,4 +1,4 @@
-"""Threads for what is synchronous. Pages, uploads, made downloads and the health check never wait for one another."""
+"""Threads for what is synchronous. Pages, uploads, made downloads and what watches us never wait for one another."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -43,7 +43,10 @@ class Pools:
     def __init__(self, limits: Limits) -> None:
         self.pages = ThreadPoolExecutor(limits.page_threads, thread_name_prefix="page")
         self.uploads = ThreadPoolExecutor(limits.upload_threads, thread_name_prefix="upload")
-        self.health = ThreadPoolExecutor(2, thread_name_prefix="health")
+        self.watched = {
+            path: ThreadPoolExecutor(threads, thread_name_prefix=path.strip("/"))
+            for path, threads in {"/healthz": 2, "/metrics": 1}.items()
+        }
         self.accounts = ThreadPoolExecutor(1, thread_name_prefix="account")
         self.disk = ThreadPoolExecutor(4, thread_name_prefix="disk")
         self._streams = [StreamThread(number) for number in range(limits.stream_threads)]
