@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -165,3 +166,15 @@ def _server_process(django_db_setup: None, tmp_path_factory: pytest.TempPathFact
     """Started once, on the test database, stopped before that is dropped."""
     with running(tmp_path_factory.mktemp("server") / "log") as server:
         yield server
+
+
+@pytest.fixture
+def in_both_worlds(
+    db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings: Any
+) -> Callable[[Callable[..., Any]], list[Any]]:
+    """`in_both_worlds(look)` gives what `look(world)` returns in either; the clock stands still."""
+    from tests.web import gold_worlds
+
+    settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "media", tmp_path / "var"
+    gold_worlds.stop_the_clock(monkeypatch)
+    return lambda look: gold_worlds.in_both(look, tmp_path, monkeypatch)

@@ -3,14 +3,21 @@ agents make of it. What is told on purpose (scores, statistics and checksums of 
 
 import itertools
 import json
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.contrib.auth.models import Permission
+from django.core.cache import cache
+from django.db import connection, transaction
+from django.utils import timezone
 
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
+from annotations import snapshot_host
 from annotations.importing import import_files
 from annotations.models import Conversation, Membership, Proposal, Snapshot, Step
 from annotations.models.pages import digest
@@ -29,6 +36,7 @@ ACTIONS = {
 }
 TAGS = {"4": "button", "5": "a"}
 ROLES = ("reader", "annotator", "reviewer", "staff")
+STRANGERS = ("anonymous", "outsider")
 
 
 @dataclass(frozen=True)
@@ -226,3 +234,41 @@ def counted(world: GoldWorld) -> dict[str, int]:
         "results": TrajectoryStep.objects.filter(run__dataset=world.dataset).count(),
         "snippets": MemorySnippet.objects.filter(conversation=world.hidden).count(),
     }
+
+
+def with_strangers(world: GoldWorld) -> dict[str, Any]:
+    """Everybody, and who belongs to no project of this dataset or is nobody at all."""
+    return world.people | {"anonymous": None, "outsider": factories.make_user("reviewer", factories.make_project())}
+
+
+def in_both(look: Callable[[GoldWorld], Any], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What `look(world)` returns in either world."""
+    found = []
+    for gold in GOLD:
+        with transaction.atomic():
+            cache.clear()
+            start_anew(monkeypatch)
+            world = make_gold_world(gold, folder / gold, monkeypatch)
+            world.people["staff"].user_permissions.set(Permission.objects.all())
+            found.append(look(world))
+            transaction.set_rollback(True)
+    return found
+
+
+def stop_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing that is told changes with the time, or by chance."""
+    now, started = timezone.now(), time.time()
+    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+    monkeypatch.setattr("django.middleware.csrf._mask_cipher_secret", lambda secret: "0" * 64)
+    monkeypatch.setattr(snapshot_host, "time", SimpleNamespace(time=lambda: started))
+
+
+def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    """What is answered otherwise, each with the place where it begins to differ."""
+    found = [f"only in one world: {name}" for name in one.keys() ^ other.keys()]
+    for name in one.keys() & other.keys():
+        if one[name] != other[name]:
+            texts = repr(one[name]), repr(other[name])
+            place = next((n for n, pair in enumerate(zip(*texts, strict=False)) if len(set(pair)) > 1), 0)
+            found.append(f"{name}: {' | '.join(text[max(0, place - 60) : place + 40] for text in texts)}")
+    return sorted(found)

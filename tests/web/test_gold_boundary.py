@@ -1,35 +1,38 @@
 """Non-interference: two worlds that differ only in the gold of a test split answer everything byte for byte alike to
 those who may not see it, whatever route they take; to an admin they do not.
 
-Every route of the URL resolver, the API router and the sockets is walked. A new route without arguments in `arguments`
-fails here until it has some.
+Every route of the URL resolver and of the API router is walked. A new route without arguments in `arguments` fails here
+until it has some. `tests/web/test_gold_sockets.py` does the same for WebSockets.
 """
 
 import re
-import time
 import zipfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from types import SimpleNamespace
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.auth.models import Permission
-from django.core.cache import cache
-from django.db import models, transaction
+from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
-from django.utils import timezone
 
-from agents.routing import websocket_urlpatterns
-from annotations import jobs, policy, snapshot_host
+from annotations import jobs, policy
 from annotations.datasets import WRITERS
 from annotations.models import Job, Screenshot, Snapshot, Step
 from annotations.models.pages import digest
 from tests import factories
-from tests.web.gold_worlds import GOLD, ROLES, GoldWorld, all_pages, counted, make_gold_world, open_gold, start_anew
+from tests.web.gold_worlds import (
+    GOLD,
+    ROLES,
+    STRANGERS,
+    GoldWorld,
+    all_pages,
+    counted,
+    differing,
+    open_gold,
+    with_strangers,
+)
 
 pytestmark = pytest.mark.django_db
 # Views of pages, by the name of their route; every other page is asked once, without a query.
@@ -185,11 +188,17 @@ def answer(response: Any) -> Answer:
     return response.status_code, content, repr(sorted(told))
 
 
+def client_of(world: GoldWorld, role: str) -> Client:
+    client, person = Client(raise_request_exception=False), with_strangers(world)[role]
+    if person is not None:
+        client.force_login(person)
+    return client
+
+
 def walk(world: GoldWorld, role: str, *, only: str = "", changing: bool = True) -> dict[str, Answer]:
     """What every address (`only`: those that begin so) answers to a role: read first, then asked to change something.
     Only staff are asked about the admin: everybody else is sent away from all of it."""
-    client = Client(raise_request_exception=False)
-    client.force_login(world.people[role])
+    client = client_of(world, role)
     found: dict[str, Answer] = {}
     addresses = [url for url in dict.fromkeys(urls(world)) if re.match(only, url)]
     addresses = [url for url in addresses if role == "staff" or not url.startswith("/admin/")]
@@ -219,41 +228,6 @@ def exports(world: GoldWorld, role: str) -> dict[str, Any]:
     return found
 
 
-@pytest.fixture
-def in_both_worlds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, settings) -> Callable[..., list[Any]]:
-    """`in_both_worlds(look)` gives what `look(world)` returns in either; the clock stands still."""
-    settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "media", tmp_path / "var"
-    now, started = timezone.now(), time.time()
-    monkeypatch.setattr("django.utils.timezone.now", lambda: now)
-    monkeypatch.setattr("django.middleware.csrf._mask_cipher_secret", lambda secret: "0" * 64)
-    monkeypatch.setattr(snapshot_host, "time", SimpleNamespace(time=lambda: started))
-
-    def look_at_both(look: Callable[[GoldWorld], Any]) -> list[Any]:
-        found = []
-        for gold in GOLD:
-            with transaction.atomic():
-                cache.clear()
-                start_anew(monkeypatch)
-                world = make_gold_world(gold, tmp_path / gold, monkeypatch)
-                world.people["staff"].user_permissions.set(Permission.objects.all())
-                found.append(look(world))
-                transaction.set_rollback(True)
-        return found
-
-    return look_at_both
-
-
-def differing(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    """What is answered otherwise, each with the place where it begins to differ."""
-    found = [f"only in one world: {name}" for name in one.keys() ^ other.keys()]
-    for name in one.keys() & other.keys():
-        if one[name] != other[name]:
-            texts = repr(one[name]), repr(other[name])
-            place = next((n for n, pair in enumerate(zip(*texts, strict=False)) if len(set(pair)) > 1), 0)
-            found.append(f"{name}: {' | '.join(text[max(0, place - 60) : place + 40] for text in texts)}")
-    return sorted(found)
-
-
 def assert_alike(one: dict[str, Answer], other: dict[str, Answer]) -> None:
     found = differing(one, other)
     assert not found, "\n".join([f"{len(found)} answers differ", *found[:10]])
@@ -269,6 +243,14 @@ def test_nothing_that_a_reader_without_gold_can_read_tells_the_worlds_apart(in_b
 @pytest.mark.parametrize("role", ROLES)
 def test_nothing_that_anybody_without_gold_can_ask_tells_the_worlds_apart(in_both_worlds, role: str) -> None:
     assert_alike(*in_both_worlds(lambda world: walk(world, role)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", STRANGERS)
+def test_nothing_that_strangers_can_ask_tells_the_worlds_apart(in_both_worlds, role: str) -> None:
+    one, other = in_both_worlds(lambda world: walk(world, role))
+    assert differing(one, other) == []
+    assert len(one) > 400
 
 
 def test_an_admin_is_told_the_gold(in_both_worlds) -> None:
@@ -316,16 +298,6 @@ def test_whoever_is_given_the_right_sees_what_was_hidden(in_both_worlds) -> None
         return client.get(reverse("conversation", args=[world.hidden.pk])).content
 
     assert [gold.encode() in content for gold, content in zip(GOLD, in_both_worlds(seen), strict=True)] == [True, True]
-
-
-# Sockets ------------------------------------------------------------------------------------------------------------
-
-
-def test_every_socket_is_looked_at() -> None:
-    assert {route.callback.consumer_class.__name__ for route in websocket_urlpatterns} == {
-        "ReplayConsumer",
-        "RunConsumer",
-    }
 
 
 # Pages that nobody has searched -------------------------------------------------------------------------------------
