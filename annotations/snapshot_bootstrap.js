@@ -65,7 +65,7 @@
     }
     found.forEach((marked, node) => drawMarks(node, marked));
     const node = visible(pointedAt);
-    if (node) box(node, 1, "background:#4263eb33;border:1px solid #4263eb");
+    if (node) box(node, 1, "background:#3b5bdb33;border:1px solid #3b5bdb");
   }
 
   function drawSoon() {

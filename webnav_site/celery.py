@@ -52,6 +52,10 @@ def put_work_back(**kwargs) -> None:
 
 @worker_ready.connect
 def free_what_the_dead_held(**kwargs) -> None:
-    """A worker that starts often follows one that was killed: its work should not wait for beat."""
+    """A worker that starts often follows one that was killed: its work should not wait for beat, and what it left on
+    this machine goes, which no other machine can see."""
     for task in ("evaluation.tasks.reap", "annotations.tasks.reap"):
         app.send_task(task, queue="default")
+    from annotations.retention import left
+
+    left.sweep()

@@ -96,11 +96,15 @@ def _storage() -> dict[str, Any]:
         answers = store.answers()
     except OSError:
         answers = False
-    return {"ok": answers and os.access(root, os.W_OK) and free >= FREE_BYTES, "free_bytes": free}
+    return {"ok": answers and os.access(root, os.W_OK) and (free or 0) >= FREE_BYTES, "free_bytes": free}
 
 
-def _free_bytes() -> int:
-    return shutil.disk_usage(settings.VAR_DIR).free
+def _free_bytes() -> int | None:
+    """None where the data folder is not there: a disk that was not mounted, for one."""
+    try:
+        return shutil.disk_usage(settings.VAR_DIR).free
+    except OSError:
+        return None
 
 
 def oldest_queued_seconds(queue: str) -> float | None:
@@ -136,6 +140,8 @@ def worker_banner() -> str:
     """What to tell people on a page when the disk is full, or work waits and no worker takes it; "" when all is
     well."""
     free = _free_bytes()
+    if free is None:
+        return "The server's data folder is not there: imports, exports and trainings fail until it is back."
     if free < FREE_BYTES:
         left = f"{free / 1024**2:,.0f} MB are left"
         return f"The server's disk is full ({left}): imports, exports and trainings fail until space is freed."

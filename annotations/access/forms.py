@@ -18,7 +18,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
-from annotations.access import counters, throttle
+from annotations.access import counters, events, throttle
 
 CODE_SECONDS = 120  # longer than any code is good for
 
@@ -81,8 +81,20 @@ class Passkey:
     user: Any
 
     def clean_credential(self) -> Any:
-        with _counted(self.user), _well_formed():
+        with _counted(self.user), _told_if_wrong(self.user), _well_formed():
             return super().clean_credential()  # type: ignore[misc]
+
+
+@contextmanager
+def _told_if_wrong(user: Any) -> Iterator[None]:
+    """Into the trail, as the library tells only of wrong codes. Whose a passkey says it is may be made up, so the
+    account is known only where it is the second factor."""
+    try:
+        yield
+    except ValidationError:
+        action = events.Action.FACTOR if user else events.Action.SIGN_IN
+        events.record(action, "wrong passkey", about=user or "", ok=False, request=context.request)
+        raise
 
 
 @contextmanager

@@ -29,10 +29,11 @@ class Look:
     distance: int
 
 
+# The palette of static/css/variables.css in its light form: white chips can be read on these colours.
 LOOKS: dict[Kind, Look] = {
-    "gold": Look("#1a7f4b", "solid", 2, 1),
-    "predicted": Look("#c2570c", "dashed", 2, 4),
-    "candidate": Look("#4263eb", "solid", 1, 0),
+    "gold": Look("#187a48", "solid", 2, 1),
+    "predicted": Look("#b34e08", "dashed", 2, 4),
+    "candidate": Look("#3b5bdb", "solid", 1, 0),
 }
 CHIP = "font:600 10px/14px system-ui,sans-serif;padding:0 5px;border-radius:3px;color:#fff;white-space:nowrap"
 

@@ -56,6 +56,10 @@ class Store(Protocol):
         """What is stored below a folder, and since when."""
         ...
 
+    def halves(self) -> Iterator[Path]:
+        """What is not whole yet, or never will be because who wrote it was killed."""
+        ...
+
     def answers(self) -> bool:
         """Whether files can be kept and read now."""
         ...

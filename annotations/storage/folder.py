@@ -12,6 +12,8 @@ from django.core.files.storage import FileSystemStorage
 
 from annotations.storage import CHUNK, FREE_BYTES, Facts, private_folder
 
+HALF = ".part"
+
 
 class FolderStorage(FileSystemStorage):
     """Django's storage in a folder; what it writes is whole or absent, and only for our own user."""
@@ -70,6 +72,9 @@ class FolderStorage(FileSystemStorage):
             if path.is_file() and not path.name.startswith("."):
                 yield path.relative_to(root).as_posix(), datetime.fromtimestamp(path.stat().st_mtime, UTC)
 
+    def halves(self) -> Iterator[Path]:
+        return Path(self.location).rglob(f".*{HALF}")
+
     def answers(self) -> bool:
         root = Path(self.location)
         private_folder(root)
@@ -78,4 +83,4 @@ class FolderStorage(FileSystemStorage):
 
 def _beside(target: Path) -> Path:
     """A name for what is not whole yet; hidden, and nobody else's."""
-    return target.with_name(f".{target.name}.{uuid.uuid4().hex}.part")
+    return target.with_name(f".{target.name}.{uuid.uuid4().hex}{HALF}")

@@ -1,13 +1,15 @@
 """A stored page becomes a document that looks like it and holds nothing but allow-listed names."""
 
+import re
 import time
+from pathlib import Path
 
 import pytest
 from lxml import etree
 
 from annotations.dom.allowed import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, SVG, XHTML
 from annotations.dom.generated import list_page
-from annotations.dom.marks import Mark
+from annotations.dom.marks import LOOKS, Mark
 from annotations.dom.render import render_page
 from annotations.dom.tree import PageError
 from tests.hostile_pages import random_pages
@@ -159,7 +161,7 @@ def test_our_script_comes_first_and_carries_the_nonce():
 def test_marks_are_drawn_with_line_and_label():
     root = rendered('<button backend_node_id="3"><text>Go</text></button>', marks=[Mark("3", "gold")])
     button = only(root, "//h:button")
-    assert "outline:2px solid #1a7f4b!important" in button.get("style")
+    assert "outline:2px solid #187a48!important" in button.get("style")
     assert only(root, '//*[@id="node-3"]').xpath("string()") == "gold"
 
 
@@ -175,8 +177,8 @@ def test_a_prediction_and_a_candidate_differ_from_gold_without_colour():
 def test_gold_and_prediction_on_one_element_both_show():
     root = rendered('<a backend_node_id="3"/>', marks=[Mark("3", "predicted", "rank 1"), Mark("3", "gold")])
     style = only(root, "//h:a").get("style")
-    assert "dashed #c2570c" in style
-    assert "box-shadow:0 0 0 3px #1a7f4b" in style
+    assert "dashed #b34e08" in style
+    assert "box-shadow:0 0 0 3px #187a48" in style
     assert "".join(only(root, '//*[@id="node-3"]').itertext()) == "goldrank 1"
 
 
@@ -211,3 +213,13 @@ def test_only_allow_listed_names_come_out(html):
         assert set(node.attrib) <= ALLOWED_ATTRIBUTES
         assert "url(" not in node.get("style", "").lower()
         assert node.get("src", "data:image/").startswith("data:image/")
+
+
+def test_marks_have_the_colours_of_the_palette() -> None:
+    """Typed twice, as recorded pages load no style sheet of ours."""
+    palette = (Path(__file__).resolve().parents[2] / "static/css/variables.css").read_text()
+    names = {"gold": "gold", "predicted": "pred", "candidate": "cand-ink"}
+    for kind, look in LOOKS.items():
+        first = re.search(rf"--{names[kind]}: (#[0-9a-f]+)", palette)
+        assert first is not None
+        assert first[1] == look.colour

@@ -1,13 +1,18 @@
 """The trail of access: what is written, that nothing changes it, who sees it; and how a membership ends."""
 
+import base64
+import json
 from datetime import timedelta
 
 import pytest
+from allauth.core import context
+from allauth.mfa.models import Authenticator
 from django.db import DatabaseError, transaction
-from django.test import Client
+from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
+from annotations.access.forms import PasskeyForm
 from annotations.access.tokens import make_token
 from annotations.models import AccessEvent, Assignment, Edit, Invite, Membership
 from tests import factories
@@ -37,6 +42,26 @@ def test_a_name_that_nobody_has_is_not_kept_because_it_may_be_a_password() -> No
     Client().post("/login/", {"username": "my secret password", "password": "x"})
     row = AccessEvent.objects.get()
     assert "secret" not in f"{row.what}{row.subject}{row.actor_name}"
+
+
+def test_a_wrong_passkey_is_written_and_who_it_claims_to_be_is_not_believed() -> None:
+    ada = factories.make_user(username="ada")
+    claimed = base64.urlsafe_b64encode(str(ada.pk).encode()).decode().rstrip("=")
+    for credential in ({"id": "x", "response": {"userHandle": claimed}}, {}):
+        Client().post("/login/passkey/", {"credential": json.dumps(credential)})
+    rows = AccessEvent.objects.filter(what="wrong passkey")
+    assert [(row.action, row.ok, row.subject, row.actor_id) for row in rows] == [("sign-in", False, "", None)]
+
+
+def test_a_wrong_passkey_after_the_password_is_written_with_its_account() -> None:
+    ada = factories.make_user(username="ada", password=PASSWORD)
+    Authenticator.objects.create(user=ada, type="webauthn", data={"name": "key", "credential": {}})
+    request = RequestFactory().post("/login/code/")
+    request.session = {}
+    with context.request_context(request):
+        assert not PasskeyForm(data={"credential": '{"id": "x"}'}, user=ada).is_valid()
+    row = AccessEvent.objects.get(what="wrong passkey")
+    assert (row.action, row.ok, row.subject) == ("second-factor", False, "ada")
 
 
 def test_roles_gold_invitations_and_removals_are_written() -> None:

@@ -19,6 +19,7 @@ from evaluation.models import Shard
 from tests import factories
 from tests.web.test_permissions import client_of
 from webnav_site import health, heartbeats
+from webnav_site.edge.bodies import has_room
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -103,6 +104,19 @@ def test_a_broken_redis_is_a_failure_that_is_told(settings) -> None:
     assert response.json()["components"]["redis"] == {"ok": False}
     wait_since(factories.make_job(), 61)
     assert "Redis does not answer" in health.worker_banner()
+
+
+def test_a_data_folder_that_is_not_there_is_told_and_is_no_failure_of_ours(db, settings, tmp_path) -> None:
+    """A disk that was not mounted, say."""
+    settings.VAR_DIR = tmp_path / "gone"
+    response = client_of(factories.make_user(is_superuser=True)).get("/healthz")
+    assert response.status_code == 503
+    assert response.json()["components"]["storage"] == {"ok": False, "free_bytes": None}
+    assert "data folder is not there" in health.worker_banner()
+    client = client_of(factories.make_user(is_superuser=True, is_staff=True))
+    assert "data folder is not there" in client.get("/jobs/").text
+    assert client.get("/operations/").status_code == 200
+    assert not has_room(settings.VAR_DIR, 1, 1)
 
 
 @pytest.mark.django_db

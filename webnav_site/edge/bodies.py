@@ -91,4 +91,7 @@ async def _parts(receive: Receive, length: int, pace: Pace) -> AsyncIterator[byt
 
 def has_room(folder: Path, length: int, spare: int) -> bool:
     """Whether the disk holds this body twice, as Django copies a file out of its form, and what must stay free."""
-    return shutil.disk_usage(folder).free - 2 * length > spare
+    try:
+        return shutil.disk_usage(folder).free - 2 * length > spare
+    except OSError:  # it is not there
+        return False

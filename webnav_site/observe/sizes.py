@@ -81,8 +81,11 @@ def _bytes(folder: Path) -> int:
 
 
 def disk() -> tuple[int, int]:
-    """(free, total) bytes where the data lies."""
-    usage = shutil.disk_usage(settings.VAR_DIR)
+    """(free, total) bytes where the data lies; nothing where the folder is not there."""
+    try:
+        usage = shutil.disk_usage(settings.VAR_DIR)
+    except OSError:
+        return 0, 0
     return usage.free, usage.total
 
 

@@ -1,0 +1,60 @@
+"""What processes that were killed have left behind on this machine, whatever the settings of retention say.
+
+Nothing of a process that lives is touched: what it still writes is young, and what it works on is known to the storage.
+"""
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from django.conf import settings
+
+from annotations.storage import forget_old_scratch, scratch, store
+from annotations.uploads import UPLOADS
+
+logger = logging.getLogger(__name__)
+COPY_SECONDS = 3600  # an import reads on for a moment when its upload is gone
+HALF_SECONDS = 24 * 3600  # no upload may take so long
+
+
+def sweep() -> int:
+    """Remove it; how many files and folders it were."""
+    found = [*_copies_without_upload(), *_half_uploads(), *_half_files()]
+    for path in found:
+        shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
+    forget_old_scratch("exports")
+    if found:
+        logger.info("removed %d files and folders that killed processes had left", len(found))
+    return len(found)
+
+
+def _copies_without_upload() -> Iterator[Path]:
+    """What was made of an upload, its named copy or its unpacked files, by a process that was killed between removing
+    the upload and removing these."""
+    for folder in _older(scratch(UPLOADS).glob("*"), COPY_SECONDS):
+        if not store.exists(f"{UPLOADS}/{folder.name}"):
+            yield folder
+
+
+def _half_uploads() -> Iterator[Path]:
+    """Bodies of requests that a web process was receiving."""
+    return _older(Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*"), HALF_SECONDS)
+
+
+def _half_files() -> Iterator[Path]:
+    """Files of the storage's folder that were not whole yet."""
+    return _older(store.halves(), HALF_SECONDS)
+
+
+def _older(paths: Iterator[Path], seconds: float) -> Iterator[Path]:
+    """By when they were last written or linked."""
+    before = time.time() - seconds
+    for path in paths:
+        try:
+            found = path.lstat()
+        except FileNotFoundError:
+            continue
+        if max(found.st_mtime, found.st_ctime) < before:
+            yield path

@@ -1,0 +1,66 @@
+"""What killed processes leave on the disk is removed, and nothing that a living one works on."""
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from annotations import uploads
+from annotations.retention import left
+from annotations.storage import scratch, store
+from annotations.tasks import forget_old
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def folders(settings, tmp_path: Path) -> Path:
+    settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "files", tmp_path / "var"
+    settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "var" / "uploads"
+    settings.FILE_UPLOAD_TEMP_DIR.mkdir(parents=True)
+    return tmp_path
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Days later, as far as the sweep can tell."""
+    monkeypatch.setattr(left, "COPY_SECONDS", -1)
+    monkeypatch.setattr(left, "HALF_SECONDS", -1)
+
+
+def read(content: bytes = b"[]") -> tuple[str, Path]:
+    """An upload, and its named copy on this machine."""
+    name = uploads.keep_upload(SimpleUploadedFile("data.json", content))
+    return name, uploads.source_of(name, "data.json")[0]
+
+
+def test_the_named_copy_of_an_upload_goes_when_its_remover_was_killed_half_way(later: None) -> None:
+    (gone, orphan), (kept, wanted) = read(), read()
+    store.delete(gone)  # and then, before the copy: kill -9
+    assert orphan.read_bytes() == b"[]"
+    forget_old()
+    assert not scratch(gone).exists()
+    assert wanted.exists()
+    assert store.exists(kept)
+
+
+def test_bodies_and_files_that_were_not_whole_go(later: None, folders: Path) -> None:
+    name, _ = read()
+    half = Path(store.local(name)).with_name(".export.zip.0123.part")
+    body = folders / "var" / "uploads" / "tmp1.upload"
+    for path in (half, body):
+        path.write_bytes(b"x")
+    assert left.sweep() == 2
+    assert not half.exists()
+    assert not body.exists()
+    assert store.exists(name)
+
+
+def test_what_is_young_stays(folders: Path) -> None:
+    name, copy = read()
+    store.delete(name)
+    body = folders / "var" / "uploads" / "tmp1.upload"
+    body.write_bytes(b"x")
+    assert left.sweep() == 0
+    assert copy.exists()
+    assert body.exists()
