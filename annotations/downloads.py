@@ -1,16 +1,22 @@
 """Downloads: always as an attachment that no browser sniffs; files with ETag and byte ranges; constant memory."""
 
+import csv
+import io
+import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.core.serializers.json import DjangoJSONEncoder
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.http import content_disposition_header, parse_etags
 
 from annotations.models import Project
 from annotations.storage import store
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+MEDIA_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}  # of what `stream_rows` sends
 
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
@@ -72,6 +78,37 @@ class Pieces:
 
     def close(self) -> None:
         getattr(self.pieces, "close", lambda: None)()  # of a generator: its own file
+
+
+def stream_rows(
+    kind: str, rows: Iterable[dict[str, Any]], columns: Sequence[str], stem: str, project: Project | None = None
+) -> HttpResponseBase:
+    """Rows as JSON lines or as CSV ("jsonl" or "csv"), made while they are fetched."""
+    lines = _json_lines(rows) if kind == "jsonl" else _csv_lines(rows, columns)
+    return attachment(StreamingHttpResponse(lines, content_type=MEDIA_TYPES[kind]), f"{stem}.{kind}", project)
+
+
+def _json_lines(rows: Iterable[dict[str, Any]]) -> Iterator[str]:
+    for row in rows:
+        yield _as_json(row) + "\n"
+
+
+def _csv_lines(rows: Iterable[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
+    """With a header; what has parts of its own is JSON. Nothing that a spreadsheet would run as a formula."""
+    yield _csv_line(columns)
+    for row in rows:
+        cells = (row[name] for name in columns)
+        yield _csv_line([safe_cell(_as_json(cell) if isinstance(cell, dict) else cell) for cell in cells])
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, cls=DjangoJSONEncoder, ensure_ascii=False)
+
+
+def _csv_line(values: Iterable[Any]) -> str:
+    line = io.StringIO()
+    csv.writer(line).writerow(values)
+    return line.getvalue()
 
 
 def safe_cell(value: Any) -> Any:

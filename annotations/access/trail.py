@@ -1,8 +1,5 @@
 """Reading the trail of access: what one may see of it, filters, and the whole of it to keep."""
 
-import csv
-import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +7,6 @@ import django_filters
 from django.db.models import Q, QuerySet
 
 from annotations import policy
-from annotations.downloads import safe_cell
 from annotations.models import AccessEvent
 
 COLUMNS = (
@@ -44,23 +40,7 @@ class TrailFilter(django_filters.FilterSet):
         return rows.filter(Q(actor_name=value) | Q(subject=value))
 
 
-def json_lines(rows: QuerySet[AccessEvent]) -> Iterator[str]:
-    for row in _values(rows):
-        yield json.dumps(row, ensure_ascii=False) + "\n"
-
-
-def csv_lines(rows: QuerySet[AccessEvent]) -> Iterator[str]:
-    yield _csv_line(COLUMNS)
-    for row in _values(rows):
-        yield _csv_line([safe_cell(value) for value in row.values()])
-
-
-def _values(rows: QuerySet[AccessEvent]) -> Iterator[dict[str, Any]]:
+def stream(rows: QuerySet[AccessEvent]) -> Iterator[dict[str, Any]]:
+    """Oldest first, in constant memory."""
     for row in rows.order_by("id").values(*COLUMNS).iterator(CHUNK):
         yield row | {"at": row["at"].isoformat()}
-
-
-def _csv_line(values: Any) -> str:
-    line = io.StringIO()
-    csv.writer(line).writerow(values)
-    return line.getvalue()

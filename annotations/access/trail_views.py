@@ -1,21 +1,17 @@
 """The trail of access as a page, and the whole of it to keep."""
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotations import policy
 from annotations.access import trail
-from annotations.downloads import attachment
+from annotations.downloads import stream_rows
 from annotations.models import AccessEvent
 
 ROWS = 100
-FORMATS = {
-    "jsonl": (trail.json_lines, "application/x-ndjson"),
-    "csv": (trail.csv_lines, "text/csv; charset=utf-8"),
-}
 
 
 @never_cache
@@ -36,6 +32,5 @@ def access_trail(request: HttpRequest) -> HttpResponse:
 @require_safe
 def export_trail(request: HttpRequest, kind: str) -> HttpResponseBase:
     """What the filters leave, oldest first, streamed."""
-    lines, media_type = FORMATS[kind]
     rows = trail.TrailFilter(request.GET, trail.visible(request.user)).qs
-    return attachment(StreamingHttpResponse(lines(rows), content_type=media_type), f"access.{kind}")
+    return stream_rows(kind, trail.stream(rows), trail.COLUMNS, "access")

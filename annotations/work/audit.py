@@ -4,20 +4,15 @@ Triggers write a row per insert, update and delete of the tracked models, with w
 the application can change work without leaving one.
 """
 
-import csv
 import heapq
-import io
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
 from django.contrib.auth import get_user_model
-from django.core.serializers.json import DjangoJSONEncoder
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 
 from annotations import policy
-from annotations.downloads import safe_cell
 from annotations.models import Project
 
 CHUNK = 500
@@ -72,19 +67,6 @@ def latest(project: Project, count: int, **filters: Any) -> list[dict[str, Any]]
     return [shown for _, shown in sorted(found, key=lambda entry: entry[0], reverse=True)[:count]]
 
 
-def json_lines(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    for row in rows:
-        yield json.dumps(row, cls=DjangoJSONEncoder, ensure_ascii=False).encode() + b"\n"
-
-
-def csv_lines(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
-    """With a header; the row itself as JSON in the last column. Nothing a spreadsheet would run as a formula."""
-    yield _csv_line(COLUMNS)
-    for row in rows:
-        flat = row | {"row": json.dumps(row["row"], cls=DjangoJSONEncoder, ensure_ascii=False)}
-        yield _csv_line([safe_cell(flat[name]) for name in COLUMNS])
-
-
 def as_row(model: str, event: Model, names: dict[int, str]) -> dict[str, Any]:
     """One event as JSON: when, who, what, on which page, and all columns of the row after (or, deleted, before) it.
 
@@ -130,9 +112,3 @@ def _changed(before: dict[str, Any], after: dict[str, Any], change: str) -> dict
     if change != "update":
         return {}
     return {name: [before.get(name), value] for name, value in after.items() if before.get(name) != value}
-
-
-def _csv_line(values: Any) -> bytes:
-    line = io.StringIO()
-    csv.writer(line).writerow(values)
-    return line.getvalue().encode()

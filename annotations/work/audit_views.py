@@ -3,22 +3,18 @@
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotations import policy
-from annotations.downloads import attachment
+from annotations.downloads import stream_rows
 from annotations.models import Project
 from annotations.work import audit as trail
 
 ROWS = 100
 PAGES = 50  # whoever goes further back takes the export
-FORMATS = {
-    "jsonl": (trail.json_lines, "application/x-ndjson"),
-    "csv": (trail.csv_lines, "text/csv; charset=utf-8"),
-}
 
 
 @never_cache
@@ -55,9 +51,8 @@ def export(request: HttpRequest, slug: str, kind: str) -> HttpResponseBase:
     """All changes that the filters leave, oldest first, streamed."""
     project: Project = get_object_or_404(policy.visible(request.user, Project.objects.all()), slug=slug)
     policy.require(request.user, "manage", project)
-    lines, media_type = FORMATS[kind]
     rows = trail.stream(project, **_filters(request))
-    return attachment(StreamingHttpResponse(lines(rows), content_type=media_type), f"audit-{slug}.{kind}", project)
+    return stream_rows(kind, rows, trail.COLUMNS, f"audit-{slug}", project)
 
 
 def _filters(request: HttpRequest) -> dict[str, Any]:

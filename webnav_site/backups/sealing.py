@@ -34,28 +34,41 @@ def sealed(path: Path, recipient: str = "") -> Iterator[BinaryIO]:
 @contextmanager
 def _through(work: Callable[[BinaryIO], None]) -> Iterator[BinaryIO]:
     """What is written is read by `work` in a thread: the library pulls, the archive's writer pushes."""
-    reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    reading, writing = _pipe()
     failed: list[BaseException] = []
+    broken: list[BaseException] = []
+    with _beside(reading, work, failed):
+        try:
+            with writing:
+                yield writing
+        except BrokenPipeError as error:  # `work` has ended before, and mostly says why
+            broken.append(error)
+    if found := failed or broken:
+        raise found[0]
+
+
+def _pipe() -> tuple[BinaryIO, BinaryIO]:
+    reading, writing = os.pipe()
+    return os.fdopen(reading, "rb"), os.fdopen(writing, "wb")
+
+
+@contextmanager
+def _beside(end: BinaryIO, work: Callable[[BinaryIO], None], failed: list[BaseException]) -> Iterator[None]:
+    """Run `work` with its end of a pipe in a thread, which is over when the block is; `failed`: what it raised."""
 
     def run() -> None:
         try:
-            with reading:
-                work(reading)
-        except BaseException as error:  # told to the thread that writes
+            with end:
+                work(end)
+        except BaseException as error:  # told to the thread that holds the other end
             failed.append(error)
 
     thread = threading.Thread(target=run, name="age", daemon=True)
     thread.start()
     try:
-        with writing:
-            yield writing
-    except BrokenPipeError:
-        if not failed:
-            raise
+        yield
     finally:
         thread.join()
-    if failed:
-        raise failed[0]
 
 
 def is_sealed(path: Path) -> bool:
@@ -90,29 +103,16 @@ def _keys(identity: Path) -> list:
 def _decrypted(file: BinaryIO, keys: list) -> Iterator[BinaryIO]:
     from pyrage import DecryptError, decrypt_io
 
-    reading, writing = (os.fdopen(end, mode) for end, mode in zip(os.pipe(), ("rb", "wb"), strict=True))
+    reading, writing = _pipe()
     failed: list[BaseException] = []
-
-    def run() -> None:
+    noticed: Exception | None = None
+    with _beside(writing, lambda target: decrypt_io(file, target, keys), failed), reading:
         try:
-            with writing:
-                decrypt_io(file, writing, keys)
-        except BrokenPipeError:
-            pass  # the reader has seen enough
-        except (DecryptError, OSError) as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=run, name="age", daemon=True)
-    thread.start()
-    try:
-        with reading:
             yield reading
-    except Exception:
-        thread.join()  # the reader may notice the end before the thread has said why
-        if failed and isinstance(failed[0], DecryptError):
-            raise SealError(f"the archive cannot be decrypted: {failed[0]}") from failed[0]
-        raise
-    finally:
-        thread.join()
-    if failed:
-        raise SealError(f"the archive cannot be decrypted: {failed[0]}")
+        except Exception as error:  # the reader may notice the end before the thread has said why
+            noticed = error
+    cause = failed[0] if failed else None
+    if isinstance(cause, DecryptError) or (cause and not noticed and not isinstance(cause, BrokenPipeError)):
+        raise SealError(f"the archive cannot be decrypted: {cause}") from cause
+    if noticed:
+        raise noticed
