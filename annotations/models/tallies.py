@@ -27,11 +27,19 @@ class Tally(models.Model):
         return Coalesce(Subquery(rows.annotate(total=Sum(name)).values("total")), 0)
 
     @classmethod
+    def sums(cls) -> str:
+        """SQL: what differences of one key come to."""
+        return ", ".join(f"sum({name})" for name in cls.COUNTS)
+
+    @classmethod
+    def is_left(cls) -> str:
+        """SQL: whether that is anything."""
+        return " OR ".join(f"sum({name}) <> 0" for name in cls.COUNTS)
+
+    @classmethod
     def fold(cls) -> int:
         """Make one row per key of all rows that nobody else folds at this moment; how many rows there were."""
         table, keys = connection.ops.quote_name(cls._meta.db_table), ", ".join(cls.KEYS)
-        sums = ", ".join(f"sum({name})" for name in cls.COUNTS)
-        is_left = " OR ".join(f"sum({name}) <> 0" for name in cls.COUNTS)
         with connection.cursor() as cursor:
             cursor.execute(
                 f"""
@@ -39,7 +47,7 @@ class Tally(models.Model):
                     DELETE FROM {table} WHERE id IN (SELECT id FROM {table} FOR UPDATE SKIP LOCKED) RETURNING *
                 ), folded AS (
                     INSERT INTO {table} ({keys}, {", ".join(cls.COUNTS)})
-                    SELECT {keys}, {sums} FROM gone GROUP BY {keys} HAVING {is_left}
+                    SELECT {keys}, {cls.sums()} FROM gone GROUP BY {keys} HAVING {cls.is_left()}
                 )
                 SELECT count(*) FROM gone
                 """  # nosec B608
@@ -96,13 +104,12 @@ def difference_triggers(tally: type[Tally], keys: str, counts: str) -> list[pgtr
     listed = ", ".join(names)
     plus = f"SELECT {keys}, {counts} FROM new_rows AS counted"  # nosec B608
     minus = f"SELECT {keys}, {', '.join(f'-({count})' for count in counts.split(', '))} FROM old_rows AS counted"  # nosec B608
-    keyed, sums = ", ".join(tally.KEYS), ", ".join(f"sum({name})" for name in tally.COUNTS)
-    changed = " OR ".join(f"sum({name}) <> 0" for name in tally.COUNTS)
+    keyed = ", ".join(tally.KEYS)
 
     def added(rows: str) -> str:
         return (
-            f"INSERT INTO {tally._meta.db_table} ({listed}) SELECT {keyed}, {sums} FROM ({rows}) AS differences"  # nosec B608
-            f"({listed}) GROUP BY {keyed} HAVING {changed}"
+            f"INSERT INTO {tally._meta.db_table} ({listed}) SELECT {keyed}, {tally.sums()} FROM ({rows})"  # nosec B608
+            f" AS differences({listed}) GROUP BY {keyed} HAVING {tally.is_left()}"
         )
 
     bodies = {"insert": added(plus), "update": added(f"{plus} UNION ALL {minus}"), "delete": added(minus)}
