@@ -153,6 +153,7 @@ class SnapshotViewSet(ReadOnlyViewSet):
     queryset = Snapshot.objects.defer("data")
     serializer_class = serializers.SnapshotSerializer
     filterset_fields: list[str] = []
+    page_order = "sha256"  # a number in the cursor would tell the place of a page among hidden ones
     lookup_field = "sha256"
     lookup_value_regex = SHA256
 
@@ -173,6 +174,7 @@ class ScreenshotViewSet(ReadOnlyViewSet):
     queryset = Screenshot.objects.defer("data")
     serializer_class = serializers.ScreenshotSerializer
     filterset_fields: list[str] = []
+    page_order = "sha256"  # a number in the cursor would tell the place of a page among hidden ones
     lookup_field = "sha256"
     lookup_value_regex = SHA256
 

@@ -23,10 +23,10 @@ app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 @beat_init.connect
 def start_what_work_needs(**kwargs) -> None:
     """A worker or beat that was started by hand; what only asks workers something starts nothing."""
-    as_in_settings = services.addresses()
+    as_in_settings = services.addresses(), services.kept_secret("django")
     services.make_ready()
-    if services.addresses() != as_in_settings:
-        sys.exit("webnav: the embedded servers run now, at another address than before; start this again")
+    if (services.addresses(), services.kept_secret("django")) != as_in_settings:
+        sys.exit("webnav: the data folder is ready now, but its settings were read before; start this again")
     from annotations.hosts.secret import refuse_another
 
     refuse_another()
