@@ -19,7 +19,6 @@ from annotations import policy
 from annotations.access.leaving import remove_member
 from annotations.models import Membership
 from tests.factories import make_project, make_run, make_trajectory, make_user
-from webnav_site.asgi import application
 
 # Committed rows: channels closes the connection of a test's transaction.
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -55,6 +54,8 @@ class Socket(ApplicationCommunicator):
 
 
 def socket(path: str, user=None, origin: str = "http://localhost") -> Socket:
+    from webnav_site.asgi import application  # not before: it asks the database which SECRET_KEY is shared
+
     client = Client()
     if user is not None:
         client.force_login(user)

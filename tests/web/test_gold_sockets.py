@@ -22,7 +22,6 @@ from agents.models import Run, Trajectory
 from annotations.models import Step
 from evaluation import studies
 from tests.web.gold_worlds import ROLES, STRANGERS, GoldWorld, differing, with_strangers
-from webnav_site.asgi import application, socket_router
 from webnav_site.edge import sockets
 
 KEYS: dict[str, type[Model]] = {"ws/trajectories/<int:pk>/": Trajectory, "ws/runs/<int:pk>/": Run}
@@ -32,6 +31,8 @@ Frames = dict[str, list[dict[str, Any]]]
 
 def addresses() -> list[str]:
     """Every WebSocket that there is to open, and some that there are not."""
+    from webnav_site.asgi import socket_router  # not before: it asks the database which SECRET_KEY is shared
+
     found = ["/ws/", "/ws/jobs/1/"]
     for route in socket_router.routes:
         if route.callback is sockets.not_found:
@@ -47,6 +48,8 @@ class Listener(ApplicationCommunicator):
     """A WebSocket client that keeps everything it is sent."""
 
     def __init__(self, address: str, cookie: str) -> None:
+        from webnav_site.asgi import application
+
         headers = [(b"origin", b"http://localhost"), (b"host", b"localhost"), (b"cookie", cookie.encode())]
         scope = {"type": "websocket", "path": address, "query_string": b"", "headers": headers, "subprotocols": []}
         super().__init__(application, scope | {"client": ("127.0.0.1", 1)})
