@@ -51,11 +51,14 @@ def _patterns() -> Iterator[Pattern]:
             place = path.relative_to(ROOT).as_posix()
             if "migrations" in path.parts or place in OWN_FILES:
                 continue
-            tree = ast.parse(path.read_bytes())
-            used = _uses(tree)
-            names = {value: name for node in ast.walk(tree) if isinstance(node, ast.Assign)
+            source = path.read_bytes()
+            if b"re." not in source:
+                continue
+            nodes = list(ast.walk(ast.parse(source)))
+            used = _uses(nodes)
+            names = {value: name for node in nodes if isinstance(node, ast.Assign)
                      for value, name in _assigned(node.targets[0], node.value)}  # fmt: skip
-            for node in ast.walk(tree):
+            for node in nodes:
                 if isinstance(node, ast.Call) and _is_re(node.func) and isinstance(node.args[0], ast.Constant):
                     methods = (
                         used.get(names.get(node, ""), METHODS) if node.func.attr == "compile" else {node.func.attr}
@@ -73,15 +76,15 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, str
             yield from _assigned(inner, given)
 
 
-def _uses(tree: ast.AST) -> dict[str, set[str]]:
+def _uses(nodes: list[ast.AST]) -> dict[str, set[str]]:
     """Name -> the methods that are called of it; not those names that are handed on as they are."""
     called: dict[str, set[str]] = {}
     holders = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             called.setdefault(node.value.id, set()).add(node.attr)
             holders.add(node.value)
-    loose = {node.id for node in ast.walk(tree)
+    loose = {node.id for node in nodes
              if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in holders}  # fmt: skip
     return {name: methods & METHODS for name, methods in called.items() if name not in loose and methods & METHODS}
 
