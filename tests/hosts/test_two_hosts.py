@@ -128,11 +128,14 @@ def test_what_one_host_begins_the_other_goes_on_with(world: World) -> None:
     token = world.http_a.post("/api/auth/login/", json=login).json()["token"]
     for client in (world.http_a, world.http_b):
         client.headers["Authorization"] = f"Token {token}"
+    wrong_tries_at_one_count_at_the_other(world)
     world.b.work()
-    an_upload_to_one_is_imported_by_the_other_and_exported_from_either(world)
+    an_upload_to_one_is_imported_by_the_other(world, world.http_a, "sample")
+    what_is_exported_on_one_is_fetched_from_either(world)
     a_model_is_trained_where_its_base_lies(world)
     world.b.stop_work()
-    a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_the_other(world)
+    a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_both(world)
+    an_upload_to_one_is_imported_by_the_other(world, world.http_b, "second")
 
 
 def one_session_and_the_same_static_files(world: World) -> None:
@@ -149,11 +152,24 @@ def one_session_and_the_same_static_files(world: World) -> None:
     world.http_a.cookies.clear()
 
 
-def an_upload_to_one_is_imported_by_the_other_and_exported_from_either(world: World) -> None:
-    data = json.dumps([conversation(name, steps=3) for name in ("one", "two")])
-    form = {"project": "shop", "format": "mt-mind2web", "name": "sample", "split": "train"}
-    job = _ended(world, world.http_a.post("/api/imports/", data=form, files={"file": ("x.json", data)}))
+def wrong_tries_at_one_count_at_the_other(world: World) -> None:
+    def try_at(client: httpx2.Client, username: str) -> int:
+        return client.post("/api/auth/login/", json={"username": username, "password": "wrong"}).status_code
+
+    assert [try_at(world.http_a, "grace") for _ in range(6)][:5] == [401] * 5
+    assert try_at(world.http_b, "grace") == 429
+    assert try_at(world.http_b, "lin") == 401
+
+
+def an_upload_to_one_is_imported_by_the_other(world: World, client: httpx2.Client, name: str) -> None:
+    """Only the other one has a worker."""
+    data = json.dumps([conversation(f"{name} {number}", steps=3) for number in range(2)])
+    form = {"project": "shop", "format": "mt-mind2web", "name": name, "split": "train"}
+    job = _ended(world, client.post("/api/imports/", data=form, files={"file": ("x.json", data)}))
     assert (job["state"], job["report"]["conversations"]) == ("done", 2), job
+
+
+def what_is_exported_on_one_is_fetched_from_either(world: World) -> None:
     archives = []
     for client in (world.http_a, world.http_b):
         _ended(world, started := client.post("/api/exports/", json={"dataset": "sample", "format": "jsonl"}))
@@ -204,33 +220,41 @@ def _held(world: World) -> str:
     return world.a.manage("shell", "-c", code)
 
 
-def a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_the_other(world: World) -> None:
+def a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_both(world: World) -> None:
     study = world.http_b.post("/api/studies/", json={
         "dataset": "sample", "recipes": ["deberta"], "splits": ["train"], "overrides": {"rank.model": "ranker"},
     })  # fmt: skip
     assert study.status_code in (201, 202), study.text
     run = world.http_b.get(f"/api/runs/?study={study.json()['id']}").json()["results"][0]
-    assert _watched(world, run["id"]) == "done", world.a.tail()
-    assert world.http_a.get(f"/api/runs/{run['id']}/").json()["state"] == "done"
+    assert _watched(world, run["id"]) == ["done", "done"], world.a.tail()
+    trajectory = world.http_a.get(f"/api/trajectories/?run={run['id']}").json()["results"][0]["id"]
+    shown = [client.get(f"/api/trajectories/{trajectory}/steps/") for client in (world.http_a, world.http_b)]
+    assert len(shown[0].json()["steps"]) == 3
+    assert shown[0].json() == shown[1].json()
     fetched = [path for path in (world.a.var / "scratch" / "models").iterdir() if not path.name.startswith(".")]
     assert [(path / "config.json").exists() for path in fetched] == [True]
 
 
-def _watched(world: World, run: int) -> str:
-    """The state of a run as a socket of host B tells it, while host A, which begins when B listens, works on it."""
+def _watched(world: World, run: int) -> list[str]:
+    """The state of a run as sockets of both hosts tell it, while host A, which begins when both listen, works on it."""
     page = world.http_b.get("/login/", headers={"Authorization": ""})
     form = {"username": "ada", "password": PASSWORD, "csrfmiddlewaretoken": world.http_b.cookies["csrftoken"]}
     world.http_b.post("/login/", data=form, headers={"Referer": str(page.url), "Authorization": ""})
     cookie = f"sessionid={world.http_b.cookies['sessionid']}"
-    origin = world.b.environment["APP_ORIGIN"]
+    listening = asyncio.Barrier(2)
 
-    async def follow() -> str:
-        address, headers = f"{origin.replace('http', 'ws', 1)}/ws/runs/{run}/", {"Cookie": cookie}
+    async def follow(host: Host) -> str:
+        origin, headers = host.environment["APP_ORIGIN"], {"Cookie": cookie}
+        address = f"{origin.replace('http', 'ws', 1)}/ws/runs/{run}/"
         async with websockets.connect(address, origin=origin, additional_headers=headers) as line, asyncio.timeout(120):
-            world.a.work()
+            if await listening.wait() == 0:
+                world.a.work()
             async for text in line:
                 if (state := json.loads(text)["state"]) not in ("queued", "running"):
                     return state
         return "the line was cut"
 
-    return asyncio.run(follow())
+    async def both() -> list[str]:
+        return await asyncio.gather(follow(world.a), follow(world.b))
+
+    return asyncio.run(both())
