@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import torch
 
 TELL_SECONDS = 1.0
+WAIT = timedelta(hours=1)  # of a process for the others, at most
 
 
 class TrainingError(ValueError):
@@ -106,7 +108,7 @@ class _Loop:
         if settings.gradient_checkpointing:
             task.model.activation_checkpointing_enable()
         self.model, self.optimizer = self.accelerator.prepare(task.model, _optimizer(task.model, settings))
-        self.per_step = settings.batch_size * settings.accumulate * self.accelerator.num_processes
+        self.per_step = settings.batch_size * settings.accumulate * settings.devices
         self.steps_per_epoch = math.ceil(task.size / self.per_step)
         self.progress = Progress(self.steps_per_epoch * settings.epochs)
         self.points_every = max(1, self.progress.steps // settings.report_points)
@@ -254,13 +256,15 @@ class _Loop:
 
 def _accelerator(settings: LoopSettings) -> Any:
     import torch
-    from accelerate import Accelerator
-    from accelerate.state import AcceleratorState, PartialState
+    from accelerate import Accelerator, DistributedDataParallelKwargs, InitProcessGroupKwargs
+    from accelerate.state import AcceleratorState
 
-    # A worker's process makes several trainings, and accelerate keeps the first one's precision; processes that were
-    # launched together stay together.
-    AcceleratorState._reset_state(reset_partial_state=PartialState().num_processes == 1)
-    return Accelerator(mixed_precision=settings.precision(torch.cuda.is_available()))
+    # A worker's process makes several trainings, and accelerate keeps the first one's precision and processes.
+    AcceleratorState._reset_state(reset_partial_state=True)
+    on_gpu = torch.cuda.is_available()
+    # Some encoders have a layer that no loss reaches; the others wait while the first process evaluates.
+    several = [DistributedDataParallelKwargs(find_unused_parameters=True), InitProcessGroupKwargs(timeout=WAIT)]
+    return Accelerator(mixed_precision=settings.precision(on_gpu), cpu=not on_gpu, kwargs_handlers=several)
 
 
 def _optimizer(model: "torch.nn.Module", settings: LoopSettings) -> "torch.optim.Optimizer":

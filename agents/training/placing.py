@@ -11,15 +11,17 @@ BYTES_PER_PARAMETER = 20  # weights, gradients and two moments in full precision
 
 
 def needs_of(job: Job) -> Needs:
-    """The base's weights, room for the optimizer, and the host of the checkpoint where hosts share no storage."""
+    """The base's weights, room for the optimizer, its devices, and the host of the checkpoint where hosts share no
+    storage."""
     base = job.params.get("base", "")
     trained = TrainedModel.objects.filter(name=base, ready=True).first()
     parameters = trained.metrics.get("parameters", 0) if trained else 0
     stored = store.shared and trained is not None and bool(trained.files)
     had = weights.find(base) is not None or base == weights.MINILM or stored
     return Needs(
-        frozenset() if had or not base else frozenset({base}), _begun_on(job), parameters * BYTES_PER_PARAMETER
-    )
+        frozenset() if had or not base else frozenset({base}), _begun_on(job), parameters * BYTES_PER_PARAMETER,
+        int(job.params.get("changes", {}).get("devices", 1)),
+    )  # fmt: skip
 
 
 def _begun_on(job: Job) -> str:

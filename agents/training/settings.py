@@ -14,13 +14,15 @@ MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """What every kind of training has. One optimizer step sees batch_size × accumulate × devices examples."""
+    """What every kind of training has. One optimizer step sees batch_size × accumulate × devices examples,
+    wherever it is made."""
 
     gpu_precision: ClassVar[str] = "no"  # what mixed_precision=auto means on a GPU; on a CPU it means "no"
 
     epochs: int = 5
     batch_size: int = 8  # examples that a device sees at once
     accumulate: int = 1  # such batches per optimizer step
+    devices: int = 1  # that share an optimizer step; where there are fewer, each takes more batches
     learning_rate: float = 5e-5
     weight_decay: float = 0.0  # of matrices; biases and norms have none
     warmup_steps: int = 0
@@ -36,7 +38,7 @@ class LoopSettings:
     dev_examples: int = 100  # of the dev split, looked at after each epoch; 0: none
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "accumulate", "max_length", "report_points"):
+        for name in ("epochs", "batch_size", "accumulate", "devices", "max_length", "report_points"):
             at_least(name, getattr(self, name), 1)
         for name in ("weight_decay", "warmup_steps", "warmup_epochs", "checkpoint_seconds", "dev_examples", "seed"):
             at_least(name, getattr(self, name), 0)

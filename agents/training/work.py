@@ -1,5 +1,6 @@
 """One slice of a training: read the rows, train, write the folder. Shell; imports the model libraries."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -17,10 +18,12 @@ from agents.training.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.rows import RankingRows, Rows, StepRows
 from agents.training.samples import KeptSamples, PageSamples
 from agents.training.settings import LoopSettings, PlannerSettings, make_settings
+from agents.training.together import joined, processes, together
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
 
 Outcome = Literal["paused", "done"]
+PART = (sys.executable, str(Path(__file__).parents[2] / "manage.py"), "train_part")  # what a further device's runs
 WORK = "work"  # folder of what is kept between slices
 
 
@@ -57,15 +60,16 @@ class Work:
         if not task.size:
             raise TrainingError("no train step has a gold element on its page")
         last: list[Progress] = []
-        state = train(
-            task,
-            settings,
-            self.kept,
-            identity=self.rows.sha256,
-            until=self.until,
-            tell=lambda p: self._told(p, last),
-            saved=self.saved,
-        )
+        with together(processes(settings.devices), [*PART, str(self.model.pk)]):
+            state = train(
+                task,
+                settings,
+                self.kept,
+                identity=self.rows.sha256,
+                until=self.until,
+                tell=lambda p: self._told(p, last),
+                saved=self.saved,
+            )
         if state == "done":
             point = last[-1].curve[-1]
             names = [name for name in point if name not in ("step", "epoch", "learning_rate", "loss")]
@@ -75,6 +79,13 @@ class Work:
             task.save(self.folder)
             self.finish(asdict(settings), metrics)
         return state
+
+    def take_part(self) -> None:
+        """Go through the same steps as the process that started this one; it alone tells, evaluates and writes."""
+        settings = make_settings(self.model.kind, self.params["changes"])
+        task = self._task(settings)
+        with joined():
+            train(task, settings, self.kept, identity=self.rows.sha256)
 
     def finish(self, settings: dict[str, Any], metrics: dict[str, Any]) -> None:
         """Write the files beside the weights and forget what was kept between slices."""

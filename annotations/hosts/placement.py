@@ -17,6 +17,7 @@ class Needs:
     held: frozenset[str] = frozenset()  # names of weights that only a host that has them can use
     host: str = ""  # where what was begun lies, if it lies there alone
     device_bytes: int = 0  # of a device, or of the machine where there is none; 0: not known
+    devices: int = 1  # that it can use at once
 
     def suits(self, worker: Worker) -> bool:
         room = worker.gpu_bytes or worker.memory_bytes
@@ -24,6 +25,7 @@ class Needs:
             self.held <= set(worker.held)
             and self.host in ("", worker.host)
             and (not self.device_bytes or room >= self.device_bytes)
+            and (self.devices == 1 or worker.devices_at_once >= self.devices)
         )
 
 

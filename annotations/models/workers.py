@@ -47,3 +47,8 @@ class Worker(models.Model):
     def gpu_bytes(self) -> int:
         """Memory of its largest device; 0 without one."""
         return max((gpu["total_bytes"] for gpu in self.gpus), default=0)
+
+    @property
+    def devices_at_once(self) -> int:
+        """That one piece of its work can use: all, or where it has several processes, the one that each takes."""
+        return len(self.gpus) if self.processes == 1 else min(len(self.gpus), 1)

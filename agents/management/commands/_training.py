@@ -34,6 +34,9 @@ class TrainCommand(BaseCommand):
         parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
         parser.add_argument("--seed", type=int)
         parser.add_argument("--epochs", type=int)
+        parser.add_argument(
+            "--devices", type=int, metavar="N", help="devices that share a step: N times as many examples in each"
+        )
         parser.add_argument("--inline", action="store_true", help="train in this process")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -61,7 +64,8 @@ class TrainCommand(BaseCommand):
             if not equals or not key:
                 raise CommandError(f"--set takes key=value, got {setting!r}")
             changes[key] = value
-        return changes | ({} if options["epochs"] is None else {"epochs": options["epochs"]})
+        named = {name: options[name] for name in ("epochs", "devices") if options[name] is not None}
+        return changes | named
 
     def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
         try:

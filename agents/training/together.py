@@ -1,0 +1,146 @@
+"""One training on several devices: this process is the first of several, which go through the same loop. Core.
+
+Each has a device of its own; without a GPU they meet on the processor. The others write nothing: they read the same
+examples and the same checkpoint, and end with this one, however it ends.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import BinaryIO
+
+from agents.training.loop import TrainingError
+
+READY = b"ready\n"
+END_SECONDS = 30  # for the others to end by themselves, when they are through the loop or have failed
+SAID_LINES = 1  # of what another process wrote last: its error
+
+
+def processes(devices: int) -> int:
+    """How many processes a training that wants so many devices has here."""
+    import torch
+
+    return max(1, min(devices, torch.cuda.device_count() or os.cpu_count() or 1))
+
+
+@contextmanager
+def together(count: int, command: list[str]) -> Iterator[None]:
+    """Start the others (`command`, which calls `joined`) and be the first of `count` for the block's time. Raises
+    TrainingError where another one failed first."""
+    if count == 1:
+        yield
+        return
+    with ExitStack() as stack:
+        said = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count)]
+        port = _free_port()
+        others = [
+            subprocess.Popen(
+                command, env=os.environ | _place(rank, count, port), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=log,
+            )
+            for rank, log in enumerate(said, 1)
+        ]  # fmt: skip
+        stack.callback(_end, others)
+        if not all(READY in process.stdout for process in others):  # reads until it is said, or nothing more comes
+            raise _first_failure(others, said) or TrainingError("a process of the training did not start")
+        with _as_rank(0, count, port):
+            try:
+                yield
+            except RuntimeError as error:  # of the collective operation: who died, the libraries do not say
+                raise _first_failure(others, said) or error from error
+            _wait(others)
+
+
+@contextmanager
+def joined() -> Iterator[None]:
+    """Be one of the others, as the environment says, with all that is needed at hand: from now on they wait for each
+    other. Ends at once when the first process is gone."""
+    sys.stdout.buffer.write(READY)
+    sys.stdout.flush()
+    os.dup2(2, 1)  # nobody reads on
+    threading.Thread(target=_end_with_the_first, name="first-process", daemon=True).start()
+    with _forgetting():
+        yield
+
+
+def _end_with_the_first() -> None:
+    while os.read(0, 1):  # nothing is ever written: it ends when the first process does
+        pass
+    os._exit(1)
+
+
+@contextmanager
+def _as_rank(rank: int, count: int, port: int) -> Iterator[None]:
+    own = _place(rank, count, port)
+    before = {name: os.environ.get(name) for name in own}
+    os.environ |= own
+    try:
+        with _forgetting():
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextmanager
+def _forgetting() -> Iterator[None]:
+    """The group of processes ends with the block: the next training in this process may have another one."""
+    try:
+        yield
+    finally:
+        import torch
+        from accelerate.state import AcceleratorState
+
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()
+        AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def _place(rank: int, count: int, port: int) -> dict[str, str]:
+    """As torch wants it. They share this machine's processors."""
+    values = {
+        "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port, "OMP_NUM_THREADS": max(1, (os.cpu_count() or 1) // count),
+    }  # fmt: skip
+    return {name: str(value) for name, value in values.items()}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def _first_failure(others: list[subprocess.Popen], said: list[BinaryIO]) -> TrainingError | None:
+    for rank, (process, log) in enumerate(zip(others, said, strict=True), 1):
+        try:
+            code = process.wait(timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            continue
+        if code:
+            log.seek(0)
+            lines = log.read().decode(errors="replace").strip().splitlines()[-SAID_LINES:]
+            return TrainingError(f"process {rank + 1} of the training ended ({code}): {' '.join(lines)}")
+    return None
+
+
+def _wait(others: list[subprocess.Popen]) -> None:
+    for process in others:
+        process.wait(timeout=END_SECONDS)
+
+
+def _end(others: list[subprocess.Popen]) -> None:
+    for process in others:
+        process.stdin.close()
+        process.stdout.close()
+        if process.poll() is None:
+            process.kill()
+        process.wait()
