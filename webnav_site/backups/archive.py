@@ -16,7 +16,9 @@ FORMAT = 1
 VERSION, MANIFEST = "version.json", "manifest.json"
 PART_BYTES = 4 * 1024**2
 JSON_BYTES = 64 * 1024**2
-NAMES = re.compile(r"version\.json|manifest\.json|database/\d{6}|(uploads|models|secrets)/[^\\\x00-\x1f]{1,900}")
+NAMES = re.compile(
+    r"version\.json|manifest\.json|database/\d{6}|(uploads|models|stored-models|secrets)/[^\\\x00-\x1f]{1,900}"
+)
 
 
 class ArchiveDamaged(ValueError):

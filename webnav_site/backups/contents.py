@@ -1,7 +1,7 @@
 """What a backup takes beside the database: uploads, trained models, secrets. Not what can be made again: results of
-exports, unpacked uploads, static files, caches, Redis.
+exports, unpacked uploads, static files, caches, Redis; nor the checkpoints of trainings under way.
 
-Files of the storage are named as there ("uploads/…"), those of a folder of this machine by the folder's name.
+Files of the storage are named by what `STORED` says, those of a folder of this machine by the folder's name.
 """
 
 import io
@@ -15,7 +15,8 @@ from django.core.files.storage import default_storage
 
 from annotations.storage import store
 
-STORED = ("uploads",)
+# Prefix in the storage -> name in the archive. Hosts that share an object store keep their trained models in it.
+STORED = {"uploads": "uploads", "models": "stored-models"}
 LEFT_OUT = frozenset({"secrets/redis"})  # the password of a Redis that is not taken along
 
 
@@ -24,9 +25,16 @@ def folders() -> dict[str, Path]:
     return {"models": Path(settings.MODEL_ROOT), "secrets": Path(settings.VAR_DIR) / "secrets"}
 
 
-def stored_names() -> Iterator[str]:
-    for prefix in STORED:
-        yield from (name for name, _ in store.names(prefix))
+def stored_names() -> Iterator[tuple[str, str]]:
+    """(name in the archive, name in the storage) of every file."""
+    for prefix, named in STORED.items():
+        yield from ((named + name.removeprefix(prefix), name) for name, _ in store.names(prefix))
+
+
+def name_in_storage(name: str) -> str:
+    """The inverse: of a member of the archive."""
+    named, _, rest = name.partition("/")
+    return f"{next(prefix for prefix, known in STORED.items() if known == named)}/{rest}"
 
 
 def local_files() -> Iterator[tuple[str, Path]]:
@@ -52,8 +60,8 @@ class Stage:
     def take(self) -> None:
         for name, path in local_files():
             self._hold(name, path)
-        for name in stored_names():
-            self._hold(name, _path_of(name))
+        for name, stored in stored_names():
+            self._hold(name, _path_of(stored))
 
     def _hold(self, name: str, path: Path | None) -> None:
         if name in self.held:

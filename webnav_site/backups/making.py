@@ -17,7 +17,7 @@ from django.utils import timezone
 from annotations.hosts.code import code_revision
 from annotations.hosts.secret import fingerprint
 from webnav_site.backups.archive import Version, Writer
-from webnav_site.backups.contents import Stage, StoredFile
+from webnav_site.backups.contents import Stage, StoredFile, name_in_storage
 from webnav_site.backups.sealing import sealed
 from webnav_site.postgres_tools import started_tool
 
@@ -58,7 +58,7 @@ def _add_file(writer: Writer, stage: Stage, name: str, path: Path | None) -> Non
             writer.add(name, file, os.fstat(file.fileno()).st_size)
         return
     try:
-        stored = StoredFile(name)
+        stored = StoredFile(name_in_storage(name))
     except FileNotFoundError:
         stage.lost.append(name)
     else:

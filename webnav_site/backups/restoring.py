@@ -17,12 +17,13 @@ from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.utils import timezone
 
+from agents.models import TrainedModel
 from annotations.models import Job
 from annotations.sample_project import mark_loaded
 from annotations.storage import private_folder, store
 from webnav_site.backups import archive
 from webnav_site.backups.archive import ArchiveDamaged, Manifest, Version
-from webnav_site.backups.contents import STORED, folders
+from webnav_site.backups.contents import STORED, folders, name_in_storage
 from webnav_site.backups.making import row_counts
 from webnav_site.backups.sealing import opened
 from webnav_site.postgres_tools import started_tool
@@ -118,6 +119,7 @@ def restore(path: Path, identity: Path | None, looked: Looked) -> Path | None:
     connection.close()
     call_command("migrate", interactive=False, verbosity=0)
     aside = _place_files(looked.folder)
+    _find_models()
     mark_loaded()  # what was there is back: the sample is not loaded beside it
     # Results of exports are not in a backup: the same export can be made again.
     Job.objects.filter(kind=Job.Kind.EXPORT).exclude(file="").update(file="")
@@ -154,13 +156,27 @@ def _feed(path: Path, identity: Path | None, target) -> None:
 
 def _place_files(unpacked: Path) -> Path | None:
     """Put the unpacked files where they belong; what lay in a folder of this machine is moved aside."""
-    for prefix in STORED:
-        for path in sorted(file for file in (unpacked / prefix).rglob("*") if file.is_file()):
-            store.keep(path.relative_to(unpacked).as_posix(), path)
+    for named in STORED.values():
+        for path in sorted(file for file in (unpacked / named).rglob("*") if file.is_file()):
+            store.keep(name_in_storage(path.relative_to(unpacked).as_posix()), path)
     aside = Path(settings.VAR_DIR) / f"before-restore-{timezone.now():%Y%m%d-%H%M%S}"
     for name, target in folders().items():
         _replace(unpacked / name, target, aside / name)
     return aside if aside.exists() else None
+
+
+def _find_models() -> None:
+    """Models that lay in an object store are put into this machine's folder where hosts share none; a training whose
+    checkpoint lay there begins anew."""
+    for model in TrainedModel.objects.exclude(files={}, checkpoint={}):
+        if model.files and not store.shared and not model.folder.exists():
+            for name in model.files["files"]:
+                target = model.folder / name
+                private_folder(target.parent)
+                with target.open("wb") as file:
+                    file.writelines(store.read(f"models/{model.files['sha256']}/{name}"))
+        if not all(map(store.exists, model.checkpoint.values())):
+            TrainedModel.objects.filter(pk=model.pk).update(checkpoint={})
 
 
 def _replace(source: Path, target: Path, aside: Path) -> None:
