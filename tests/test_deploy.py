@@ -1,12 +1,13 @@
 """The files of docs/deploy: they can be read, and they name only what exists."""
 
 import re
-import shutil
-import subprocess
+import shlex
 from pathlib import Path
 
 import pytest
 import yaml
+
+from webnav_site.supervision.programs import procfile
 
 DEPLOY = Path(__file__).resolve().parent.parent / "docs" / "deploy"
 ROLES = {"web", "worker", "gpu", "beat"}
@@ -36,13 +37,59 @@ def test_the_page_names_only_variables_that_the_app_reads() -> None:
     assert {name for name in named if name not in code} == set()
 
 
-@pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl is not installed")
-def test_nginx_takes_the_proxys_configuration(tmp_path: Path) -> None:
-    command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=app.example.org"]
-    command += ["-keyout", str(tmp_path / "key.pem"), "-out", str(tmp_path / "full-chain.pem")]
-    subprocess.run(command, check=True, capture_output=True)
-    site = (DEPLOY / "nginx.conf").read_text().replace("/etc/ssl/webnav", str(tmp_path))
-    (tmp_path / "nginx.conf").write_text(f"pid {tmp_path}/pid;\nevents {{}}\nhttp {{\n{site}\n}}\n")
-    done = subprocess.run(["nginx", "-t", "-c", str(tmp_path / "nginx.conf")], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+def commands() -> dict[str, dict[str, str]]:
+    """File -> role -> what it starts."""
+    services = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
+    found = {"compose.yaml": {role: services[role]["command"] for role in ROLES}, "kubernetes.yaml": {}}
+    for manifest in manifests("Deployment"):
+        shell = manifest["spec"]["template"]["spec"]["containers"][0]["command"]
+        assert shell[:2] == ["sh", "-c"]
+        found["kubernetes.yaml"][manifest["metadata"]["name"].removeprefix("webnav-")] = shell[2].removeprefix("exec ")
+    return found
+
+
+def manifests(kind: str) -> list[dict]:
+    return [one for one in yaml.safe_load_all((DEPLOY / "kubernetes.yaml").read_text()) if one["kind"] == kind]
+
+
+OWN = {"$PYTHON", "python", "-m", "exec", "sleep", "3", "&&", "--quiet", "--loglevel", "warning", "--log-level"}
+PLACE = {"--host", "--port", "$BIND", "$PORT", "0.0.0.0", "8000", "-c", "${GPU_PROCESSES:-1}", "1"}
+
+
+@pytest.mark.parametrize("file", ["compose.yaml", "kubernetes.yaml"])
+@pytest.mark.parametrize("role", sorted(ROLES))
+def test_each_role_is_started_as_make_run_starts_it(file: str, role: str) -> None:
+    """But for its address, its port and how much it writes: every limit of the web server holds there as well."""
+    ours, theirs = (set(shlex.split(text)) - OWN - PLACE for text in (procfile()[role], commands()[file][role]))
+    assert ours == theirs
+
+
+def test_the_variables_of_both_files_are_read_by_the_app() -> None:
+    root = DEPLOY.parent.parent
+    code = "".join(path.read_text() for path in (root / "webnav_site").rglob("*.py"))
+    given = set(yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]["web"]["environment"])
+    head = (DEPLOY / "kubernetes.yaml").read_text().partition("apiVersion")[0]
+    listed = set(re.findall(r"[A-Z]+_[A-Z_]+", head))
+    assert given == listed
+    assert {name for name in given if f'"{name}"' not in code} == set()
+
+
+def test_the_ports_and_folders_of_the_manifests_are_those_of_the_image() -> None:
+    image = (DEPLOY / "Dockerfile").read_text()
+    folder = re.search(r"WEBNAV_VAR=(\S+)", image)[1]
+    assert f"VOLUME {folder}" in image
+    for manifest in manifests("Deployment"):
+        pod = manifest["spec"]["template"]["spec"]
+        (container,), (volume,) = pod["containers"], pod["volumes"]
+        assert container["volumeMounts"] == [{"name": volume["name"], "mountPath": folder}]
+        assert container["envFrom"] == [{"secretRef": {"name": "webnav"}}]
+    (web,) = (one for one in manifests("Deployment") if one["metadata"]["name"] == "webnav-web")
+    container, port = web["spec"]["template"]["spec"]["containers"][0], 8000
+    assert f"--port {port}" in commands()["kubernetes.yaml"]["web"]
+    assert f"--port {port}" in commands()["compose.yaml"]["web"]
+    assert container["ports"] == [{"containerPort": port}]
+    assert container["readinessProbe"]["tcpSocket"]["port"] == port
+    (service,) = manifests("Service")
+    assert service["spec"]["ports"][0]["targetPort"] == port
+    assert service["spec"]["selector"] == web["spec"]["selector"]["matchLabels"]
+    assert f":{port};" in (DEPLOY / "nginx.conf").read_text()
