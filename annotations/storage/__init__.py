@@ -4,6 +4,7 @@ A folder below var/ unless an object store is configured; the rest of the code a
 A name is whole or absent, and whoever reads a file never holds more than a piece of it in memory.
 """
 
+import os
 import shutil
 import time
 from collections.abc import Iterator
@@ -75,8 +76,13 @@ store = cast(Store, default_storage)
 
 
 def scratch(name: str) -> Path:
-    """A folder on this machine's own disk for what it makes of a stored file; it can be made again."""
-    return Path(settings.VAR_DIR) / "scratch" / name
+    """A folder on this machine's own disk for what it makes of a stored file; it can be made again. ValueError for a
+    name that leads out of there: whole folders are removed by it."""
+    root = Path(settings.VAR_DIR).resolve() / "scratch"
+    folder = Path(os.path.normpath(root / name))
+    if root not in folder.parents:
+        raise ValueError(f"{name[:100]!r} is no name of a stored file")
+    return folder
 
 
 def forget_scratch(name: str) -> None:

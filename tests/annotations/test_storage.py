@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.files.base import ContentFile
 
-from annotations.storage import Store, store
+from annotations.storage import Store, scratch, store
 from tests import object_store
 from webnav_site import sharing
 
@@ -128,3 +128,12 @@ def test_processes_that_keep_the_same_name_at_once_leave_one_whole_file(files: S
     for thread in threads:
         thread.join()
     assert whole("exports/1.zip") in contents
+
+
+@pytest.mark.parametrize("name", ["/", "//", "", ".", "..", "../x", "a/../..", "a/../../scratch-of-others", "/tmp/x"])
+def test_no_name_leads_out_of_the_scratch_folder(name: str, settings, tmp_path: Path) -> None:
+    """Whole folders are removed by it: "/" was the root of the machine."""
+    settings.VAR_DIR = tmp_path / "var"
+    with pytest.raises(ValueError, match="no name"):
+        scratch(name)
+    assert scratch("models/a") == tmp_path / "var" / "scratch" / "models" / "a"
