@@ -229,7 +229,7 @@ def a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_both(w
     assert _watched(world, run["id"]) == ["done", "done"], world.a.tail()
     trajectory = world.http_a.get(f"/api/trajectories/?run={run['id']}").json()["results"][0]["id"]
     shown = [client.get(f"/api/trajectories/{trajectory}/steps/") for client in (world.http_a, world.http_b)]
-    assert len(shown[0].json()["steps"]) == 3
+    assert len(shown[0].json()["steps"]) == 6
     assert shown[0].json() == shown[1].json()
     fetched = [path for path in (world.a.var / "scratch" / "models").iterdir() if not path.name.startswith(".")]
     assert [(path / "config.json").exists() for path in fetched] == [True]
