@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from annotations.models import Step
 from evaluation.scoring import store_scores
@@ -15,6 +16,7 @@ from tests.web.large_world import Large, make_large, refresh_statistics
 MOST = 1.5  # times the small sample's
 SLACK = 0.003  # seconds: what a request of a few milliseconds varies by
 TRIES = 6
+OF_STUDIES = ("studies", "study", "study state", "runs", "run")
 
 
 def pages(world: Large) -> dict[str, str]:
@@ -81,6 +83,20 @@ def too_slow(small: dict[str, float], large: dict[str, float]) -> dict[str, str]
     }
 
 
+def queries(world: Large) -> dict[str, int]:
+    """How often each page of studies asks the database, when it has been opened before."""
+    member = Client()
+    member.force_login(factories.make_user("admin", world.dataset.project))
+    found = {}
+    for name in OF_STUDIES:
+        path = pages(world)[name]
+        member.get(path)
+        with CaptureQueriesContext(connection) as asked:
+            assert member.get(path).status_code == 200
+        found[name] = len(asked)
+    return found
+
+
 def grow(**sizes: int) -> Large:
     """Committed rows in a project of their own, as vacuumed as those of a real database."""
     world = make_large(factories.make_project(), **sizes)
@@ -93,7 +109,16 @@ def grow(**sizes: int) -> Large:
 
 @pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
+def test_fifty_runs_cost_a_study_s_pages_no_more_questions_than_three() -> None:
+    few = grow(conversations=20, runs=3, conversations_per_run=2)
+    many = grow(conversations=20, runs=50, conversations_per_run=2)
+    assert queries(few) == queries(many)
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
 def test_pages_of_a_million_steps_and_fifty_runs_open_as_fast_as_those_of_a_small_sample() -> None:
+    """Each page beside the same page of a small world with as many runs: only the data behind it has grown."""
     with connection.cursor() as cursor:
         cursor.execute("SET max_parallel_workers_per_gather = 0")  # all of its work in the one process that is measured
     small = measure(grow(conversations=150, runs=50, conversations_per_run=60))
