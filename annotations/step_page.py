@@ -246,7 +246,9 @@ def _attributes_text(attributes: str) -> str:
     """What a candidate that was pruned away says, from its recorded attributes."""
     try:
         values = json.loads(attributes)
-    except ValueError:
+    except (ValueError, RecursionError):
+        return ""
+    if not isinstance(values, dict):
         return ""
     shown = (str(values[name]) for name in ("aria_label", "placeholder", "value", "name", "id") if values.get(name))
     return next(shown, "")[: tree_rows.MAX_TEXT]

@@ -117,7 +117,7 @@ def _objects(path: Path) -> Iterator[tuple[str, Any]]:
         if line.strip():
             try:
                 yield f"line {number}", json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 yield f"line {number}", ValueError(f"not JSON: {error}")
 
 
@@ -125,7 +125,7 @@ def _json(path: Path) -> Any:
     text = _text(path)
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"{path.name}: not JSON: {error}") from error
 
 

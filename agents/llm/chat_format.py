@@ -39,7 +39,7 @@ def read(content: bytes, request: Request, prices: Prices | None, seconds: float
     """The answer in a body. BadReply, with the estimated or reported usage, when it cannot be read."""
     try:
         values = json.loads(content)
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of 5,000 digits is no JSONDecodeError
         raise BadReply(f"the answer is no JSON ({error}): {_quoted(content)}", unread(request, prices)) from None
     if not isinstance(values, dict):
         raise BadReply(f"the answer is no JSON object: {_quoted(content)}", unread(request, prices))

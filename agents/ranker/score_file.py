@@ -49,11 +49,12 @@ class ScoreFile:
         if path.suffix == SUFFIX:
             return _read_arrays(path)
         try:
-            return cls.from_content(json.loads(path.read_text("utf-8")))
-        except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            content = json.loads(path.read_text("utf-8"))
+        except (ValueError, RecursionError) as error:
             raise ValueError(
                 f"{path.name} is not JSON ({error}); a pickle is converted by manage.py convert_scores"
             ) from error
+        return cls.from_content(content)
 
     def write(self, path: Path) -> None:
         """As JSON, or as safetensors by the name's ending."""

@@ -1,10 +1,14 @@
 """One JSON value in bytes: where its brackets end, and its parsed form."""
 
 import json
+import math
 import re
 from typing import Any, NoReturn
 
 MAX_DEPTH = 900  # Python's parser stops at about 1,000
+# Brackets, commas and quotes of one value: Python holds a gigabyte of objects for so many. A conversation with raw
+# pages has two million.
+MAX_PARTS = 20_000_000
 
 # One match runs over strings and what lies between them, up to a bracket, an open string's quote or the end, so the
 # last group always fits where the loop stops and nothing is tried twice. No possessive quantifiers: Python before
@@ -76,11 +80,20 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON value")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse)
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text[:20]} is too large a number")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
 
 
 def parse(raw: bytes) -> Any:
-    """The JSON value that `raw` holds; raises JSONError. `NaN` and `Infinity` are refused."""
+    """The JSON value that `raw` holds; raises JSONError. `NaN` and `Infinity`, also when written as 1e999, are refused,
+    and what holds more parts than MAX_PARTS."""
+    if sum(map(raw.count, (b'"', b",", b"[", b"{"))) > MAX_PARTS:
+        raise JSONError(f"has more than {MAX_PARTS:,} brackets, commas and quotes, the limit for one element", 0)
     try:
         text = raw.decode("utf-8")
     except UnicodeDecodeError as error:

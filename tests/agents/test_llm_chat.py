@@ -109,12 +109,14 @@ def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, 
         (good(pause=0.05), BadReply, "it did not end within 0.3 s", 2),
         (cut_off(), BadReply, "it was cut off", 2),
         (malformed(), BadReply, "the answer is no JSON", 2),
+        (Answer(b"[" * 100_000), BadReply, "the answer is no JSON", 2),
+        (Answer(b"9" * 5_000), BadReply, "the answer is no JSON", 2),
         (empty_choices(), BadReply, "the answer has no choices", 2),
         (failure(401, "bad key " + KEY), Refused, r"401 \(is LLM_API_KEY right\?\): bad key \[key\]", 1),
         (failure(404, "no such model"), Refused, "are LLM_BASE_URL and the model right", 1),
         (failure(400, "too long"), Refused, "too long", 1),
     ],
-    ids=["500", "429", "slow", "dribble", "cut-off", "malformed", "empty", "401", "404", "400"],
+    ids=["500", "429", "slow", "dribble", "cut-off", "malformed", "deep", "long-number", "empty", "401", "404", "400"],
 )  # fmt: skip
 def test_a_lasting_fault_ends_in_a_clear_error(fault, error, words, calls) -> None:
     with serve(lambda body: fault) as server:

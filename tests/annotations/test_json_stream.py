@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.datasets import json_value
 from annotations.datasets.files import open_stream
 from annotations.datasets.json_stream import Element, elements
 
@@ -96,6 +97,7 @@ DAMAGE = {
     "a missing brace": ("}]}", "}]", "Expecting property name"),
     "a bracket too many": ("}]}", "}]]}", "is not valid JSON"),
     "NaN": ('{"n": 1}', '{"n": NaN}', "NaN is no JSON value"),
+    "a number without end": ('{"n": 1}', '{"n": 1e999999}', "1e999999 is too large a number"),
     "a raw line break in a string": ('"rows"', '"ro\nws"', "is not valid JSON"),
 }
 
@@ -240,3 +242,10 @@ def test_memory_stays_near_one_element():
         tracemalloc.stop()
     assert count == 120
     assert peak < 5 << 20
+
+
+def test_a_value_of_too_many_parts_is_refused_before_it_becomes_objects(monkeypatch) -> None:
+    monkeypatch.setattr(json_value, "MAX_PARTS", 100)
+    with pytest.raises(json_value.JSONError, match="more than 100 brackets, commas and quotes"):
+        json_value.parse(b"[" + b"[]," * 60 + b"[]]")
+    assert len(json_value.parse(b"[" + b"1," * 60 + b"1]")) == 61

@@ -169,6 +169,7 @@ def test_no_element_and_no_action_is_a_failure(dataset, tmp_path) -> None:
         ("test_task_results_top50.json", {}, "it holds means; score takes the predictions beside it"),
         ("x.json", {"a": 1}, "expected a list of [sample id, element id, action], found an object"),
         ("x.json", "[1,", "x.json: not JSON"),
+        ("x.json", "[" * 100_000, "x.json: not JSON"),
         ("x.json", [], "no prediction in x.json can be read: it is empty"),
         ("x.json", [3], "x.json: record 1: expected [sample id"),
         ("x.json", [["other_1", "5", "CLICK"]], "belongs to this split of the dataset; the first is for 'other_1'"),
@@ -194,6 +195,8 @@ def test_a_missing_file_and_an_unknown_dataset_are_named(dataset, tmp_path) -> N
         ([], 'scores.json: a score file is an object with "scores" and "ranks"'),
         ({"scores": {"a00_step-0": {"5": "first"}}}, "scores.json: .*a00_step-0"),
         ("[1", "scores.json is not JSON"),
+        ("[" * 100_000, "scores.json is not JSON"),
+        ("9" * 5_000, "scores.json is not JSON"),
     ],
 )
 def test_a_score_file_of_another_shape_is_refused(dataset, tmp_path, content, message) -> None:
