@@ -1,7 +1,6 @@
 """One JSON value in bytes: where its brackets end, and its parsed form."""
 
 import json
-import math
 import re
 from typing import Any, NoReturn
 
@@ -80,18 +79,12 @@ def _refuse(constant: str) -> NoReturn:
     raise ValueError(f"{constant} is no JSON value")
 
 
-def _finite(text: str) -> float:
-    if math.isinf(number := float(text)):
-        raise ValueError(f"{text[:20]} is too large a number")
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
 def parse(raw: bytes) -> Any:
-    """The JSON value that `raw` holds; raises JSONError. `NaN` and `Infinity`, also when written as 1e999, are refused,
-    and what holds more parts than MAX_PARTS."""
+    """The JSON value that `raw` holds; raises JSONError. `NaN`, `Infinity` and more than MAX_PARTS parts are refused.
+    1e999 becomes infinity: the checks of each format name the field that holds it."""
     if sum(map(raw.count, (b'"', b",", b"[", b"{"))) > MAX_PARTS:
         raise JSONError(f"has more than {MAX_PARTS:,} brackets, commas and quotes, the limit for one element", 0)
     try:

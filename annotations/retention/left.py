@@ -39,8 +39,9 @@ def _copies_without_upload() -> Iterator[Path]:
 
 
 def _half_uploads() -> Iterator[Path]:
-    """Bodies of requests that a web process was receiving."""
-    return _older(Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*"), HALF_SECONDS)
+    """Bodies of requests that a web process was receiving, by the name that Django gives them: nothing else there is
+    ours to remove."""
+    return _older(Path(settings.FILE_UPLOAD_TEMP_DIR).glob("*.upload*"), HALF_SECONDS)
 
 
 def _half_files() -> Iterator[Path]:

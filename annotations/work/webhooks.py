@@ -11,6 +11,7 @@ import json
 import secrets
 import socket
 import ssl
+import time
 from datetime import timedelta
 from threading import Timer
 from urllib.parse import urlsplit
@@ -62,8 +63,8 @@ def check_url(url: str) -> tuple[str, int, str, bool]:
     return host, port or (443 if secure else 80), path, secure
 
 
-def resolve(host: str, port: int) -> str:
-    """The one IP address to connect to. NotAllowed when any of the host's addresses is not public."""
+def resolve(host: str, port: int) -> list[str]:
+    """The IP addresses to connect to, in order. NotAllowed when any of the host's addresses is not public."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -73,7 +74,7 @@ def resolve(host: str, port: int) -> str:
         for address in addresses:
             if not is_public(address):
                 raise NotAllowed(f"{host} is not a public address.")
-    return addresses[0]
+    return list(dict.fromkeys(addresses))
 
 
 def deliver_due() -> int:
@@ -148,8 +149,9 @@ def _post(delivery: Delivery) -> int:
 
 
 def _connect(host: str, port: int, secure: bool) -> http.client.HTTPConnection:
-    """A connection to the checked address of a host, under the host's name."""
-    plain = socket.create_connection((resolve(host, port), port), timeout=TIME_LIMIT)
+    """A connection to the first checked address of a host that takes it, under the host's name."""
+    plain = _open(resolve(host, port), port)
+    plain.settimeout(TIME_LIMIT)
     try:
         context = ssl.create_default_context() if secure else None
         connected = context.wrap_socket(plain, server_hostname=host) if context else plain
@@ -160,6 +162,19 @@ def _connect(host: str, port: int, secure: bool) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection(host, shown_port)  # only for its name: the socket is there already
     connection.sock = connected
     return connection
+
+
+def _open(addresses: list[str], port: int) -> socket.socket:
+    """A name often has an address of version 6 where no receiver listens. All together have the time limit of one."""
+    until = time.monotonic() + TIME_LIMIT
+    for left in range(len(addresses), 0, -1):
+        try:
+            seconds = max(0.1, (until - time.monotonic()) / left)
+            return socket.create_connection((addresses[-left], port), timeout=seconds)
+        except OSError:
+            if left == 1:
+                raise
+    raise ConnectionError("the host has no address")
 
 
 def _cut(connected: socket.socket) -> None:

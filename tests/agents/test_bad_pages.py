@@ -84,13 +84,13 @@ def test_prompts_about_recordings() -> None:
 
 
 def test_a_page_that_takes_too_long_fails_its_step_too(monkeypatch) -> None:
-    monkeypatch.setattr(deadline, "SECONDS", 0.2)
+    monkeypatch.setattr(deadline, "SECONDS", 0.02)
     slow = PAGE.replace("</form>", "<i></i>" * (MAX_TAGS // 4) + "</form>")
     recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == "action_string")
     planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
     steps = [prepared(1, "", "go", demo=weblinx(slow), demo_turn=1)]
     (bad,) = planner.plan([replace(step, ranking=()) for step in steps])
-    assert bad.error == "the page cannot be shown: the page was given up: it took longer than 0.2 s"
+    assert bad.error == "the page cannot be shown: the page was given up: it took longer than 0.02 s"
 
 
 def test_training_goes_without_a_recording_that_cannot_be_read() -> None:

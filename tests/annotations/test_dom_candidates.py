@@ -116,7 +116,7 @@ def test_missing_and_text_candidates_fail_as_published():
     root = parse('<html backend_node_id="1"><text backend_node_id="2">x</text></html>')
     with pytest.raises(IndexError):
         format_candidates(root, ["7"])
-    with pytest.raises(ValueError, match="not in list"):
+    with pytest.raises(ValueError, match="the candidate '2' is a <text>"):
         format_candidates(root, ["2"])
 
 

@@ -97,7 +97,6 @@ DAMAGE = {
     "a missing brace": ("}]}", "}]", "Expecting property name"),
     "a bracket too many": ("}]}", "}]]}", "is not valid JSON"),
     "NaN": ('{"n": 1}', '{"n": NaN}', "NaN is no JSON value"),
-    "a number without end": ('{"n": 1}', '{"n": 1e999999}', "1e999999 is too large a number"),
     "a raw line break in a string": ('"rows"', '"ro\nws"', "is not valid JSON"),
 }
 

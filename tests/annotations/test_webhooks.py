@@ -216,6 +216,17 @@ def test_a_name_with_one_private_address_is_refused(settings, monkeypatch):
         webhooks.resolve("hooks.example", 443)
 
 
+def test_the_next_address_of_a_name_is_tried_where_the_first_takes_no_connection(receiver, monkeypatch):
+    """As "localhost" and most names: first an address of version 6, where nobody listens."""
+    real = socket.getaddrinfo
+    both = {"localhost": addresses("127.0.0.2", "127.0.0.1")}
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, *rest, **kw: both.get(host) or real(host, *rest, **kw))
+    delivery = told(hook_to(receiver.url()))
+    webhooks.deliver_due()
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.last_error) == ("sent", "")
+
+
 def test_a_name_is_resolved_once_and_the_connection_goes_there(receiver, monkeypatch):
     """A name server that answers differently the second time gains nothing."""
     real, asked = socket.getaddrinfo, []

@@ -48,11 +48,13 @@ def test_bodies_and_files_that_were_not_whole_go(later: None, folders: Path) -> 
     name, _ = read()
     half = Path(store.local(name)).with_name(".export.zip.0123.part")
     body = folders / "var" / "uploads" / "tmp1.upload"
-    for path in (half, body):
+    foreign = body.with_name("notes.txt")  # nothing that Django names so: somebody else's
+    for path in (half, body, foreign):
         path.write_bytes(b"x")
     assert left.sweep() == 2
     assert not half.exists()
     assert not body.exists()
+    assert foreign.exists()
     assert store.exists(name)
 
 
