@@ -1,5 +1,6 @@
 """What all tests share. Importing this file starts no service and loads no Django: `make test-core` has neither."""
 
+import gc
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -41,6 +42,19 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.register_profile("all", deadline=None)
     settings.register_profile("core", settings.get_profile("all"), max_examples=8, database=None, derandomize=True)
     settings.load_profile("core" if config.getoption("--core") else "all")
+
+
+def pytest_sessionstart() -> None:
+    """What is imported and collected from here on stays until the end: nothing of it is worth looking through."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """The collector took an eighth of the processor's time: it leaves out what was loaded before the first test, and
+    comes after 50,000 new objects instead of 700."""
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
