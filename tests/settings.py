@@ -26,3 +26,6 @@ if REDIS_URL.endswith("/0"):  # noqa: F405
     REDIS_URL = CELERY_BROKER_URL = f"{REDIS_URL.removesuffix('/0')}/{number}"  # noqa: F405
     CHANNEL_LAYERS["default"]["CONFIG"]["hosts"] = [REDIS_URL]  # noqa: F405
     CACHES["default"]["LOCATION"] = REDIS_URL  # noqa: F405
+
+# Nothing of a test outlives the machine: its commits do not wait for the disk, and its short queries are not compiled.
+DATABASES["default"].setdefault("OPTIONS", {})["options"] = "-c synchronous_commit=off -c jit=off"  # noqa: F405
