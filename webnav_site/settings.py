@@ -240,6 +240,7 @@ MFA_FORMS = {
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_ISSUER = "WebNav"
+MFA_TOTP_TOLERANCE = 1  # steps of 30 s either way: for clocks that go wrong, and codes typed at the end of theirs
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
 # The organisation's own sign-in: OpenID Connect. It lets in who is invited, and everybody of the domains named.

@@ -1,6 +1,7 @@
 """One-time codes, recovery codes and when administrators must have a second factor; real codes, no stand-ins."""
 
 import re
+import time
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -198,3 +199,12 @@ def test_nobody_signs_up_and_no_page_of_the_library_is_open() -> None:
 
 def test_the_settings_of_accounts_are_checked() -> None:
     call_command("check", "--fail-level", "WARNING", "--tag", "compatibility")
+
+
+@pytest.mark.parametrize(("seconds", "taken"), [(30, True), (120, False)])
+def test_a_code_is_taken_a_little_late_and_no_later(protected, seconds, taken) -> None:
+    client = Client()
+    first_half(client)
+    code = format_hotp_value(hotp_value(SECRET, int(time.time() - seconds) // 30))
+    client.post("/login/second/", {"code": code})
+    assert ("_auth_user_id" in client.session) == taken
