@@ -10,11 +10,13 @@ from rest_framework.exceptions import PermissionDenied, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from agents import filters, recipe_store, recipes, serializers, workflow_rows
+from agents import filters, serializers
+from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, RunTally, Trajectory, TrajectoryStep, Workflow
-from annotations import policy
-from annotations.downloads import attachment
-from annotations.permissions import ReadOnlyViewSet
+from agents.recipes import literature, saved
+from annotations.access import rules
+from annotations.access.api_rules import ReadOnlyViewSet
+from annotations.access.downloads import attachment
 
 
 class RecipeViewSet(viewsets.ViewSet):
@@ -23,22 +25,22 @@ class RecipeViewSet(viewsets.ViewSet):
     @extend_schema(responses=serializers.RecipeSerializer(many=True))
     def list(self, request: Request) -> Response:
         """All recipes; short enough for one page."""
-        return Response([_recipe(recipe) for recipe in recipe_store.listed(request.user)])
+        return Response([_recipe(recipe) for recipe in saved.listed(request.user)])
 
     @extend_schema(
         responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
     )
     def retrieve(self, request: Request, pk: str) -> Response:
         """One recipe by its name."""
-        found = next((recipe for recipe in recipe_store.listed(request.user) if recipe.name == pk), None)
+        found = next((recipe for recipe in saved.listed(request.user) if recipe.name == pk), None)
         if found is None:
             raise Http404
         return Response(_recipe(found))
 
 
-def _recipe(recipe: recipes.Recipe) -> dict:
-    lacking = recipes.missing(recipe)
-    return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": recipes.to_dict(recipe)}
+def _recipe(recipe: literature.Recipe) -> dict:
+    lacking = literature.missing(recipe)
+    return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": literature.to_dict(recipe)}
 
 
 class MemorySnippetViewSet(ReadOnlyViewSet):
@@ -100,10 +102,10 @@ class RunViewSet(ReadOnlyViewSet):
     @extend_schema(responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY})
     def trajectories_jsonl(self, request: Request, pk: str) -> HttpResponseBase:
         """All trajectories of the run with their steps and traces, one JSON object per line, streamed."""
-        from agents.exports import trajectory_lines
+        from agents.runs.exporting import trajectory_lines
 
         run = self.get_object()
-        lines = trajectory_lines(run, policy.rights_of(request))
+        lines = trajectory_lines(run, rules.rights_of(request))
         return attachment(
             StreamingHttpResponse(lines, content_type="application/x-ndjson"),
             f"run-{run.pk}-trajectories.jsonl",
@@ -120,7 +122,7 @@ class TrajectoryViewSet(ReadOnlyViewSet):
 
     def _shows_gold(self, trajectory: Trajectory) -> bool:
         project_id, split = trajectory.run.dataset.project_id, trajectory.conversation.split
-        return policy.rights_of(self.request).sees_gold(project_id, split)
+        return rules.rights_of(self.request).sees_gold(project_id, split)
 
     @extend_schema(
         responses=serializers.TrajectoryStepsSerializer,
@@ -129,22 +131,22 @@ class TrajectoryViewSet(ReadOnlyViewSet):
     @action(detail=True)
     def steps(self, request: Request, pk: str) -> Response:
         """The decided steps in order, without traces. A live viewer asks again with the last `seq` it has."""
-        from agents import replay
+        from agents.replay import rows as replay_rows
 
         trajectory = self.get_object()
         after = _number(request.query_params.get("after", "-1"))
-        steps = replay.rows(trajectory, gold=self._shows_gold(trajectory), after=after)
-        return Response(replay.progress(trajectory, steps))
+        steps = replay_rows.rows(trajectory, gold=self._shows_gold(trajectory), after=after)
+        return Response(replay_rows.progress(trajectory, steps))
 
     @extend_schema(operation_id="trajectories_step_retrieve", responses=serializers.StepResultDetailSerializer)
     @action(detail=True, url_path=r"steps/(?P<seq>\d{1,9})", url_name="step")
     def step(self, request: Request, pk: str, seq: str) -> Response:
         """One decided step with everything that its stages recorded."""
-        from agents import replay
+        from agents.replay import rows as replay_rows
 
         trajectory = self.get_object()
         try:
-            return Response(replay.detail(trajectory, int(seq), gold=self._shows_gold(trajectory)))
+            return Response(replay_rows.detail(trajectory, int(seq), gold=self._shows_gold(trajectory)))
         except TrajectoryStep.DoesNotExist as error:
             raise Http404 from error
 

@@ -8,12 +8,13 @@ class AgentsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from agents import proposals, retention, weights
+        from agents import proposals, retention
+        from agents.encoders import weights
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
         from agents.training import placing
         from agents.training.stored import Elsewhere
-        from annotations.jobs import NEEDS, RUNNERS
+        from annotations.jobs.running import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
 
         RUNNERS.update(memory_jobs.RUNNERS)

@@ -1,9 +1,9 @@
-"""What clients may filter agents' rows by. Parents are numbers, as in `annotations.filters`."""
+"""What clients may filter agents' rows by. Parents are numbers, as in `annotations.corpus.filters`."""
 
 from django_filters import rest_framework as filters
 
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
-from annotations.filters import CreatedAfter
+from annotations.corpus.filters import CreatedAfter
 
 
 class MemorySnippetFilter(filters.FilterSet):

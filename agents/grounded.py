@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.embedding import Encoder
-from agents.memory.text import memory_text
+from agents.encoders.embedding import Encoder
 from agents.planner.grounded import plan
+from agents.planner.memory_text import memory_text
 from agents.ranker.dual_encoder import score_elements
 from agents.ranker.element_text import element_texts
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
 from annotations.dom.tree import PageError, parse
 from annotations.observe.spans import span
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 
 class NoCandidates(ValueError):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import OuterRef, Q
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
-from agents.weights import model_root
+from agents.encoders.weights import model_root
 from annotations.models import Conversation, Dataset, Job, Operation, Project, Step, Turn, Website
 from annotations.models.conversations import Split
 from annotations.models.tallies import Tally, difference_triggers

@@ -1,6 +1,6 @@
 """The composition of prompted agents as one batch: rank, recall, simplify, compose, plan, act. Core.
 
-Ranker, memory, encoder, planner and language model are passed in; `agents/building.py` puts them together.
+Ranker, memory, encoder, planner and language model are passed in; `agents/runs/building.py` puts them together.
 """
 
 import random
@@ -10,12 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.llm.protocol import Llm
 from agents.memory.recall import Recalled, Recaller
 from agents.planner.prepared import Planned, Planner, Prepared
 from agents.planner.snippets import PastStep
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Ranker, RecordedStep
 from agents.weblinx.documents import is_ranked, ranked_turns

@@ -7,20 +7,20 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from agents.embedding import load_encoder
+from agents.encoders.embedding import load_encoder
+from agents.encoders.weights import MINILM
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
 from agents.planner.generator import complete
 from agents.prompts.render import load
-from agents.weights import MINILM
 from annotations.models import Assignment, Campaign, Job, Proposal
-from annotations.work import sessions
-from annotations.work.cuts import SeenStep
-from annotations.work.mentions import PHENOMENA
-from annotations.work.operations import MAX_TEXT
-from annotations.work.organising import Rules
-from annotations.work.proposing import check, ordered_parts, seen_steps, store
+from annotations.work.edits.mentions import PHENOMENA
+from annotations.work.edits.operations import MAX_TEXT
+from annotations.work.organise import sessions
+from annotations.work.propose.cuts import SeenStep
+from annotations.work.propose.grouping import Rules
+from annotations.work.propose.proposing import check, ordered_parts, seen_steps, store
 
 MAX_TOKENS = 4_000
 # Sentences of one site are never far apart for an encoder: more alike than by their words before they count as such.

@@ -3,10 +3,10 @@
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from agents import workflow_rows
+from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
+from annotations.corpus.serializers import UsernameField
 from annotations.models import Operation
-from annotations.serializers import UsernameField
 
 
 class MemorySnippetSerializer(serializers.ModelSerializer):
@@ -93,7 +93,7 @@ class RecipeSerializer(serializers.Serializer):
     recipe = serializers.DictField(help_text="Every setting of every stage.")
 
 
-# What `agents.replay` builds; declared here for the schema. Nothing else reads these classes.
+# What `agents.replay.rows` builds; declared here for the schema. Nothing else reads these classes.
 
 
 class GoldActionSerializer(serializers.Serializer):

@@ -2,7 +2,11 @@
 
 from django.urls import path
 
-from agents import model_views, recipe_views, replay_views, views, workflow_views
+from agents.memory import views as workflow_views
+from agents.recipes import views as recipe_views
+from agents.replay import views as replay_views
+from agents.runs import views
+from agents.training import views as model_views
 
 urlpatterns = [
     path("recipes/", recipe_views.recipes, name="recipes"),

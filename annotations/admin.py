@@ -7,7 +7,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 
-from annotations import page_admin, people_admin, work_admin  # noqa: F401  their tables are registered too
+from annotations.access import admin as people_admin  # noqa: F401  their tables are registered too
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold
 from annotations.models import (
     Conversation,
@@ -22,7 +22,9 @@ from annotations.models import (
     Website,
     Worker,
 )
-from annotations.page_admin import ratio_text
+from annotations.pages import admin as page_admin  # noqa: F401  their tables are registered too
+from annotations.pages.admin import ratio_text
+from annotations.work import admin as work_admin  # noqa: F401  their tables are registered too
 
 
 @admin.register(Dataset)
@@ -207,19 +209,19 @@ class JobAdmin(MadeElsewhere, ShowsGold):
 
     @admin.action(description="Cancel", permissions=["work"])
     def cancel(self, request: HttpRequest, rows: QuerySet[Job]) -> None:
-        from annotations import jobs
+        from annotations.jobs import running
 
         for job in rows:
-            jobs.cancel(job)
+            running.cancel(job)
         self.message_user(request, "Queued jobs are cancelled; running ones stop at their next batch.")
 
     @admin.action(description="Retry", permissions=["work"])
     def retry(self, request: HttpRequest, rows: QuerySet[Job]) -> None:
-        from annotations import jobs
+        from annotations.jobs import running
 
         for job in rows:
             try:
-                jobs.retry(job)
+                running.retry(job)
                 self.message_user(request, f"{job} is queued again.", messages.SUCCESS)
             except ValidationError as error:
                 self.message_user(request, f"{job}: {error.messages[0]}", messages.ERROR)

@@ -8,9 +8,9 @@ class AnnotationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from annotations import checks  # noqa: F401  registers the system checks
         from annotations.access import watching  # noqa: F401  writes the trail of access
-        from annotations.jobs import RUNNERS
+        from annotations.jobs.running import RUNNERS
+        from annotations.pages import checks  # noqa: F401  registers the system checks
         from annotations.releases import releasing
         from annotations.retention import kinds, ours
 

@@ -7,25 +7,25 @@ from celery import shared_task
 def run_job(job_id: int, placed: bool = False) -> None:
     """Work on a job for one slice, here or where it is better placed; a lost or repeated message changes nothing but
     latency."""
-    from annotations import jobs
+    from annotations.jobs import running
     from annotations.models import Job
 
-    if not placed and (queue := jobs.better_queue(job_id)):
+    if not placed and (queue := running.better_queue(job_id)):
         run_job.apply_async((job_id, True), queue=queue)
         return
     job = Job.objects.claim(job_id)
-    if job is not None and jobs.run(job):
-        jobs.publish(job)
+    if job is not None and running.run(job):
+        running.publish(job)
 
 
 @shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the leases of dead workers, publish again what is queued."""
-    from annotations import jobs
+    from annotations.jobs import running
     from annotations.models import Job
 
     for job in Job.objects.filter(pk__in=Job.objects.reap()):
-        jobs.publish(job)
+        running.publish(job)
 
 
 @shared_task(queue="default")
@@ -43,7 +43,7 @@ def forget_old() -> None:
 @shared_task(queue="default")
 def forget_unused_pages() -> None:
     """Daily: pages that no step needs any more."""
-    from annotations.page_store import forget_unused_pages
+    from annotations.pages.store import forget_unused_pages
 
     forget_unused_pages()
 
@@ -62,7 +62,7 @@ def keep_counts() -> None:
 @shared_task(queue="io")
 def deliver_webhooks() -> None:
     """Every 10 s: tell addresses outside what has happened, and again what they have not taken yet."""
-    from annotations.work import webhooks
+    from annotations.work.tell import webhooks
 
     webhooks.deliver_due()
 
@@ -70,6 +70,6 @@ def deliver_webhooks() -> None:
 @shared_task(queue="io")
 def unmark_steps() -> None:
     """Every minute: some of the steps that were stored before imports took recorder's marks away."""
-    from annotations.unmarking import unmark_steps
+    from annotations.corpus.unmarking import unmark_steps
 
     unmark_steps(limit=400)

@@ -11,8 +11,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from agents.recipes import RECIPES, missing
-from annotations import policy
+from agents.recipes.literature import RECIPES, missing
+from annotations.access import rules
 from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.models import Dataset, Split
@@ -72,10 +72,10 @@ class EvaluableDatasetAdmin(DatasetAdmin):
         return TemplateResponse(request, "admin/annotations/dataset/evaluate.html", context)
 
     def _start(self, request: HttpRequest, dataset: Dataset, wanted: dict) -> None:
-        from evaluation.studies import create_study
+        from evaluation.studies.running import create_study
 
         try:
-            policy.require(request.user, "evaluate", dataset.project)
+            rules.require(request.user, "evaluate", dataset.project)
             study = create_study(
                 user=request.user, dataset=dataset, recipes=[wanted["recipe"]], splits=[wanted["split"]], seeds=[0],
                 limit=wanted["limit"], overrides={}, preset=wanted["preset"] or None, name="",
@@ -102,7 +102,7 @@ class StudyAdmin(MadeElsewhere):
 
     @admin.action(description="Cancel", permissions=["work"])
     def cancel(self, request: HttpRequest, studies: QuerySet[Study]) -> None:
-        from evaluation.studies import cancel_study
+        from evaluation.studies.running import cancel_study
 
         for study in studies:
             cancel_study(study)
@@ -110,7 +110,7 @@ class StudyAdmin(MadeElsewhere):
 
     @admin.action(description="Resume", permissions=["work"])
     def resume(self, request: HttpRequest, studies: QuerySet[Study]) -> None:
-        from evaluation.studies import resume_study
+        from evaluation.studies.running import resume_study
 
         for study in studies:
             try:

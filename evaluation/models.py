@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from agents.memory_limits import inference_advice
+from agents.encoders.memory_limits import inference_advice
 from agents.models import Run
 from annotations.models import Leased, LeaseQuerySet, Project
 

@@ -7,9 +7,9 @@ from structlog.contextvars import bound_contextvars
 @shared_task(queue="gpu")
 def run_shard(shard_id: int, placed: bool = False) -> None:
     """Decide the missing steps of one shard. Repeating the message is harmless: only one worker gets the lease."""
-    from evaluation import placing
     from evaluation.models import Shard
-    from evaluation.studies import work
+    from evaluation.studies import placing
+    from evaluation.studies.running import work
 
     chosen = shard_id if placed else placing.best_of(shard_id)
     waiting = Shard.objects.select_related("run").filter(pk=chosen, state=Shard.State.QUEUED).first()
@@ -25,6 +25,6 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
 @shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete."""
-    from evaluation import studies
+    from evaluation.studies import running
 
-    studies.reap()
+    running.reap()

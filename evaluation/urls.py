@@ -2,7 +2,8 @@
 
 from django.urls import path
 
-from evaluation import report_views, views
+from evaluation.reports import views as report_views
+from evaluation.studies import views
 
 urlpatterns = [
     path("", views.home_page, name="home"),

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
-from agents import recipes
 from agents.models import (
     DIMENSIONS,
     Exemplar,
@@ -21,6 +20,8 @@ from agents.models import (
     TrajectoryStep,
     Workflow,
 )
+from agents.recipes import literature
+from annotations.datasets.records import CandidateRecord
 from annotations.dom.tree import node_ids, parse
 from annotations.models import (
     DEFAULT_RUBRIC,
@@ -47,7 +48,6 @@ from annotations.models import (
 )
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress, digest
-from annotations.records import CandidateRecord
 from evaluation.models import Score, Shard, Study
 
 _numbers = itertools.count(1)
@@ -206,7 +206,7 @@ def unit_vector(place: int = 0) -> list[float]:
 def make_run(dataset: Dataset | None = None, **fields: Any) -> Run:
     fields = {
         "recipe_name": "grounded",
-        "recipe": recipes.to_dict(recipes.get("grounded")),
+        "recipe": literature.to_dict(literature.get("grounded")),
         "recipe_sha256": hashlib.sha256(b"grounded").hexdigest(),
         "data_sha256": hashlib.sha256(b"data").hexdigest(),
         "split": "train",

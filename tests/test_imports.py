@@ -27,29 +27,47 @@ MAY_IMPORT = {
     "evaluation": {"evaluation", "agents", "annotations"},
     "webnav_site": set(APPS),
 }
+# The wings of each app, lowest first: a wing may import those before it in its list, never one after it. What an app
+# has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
+WINGS = {
+    "annotations": (
+        "forms", "admin_base", "dom", "sandbox", "datasets", "text", "hosts", "observe", "storage", "models", "access",
+        "pages", "corpus", "jobs", "retention", "work.tell", "work.edits", "work.propose", "work.measure",
+        "work.publishing", "work.stages", "work.queue", "work.write", "work.keys", "work.campaigns", "work.organise",
+        "work.verify", "work.discuss", "releases", "sample",
+    ),
+    "agents": (
+        "prompts", "encoders", "models", "llm", "weblinx", "types", "recipes", "trace", "observations", "planner",
+        "ranker", "memory", "policy", "grounded", "replay", "runs", "training", "proposals", "retention",
+    ),
+    "evaluation": ("metrics", "models", "scores", "reports", "external", "studies", "bench"),
+}  # fmt: skip
+BACK = {  # (module, imported module): an arrow against the order, and why it is there
+    ("annotations.jobs.running", "annotations.tasks"): "what is enqueued is named where it is enqueued",
+    ("evaluation.studies.running", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
+    ("agents.memory.jobs", "agents.runs.building"): "the stages that build memory are put together there",
+    ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
+}
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = (
-    "annotations.records", "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
-    "annotations.pages", "annotations.pages.*", "annotations.tree_rows",
-    "annotations.observe.spans",
-    "annotations.sample", "annotations.sample.*", "annotations.releases.leakage", "annotations.releases.privacy",
-    "annotations.work.agreement", "annotations.work.reading",
-    "annotations.work.cuts", "annotations.work.mentions", "annotations.work.merging", "annotations.work.operations",
-    "annotations.work.public_addresses",
-    "annotations.work.organising", "annotations.work.page_tree", "annotations.work.rephrasing",
-    "annotations.work.wording",
-    "agents.types", "agents.recipes", "agents.recipe_words", "agents.published",
-    "agents.settings", "agents.memory_limits", "agents.weights", "agents.embedding", "agents.packing", "agents.policy",
-    "agents.grounded", "agents.trace", "agents.memory.recall",
-    "agents.memory.text", "agents.memory.select", "agents.memory.workflow_text",
-    "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*",
-    "agents.world_model", "agents.world_model.*", "agents.environments", "agents.environments.*", "agents.llm",
-    "agents.llm.*", "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
+    "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
+    "annotations.sandbox", "annotations.sandbox.*", "annotations.text", "annotations.text.*",
+    "annotations.observe.spans", "annotations.sample", "annotations.sample.*",
+    "annotations.releases.leakage", "annotations.releases.privacy",
+    "annotations.work.measure.agreement", "annotations.work.tell.public_addresses",
+    "annotations.work.edits.mentions", "annotations.work.edits.operations", "annotations.work.edits.warnings",
+    "annotations.work.propose.cuts", "annotations.work.propose.grouping", "annotations.work.propose.rewrites",
+    "agents.types", "agents.policy", "agents.grounded", "agents.trace", "agents.encoders", "agents.encoders.*",
+    "agents.recipes.literature", "agents.recipes.settings", "agents.recipes.sentences", "agents.recipes.published",
+    "agents.memory.recall", "agents.memory.select", "agents.memory.workflow_text",
+    "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*", "agents.llm", "agents.llm.*",
+    "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
     "agents.training", "agents.training.settings", "agents.training.loop", "agents.training.checkpoint",
     "agents.training.weights", "agents.training.examples", "agents.training.pairs", "agents.training.samples",
-    "agents.training.left_out", "agents.training.ranking", "agents.training.language", "agents.training.card",
-    "evaluation.judging", "evaluation.metrics", "evaluation.metrics.*",
+    "agents.training.ranking", "agents.training.language", "agents.training.card", "agents.training.left_out",
+    "evaluation.scores.judging", "evaluation.metrics", "evaluation.metrics.*",
 )  # fmt: skip
+SHELL = {"annotations.sample.project", "agents.llm.stored"}  # in a core's room, and the only ones there that store
 SHELL_PACKAGES = {
     "django", "celery", "channels", "rest_framework", "knox", "drf_spectacular", "django_filters", "pgvector",
     "psycopg", "redis", "asgiref",
@@ -90,13 +108,34 @@ def _imports(tree: ast.AST, package: str) -> Iterator[tuple[str, int]]:
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(package.split(".")[: len(package.split(".")) - node.level + 1]) if node.level else ""
             name = ".".join(part for part in (base, node.module or "") if part)
-            for alias in node.names:  # `from agents import events` names a module, `from agents.events import x` not
+            for (
+                alias
+            ) in node.names:  # `from agents.runs import events` names a module, `from agents.runs.events import x` not
                 inner = f"{name}.{alias.name}"
                 yield (inner if inner in modules() else name), node.lineno
 
 
 def is_core(module: str) -> bool:
-    return any(fnmatch(module, pattern) for pattern in CORE)
+    return module not in SHELL and any(fnmatch(module, pattern) for pattern in CORE)
+
+
+def wing_of(module: str) -> int | None:
+    """Its wing's place in the order of its app, None for what wires an app together."""
+    app, _, inner = module.partition(".")
+    places = (place for place, wing in enumerate(WINGS.get(app, ())) if f"{inner}.".startswith(f"{wing}."))
+    return next(places, None)
+
+
+def is_against_the_order(module: str, imported: str) -> bool:
+    """Whether a module of a wing imports from a later wing of its app, or from what wires the app together."""
+    own, other = wing_of(module), wing_of(imported)
+    if own is None or module.partition(".")[0] != imported.partition(".")[0] or is_package_of_wings(imported):
+        return False
+    return other is None or other > own
+
+
+def is_package_of_wings(module: str) -> bool:
+    return any(f"{app}.{wing}".startswith(f"{module}.") for app, wings in WINGS.items() for wing in wings)
 
 
 def is_web(module: str) -> bool:
@@ -110,7 +149,7 @@ def where(module: str, line: int) -> str:
 
 def test_the_apps_are_found() -> None:
     assert {name.partition(".")[0] for name in modules()} == set(APPS)
-    assert ("agents.recipes", "agents.policy") in {
+    assert ("agents.recipes.literature", "agents.policy") in {
         (imported, module) for module in modules() for imported, _ in imports(module)
     }
     assert any(is_core(name) for name in modules())
@@ -128,6 +167,48 @@ def test_apps_import_in_one_direction_only(app) -> None:
         if imported.split(".")[0] in set(APPS) - MAY_IMPORT[app]
     ]
     assert wrong == []
+
+
+@pytest.mark.parametrize("app", WINGS)
+def test_wings_import_in_one_direction_only(app) -> None:
+    against = {
+        (module, imported): f"{where(module, line)} imports {imported}"
+        for module in modules()
+        if module.split(".")[0] == app
+        for imported, line in imports(module)
+        if is_against_the_order(module, imported)
+    }
+    assert [said for arrow, said in against.items() if arrow not in BACK] == []
+    assert {arrow for arrow in BACK if arrow[0].split(".")[0] == app} <= set(against), "an exception nobody needs"
+
+
+def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> None:
+    named = {f"{app}.{wing}" for app, wings in WINGS.items() for wing in wings}
+    assert named <= set(modules())
+    wiring = {"management", "migrations", "templatetags"}
+    folders = {
+        name for name, path in modules().items()
+        if path.name == "__init__.py" and name.count(".") == 1 and name.partition(".")[0] in WINGS
+    }  # fmt: skip
+    assert {name for name in folders if name.partition(".")[2] not in wiring} <= named | {"annotations.work"}
+
+
+def test_an_arrow_back_is_found() -> None:
+    assert is_against_the_order("annotations.dom.tree", "annotations.models")
+    assert is_against_the_order("annotations.corpus.store", "annotations.work.queue.handing")
+    assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
+    assert not is_against_the_order("annotations.work.queue.handing", "annotations.models")
+    assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    silent = [
+        name for name, path in modules().items()
+        if path.name == "__init__.py"
+        and not {"management", "templatetags"} & set(path.parts)  # their names are Django's
+        and not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").strip()
+    ]  # fmt: skip
+    assert silent == []
 
 
 def test_annotations_never_import_torch() -> None:
@@ -154,7 +235,7 @@ def test_core_modules_never_import_django_or_its_shell() -> None:
 
 def test_core_modules_import_only_core_modules_of_the_project() -> None:
     """So that they meet no model and no Django on a detour either."""
-    packages = {name for name, path in modules().items() if path.name == "__init__.py" and not path.read_text().strip()}
+    packages = {name for name, path in modules().items() if path.name == "__init__.py" and holds_no_code(path)}
     wrong = [
         f"{where(module, line)} imports {imported}"
         for module in modules()
@@ -163,6 +244,12 @@ def test_core_modules_import_only_core_modules_of_the_project() -> None:
         if imported.split(".")[0] in APPS and imported not in packages and not is_core(imported)
     ]
     assert wrong == []
+
+
+def holds_no_code(path: Path) -> bool:
+    """A room's docstring at most."""
+    body = ast.parse(path.read_text("utf-8")).body
+    return all(isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) for node in body)
 
 
 def test_modules_of_the_web_process_name_no_model_library() -> None:

@@ -25,7 +25,7 @@ MAX_CHARS = 300_000
 SECONDS = 0.15
 METHODS = {"match", "search", "fullmatch", "findall", "finditer", "sub", "subn", "split"}
 # Patterns that only meet our own files.
-OWN_FILES = {"annotations/work/keymaps.py", "annotations/sample/weblinx.py"}
+OWN_FILES = {"annotations/work/keys/keymaps.py", "annotations/sample/weblinx.py"}
 # Patterns that only meet markup which lxml wrote: every bracket in it is closed, and on its line.
 OF_MARKUP = {
     (place, pattern)

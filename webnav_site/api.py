@@ -10,14 +10,14 @@ from rest_framework.routers import DefaultRouter
 from rest_framework.viewsets import ViewSet
 
 from agents import api as agents
-from agents.model_api import TrainedModelViewSet
-from annotations import api as annotations
-from annotations import job_api as jobs
+from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
+from annotations.access.api_rules import AnyAccept
 from annotations.access.tokens import MayUse
-from annotations.permissions import AnyAccept
+from annotations.corpus import api as annotations
+from annotations.jobs import api as jobs
 from annotations.work import api as work
-from evaluation import api as evaluation
+from evaluation.studies import api as evaluation
 
 app_name = "api"
 

@@ -24,8 +24,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import OriginValidator  # noqa: E402
 from django.urls import re_path  # noqa: E402
 
-from agents.routing import websocket_urlpatterns  # noqa: E402
-from annotations.hosts.secret import refuse_another  # noqa: E402
+from agents.runs.routing import websocket_urlpatterns  # noqa: E402
+from annotations.access.host_secret import refuse_another  # noqa: E402
 from webnav_site.edge.door import Door  # noqa: E402
 from webnav_site.edge.limits import allow_as_many_files  # noqa: E402
 from webnav_site.edge.sockets import Sockets, not_found  # noqa: E402

@@ -7,8 +7,8 @@ import sys
 from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready, worker_shutting_down
 
-from annotations import stopping
-from annotations.pages import deadline
+from annotations.jobs import stopping
+from annotations.sandbox import deadline
 from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
 from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
@@ -27,7 +27,7 @@ def start_what_work_needs(**kwargs) -> None:
     services.make_ready()
     if (services.addresses(), services.kept_secret("django")) != as_in_settings:
         sys.exit("webnav: the data folder is ready now, but its settings were read before; start this again")
-    from annotations.hosts.secret import refuse_another
+    from annotations.access.host_secret import refuse_another
 
     refuse_another()
 

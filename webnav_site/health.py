@@ -17,8 +17,8 @@ from django.http import HttpRequest, JsonResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from annotations import jobs
-from annotations.hosts import secret
+from annotations.access import host_secret
+from annotations.jobs import running
 from annotations.models import Leased
 from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
@@ -27,8 +27,8 @@ from webnav_site import heartbeats
 # Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
 QUEUES: dict[str, Callable[[], list[QuerySet]]] = {
     "default": list,
-    "io": lambda: [jobs.waiting_in("io")],
-    "gpu": lambda: [jobs.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
+    "io": lambda: [running.waiting_in("io")],
+    "gpu": lambda: [running.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
 }
 PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
 
@@ -55,7 +55,7 @@ def check() -> dict[str, Any]:
     return {
         "database": database,
         "redis": {"ok": heard is not None},
-        "secret": {"ok": not database["ok"] or secret.is_shared()},
+        "secret": {"ok": not database["ok"] or host_secret.is_shared()},
         "storage": _storage(),
         "workers": {
             queue: _queue(queue, heard or {}, oldest_queued_seconds(queue) if database["ok"] else None)

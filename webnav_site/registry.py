@@ -69,7 +69,7 @@ def _leave(**kwargs: Any) -> None:
 
 def tell(name: str, queues: tuple[str, ...], processes: int) -> None:
     """Write this process's row."""
-    from agents import weights
+    from agents.encoders import weights
     from annotations.hosts.identity import this_process
     from annotations.models import Worker
 

@@ -114,7 +114,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "webnav_site.observe.middleware.ObservedRequestMiddleware",
     # First: a request for the snapshot host must meet neither sessions nor CSRF.
-    "annotations.snapshot_host.SnapshotHostMiddleware",
+    "annotations.pages.snapshot_host.SnapshotHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",

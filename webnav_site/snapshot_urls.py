@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations.snapshot_host import snapshot_page
+from annotations.pages.snapshot_host import snapshot_page
 
 handler500 = "webnav_site.observe.failures.server_error"
 

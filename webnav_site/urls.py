@@ -16,7 +16,7 @@ urlpatterns = [
     path("metrics", metrics, name="metrics"),
     path("operations/", page.operations, name="operations"),
     path("operations/retention/", page.retention, name="operations-retention"),
-    path("", include("annotations.snapshot_host")),
+    path("", include("annotations.pages.snapshot_host")),
     path("", include("annotations.urls")),
     path("", include("agents.urls")),
     path("", include("evaluation.urls")),

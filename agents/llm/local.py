@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import jinja2
 
-from agents import weights
+from agents.encoders import weights
 from agents.llm.errors import LlmError, Refused
 from agents.llm.protocol import LlmInfo, Reply, Request, cut
 from agents.llm.usage import Prices, Usage

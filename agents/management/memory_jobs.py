@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 
 from agents.llm.errors import LlmError
 from agents.memory.follow import follow, work_inline
-from annotations.jobs import cancel
+from annotations.jobs.running import cancel
 from annotations.models import Dataset, Job
 
 MAX_TOLD = 20

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.memory.select import CORRECTED, FAITHFUL, item_text
 from agents.models import Exemplar, MemorySnippet
 from agents.observations import RecordedConversation

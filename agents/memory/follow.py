@@ -3,8 +3,8 @@
 import time
 from collections.abc import Callable
 
-from annotations import jobs
-from annotations.job_progress import job_live
+from annotations.jobs import running
+from annotations.jobs.progress import job_live
 from annotations.models import Job
 
 POLL_SECONDS = 1.0
@@ -16,7 +16,7 @@ def work_inline(job: Job, say: Callable[[str], object] = lambda line: None) -> J
     be run again."""
     while (claimed := Job.objects.claim(job.pk)) is not None:
         claimed.told = lambda working=claimed: say(_line(working))
-        jobs.run(claimed)
+        running.run(claimed)
     return Job.objects.get(pk=job.pk)
 
 
@@ -33,7 +33,7 @@ def follow(job: Job, say: Callable[[str], object]) -> Job:
                 warned = True
             time.sleep(POLL_SECONDS)
     except KeyboardInterrupt:
-        jobs.cancel(job)
+        running.cancel(job)
         raise
     return found
 

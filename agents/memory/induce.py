@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
-from agents import recipes
-from agents.building import memory_encoder
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.workflow_text import (
@@ -21,6 +19,8 @@ from agents.memory.workflow_text import (
 from agents.models import Run, Trajectory, TrajectoryStep, Workflow
 from agents.observations import past_action
 from agents.planner.generator import complete
+from agents.recipes import literature
+from agents.runs.building import memory_encoder
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published
@@ -130,7 +130,7 @@ def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
     newest = run.workflows.filter(website=website, edited_at=None).first()
     if newest is not None and set(newest.sources.values_list("pk", flat=True)) == set(sources):
         return None
-    recipe = recipes.from_dict(run.recipe)
+    recipe = literature.from_dict(run.recipe)
     model = (recipe.plan.model if recipe.plan.backend == "endpoint" else "") or llm.info.model
     examples = online_examples(run, sources)
     answer = _ask(llm, [online_prompt(website.name, website.domain, website.subdomain, examples)], model)[0]

@@ -8,19 +8,21 @@ from collections.abc import Iterable, Sequence
 
 from django.core.exceptions import ValidationError
 
-from agents import building, weights
-from agents.embedding import Encoder
+from agents.encoders import weights
+from agents.encoders.embedding import Encoder
 from agents.llm.cache import CachedLlm
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
-from agents.llm_cache import DatabaseStore
+from agents.llm.stored import DatabaseStore
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.induce import embed_workflows, induce_sites, train_websites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
-from annotations import jobs as work
-from annotations import policy, stopping
+from agents.runs import building
+from annotations.access import rules
+from annotations.jobs import running as work
+from annotations.jobs import stopping
 from annotations.models import Dataset, Job, Split, Step
 
 PARTS = ("snippets", "exemplars", "workflows")
@@ -69,7 +71,7 @@ def start_rationales(*, user, dataset: Dataset, split: str = "", publish: bool =
 def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Job:
     params = {"name": dataset.name} | params
     if user is not None:
-        policy.require(user, kind, dataset.project)
+        rules.require(user, kind, dataset.project)
         try:
             weights.require_open(params)
         except ValueError as error:

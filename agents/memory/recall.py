@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
@@ -14,7 +14,7 @@ from agents.planner.generator import complete
 from agents.planner.trajectory import memory_key
 from agents.planner.trajectory_page import page_text
 from agents.prompts.render import Prompt, load
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.trace import traced_snippets
 from agents.types import Exemplar, Memory, Observation, RankedCandidate, RecordedStep, Snippet, Usage, Workflow
 from annotations.dom.tree import PageError

@@ -6,7 +6,7 @@ from typing import Any
 from agents.llm.protocol import Message
 from agents.planner.generator import ChatPrompt, Generated, Generator
 from agents.planner.prepared import Planned, Prepared
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.types import Action
 from agents.weblinx.documents import ElementLimit, documents
 from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, predicted_element

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.planner.values import PLACEHOLDER, best_option, candidate_values, words
 from agents.types import Action, Observation
 from annotations.dom.elements import Element

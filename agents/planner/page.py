@@ -10,7 +10,7 @@ from typing import Literal
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import NODE_ID, Element, parse
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 Paradigm = Literal["multichoice", "generation"]
 

@@ -23,7 +23,7 @@ from agents.planner.snippets import (
     known_rationale,
     snippet_messages,
 )
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.types import Usage
 from annotations.dom.tree import Element, PageError, parse
 

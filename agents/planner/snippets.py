@@ -11,7 +11,7 @@ from typing import Protocol, TypeVar
 from agents.planner.page import PageInput, PageTask, Paradigm, Wording, format_input, gold_context
 from agents.planner.sequence import Message, page_messages
 from annotations.dom.tree import Element, parse
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 NONE_RATIONALE = "None of the elements shown fits the request, so the answer is none."
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others

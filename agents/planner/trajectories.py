@@ -20,7 +20,7 @@ from agents.planner.trajectory import (
 )
 from agents.planner.trajectory_page import GoldStep, page_text
 from agents.planner.trajectory_parse import bare_act, in_backticks, parse_act
-from agents.recipes import Recipe
+from agents.recipes.literature import Recipe
 from agents.types import Action, Exemplar, RecordedStep
 from annotations.dom.tree import PageError
 

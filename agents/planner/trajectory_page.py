@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import Element, parse
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 TOP_K = 5  # elements of the current page
 PREVIOUS_TOP_K = 3  # elements of the pages of history and exemplars

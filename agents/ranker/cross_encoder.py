@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from agents import weights
-from agents.memory_limits import within_memory
-from agents.ranker.batches import token_batches, token_budget
+from agents.encoders import weights
+from agents.encoders.batches import token_batches, token_budget
+from agents.encoders.memory_limits import within_memory
 from agents.ranker.inputs import PUBLISHED, RankingInput, WeblinxText, candidate_input, in_order, weblinx_input
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.tokens import FastTokenizer
@@ -23,7 +23,7 @@ Pair = tuple[str, str]
 
 
 class CrossEncoderRanker:
-    """Any sequence classification model with one label, by its name or folder (`agents/weights.py`).
+    """Any sequence classification model with one label, by its name or folder (`agents/encoders/weights.py`).
 
     ValueError for a model with another number of labels.
     """

@@ -22,10 +22,10 @@ from typing import Any
 
 import numpy as np
 
-from agents import weights
-from agents.embedding import Encoder, MeanPoolingEncoder
+from agents.encoders import weights
+from agents.encoders.embedding import Encoder, MeanPoolingEncoder
 from agents.ranker.inputs import RankingInput, WeblinxText, element_input, in_order, weblinx_input
-from agents.settings import Quirks, RankSettings
+from agents.recipes.settings import Quirks, RankSettings
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit
 from agents.weblinx.quirks import WeblinxQuirks

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from agents.memory.text import memory_text
+from agents.planner.memory_text import memory_text
 from agents.ranker.element_text import element_texts
 from agents.ranker.query import ranker_query
 from agents.types import Observation, RankedCandidate
@@ -15,7 +15,7 @@ from agents.weblinx.turns import Demo, Turn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
 from annotations.dom.tree import parse
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 
 @dataclass(frozen=True)

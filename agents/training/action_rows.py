@@ -7,17 +7,17 @@ writes the prompt. What the planner asks is kept instead of answered.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents import recipes
-from agents.building import build_ranker
 from agents.planner.action_strings import ActionStringPlanner
 from agents.planner.generator import Generated, Prompt
 from agents.planner.local import prompt_ids
 from agents.policy import StagedPolicy
+from agents.recipes import literature
+from agents.runs.building import build_ranker
+from agents.runs.weblinx_demos import demo_of
 from agents.training.rows import Rows
 from agents.training.settings import PlannerSettings
 from agents.types import Usage
 from agents.weblinx.prompt import prompt_turns, target
-from agents.weblinx_demos import demo_of
 
 RECIPE = "weblinx-flan-t5"
 
@@ -48,7 +48,7 @@ class ActionRows:
     def __init__(self, rows: Rows, settings: PlannerSettings, tokenizer: Any) -> None:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
-        self.recipe = recipes.override(recipes.get(RECIPE), changes)
+        self.recipe = literature.override(literature.get(RECIPE), changes)
         self._ranker = build_ranker(self.recipe)
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:

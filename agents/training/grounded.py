@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
-from agents.embedding import load_encoder
+from agents.encoders.embedding import load_encoder
 from agents.planner.learned.examples import OPERATIONS, Example
 from agents.training.loop import TrainingError
 from agents.training.rows import Rows

@@ -13,12 +13,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from agents import weights
-from agents.memory_limits import explained, is_out_of_memory
+from agents.encoders import weights
+from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
 from agents.training.settings import SETTINGS, make_settings
-from annotations import jobs as work
-from annotations import policy, stopping
+from annotations.access import rules
+from annotations.jobs import running as work
+from annotations.jobs import stopping
 from annotations.models import Dataset, Job, LeaseLost, Split
 
 BASES = {
@@ -51,7 +52,7 @@ def start_training(
     (`run_inline`). Raises ValidationError by field.
     """
     if user is not None:
-        policy.require(user, "train", dataset.project)
+        rules.require(user, "train", dataset.project)
         try:
             weights.require_open({"base": base} | (changes or {}))
         except ValueError as error:
@@ -186,4 +187,4 @@ def run_inline(
 
 
 RUNNERS = {Job.Kind.TRAIN: run_training}
-"""For `annotations.jobs`: kind of job -> what works on it for one slice."""
+"""For `annotations.jobs.running`: kind of job -> what works on it for one slice."""

@@ -1,9 +1,9 @@
 """On which host a training is best done."""
 
-from agents import weights
+from agents.encoders import weights
 from agents.models import TrainedModel
 from annotations.hosts.identity import owner_of
-from annotations.hosts.placement import Needs
+from annotations.jobs.placement import Needs
 from annotations.models import Job
 from annotations.storage import store
 
@@ -33,4 +33,4 @@ def _begun_on(job: Job) -> str:
 
 
 NEEDS = {Job.Kind.TRAIN: needs_of}
-"""For `annotations.jobs`: kind of job -> what it needs of a host."""
+"""For `annotations.jobs.running`: kind of job -> what it needs of a host."""

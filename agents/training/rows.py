@@ -8,11 +8,13 @@ import random
 from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
 
-from agents.embedding import load_encoder
+from agents.encoders.embedding import load_encoder
+from agents.encoders.weights import MINILM
 from agents.memory.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
 from agents.observations import RecordedConversation
 from agents.planner.snippets import PastStep
 from agents.ranker.inputs import RankingInput, candidate_input, element_input
+from agents.runs.weblinx_demos import demo_of
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
@@ -20,8 +22,6 @@ from agents.types import Observation, RecordedStep
 from agents.weblinx.documents import ElementLimit, training_documents
 from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import Turn
-from agents.weblinx_demos import demo_of
-from agents.weights import MINILM
 from annotations.dom.elements import elements
 from annotations.dom.tree import PageError, parse
 from annotations.models import Conversation, Dataset, Split, Step

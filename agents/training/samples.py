@@ -13,7 +13,7 @@ from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
 from annotations.dom.tree import PageError, node_ids, parse
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -5,8 +5,8 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from agents.settings import at_least, one_of
-from agents.weights import MINILM
+from agents.encoders.weights import MINILM
+from agents.recipes.settings import at_least, one_of
 
 PARADIGMS = ("multichoice", "generation", "action_string")
 MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")

@@ -78,7 +78,7 @@ def read_card(model: TrainedModel, name: str, most: int) -> str:
 
 
 class Elsewhere:
-    """For `agents.weights`: what other hosts hold."""
+    """For `agents.encoders.weights`: what other hosts hold."""
 
     def local(self, name: str, fetch: bool) -> Path | None:
         if not store.shared:

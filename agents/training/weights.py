@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agents import weights
+from agents.encoders import weights
 from agents.training.loop import TrainingError
 
 if TYPE_CHECKING:

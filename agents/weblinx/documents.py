@@ -13,7 +13,7 @@ from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import Tokenizer
 from agents.weblinx.turns import UID, Box, Demo, Turn
 from annotations.dom.tree import PageError
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 RANKED_INTENTS = frozenset("click change textinput scroll load submit".split())
 FIELDS = ("tag", "xpath", "text", "bbox", "attributes", "children")

@@ -20,7 +20,7 @@ from agents.weblinx.truncation import (
 )
 from agents.weblinx.turns import PREDICTED_INTENTS, Demo, Turn
 from agents.weblinx.wording import OURS, Wording
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 CANDIDATES = 10
 ELEMENT_INTENTS = frozenset({"click", "change", "submit"})  # turns that are dropped without an element

@@ -1,7 +1,7 @@
 """Tokens over the API, and who one is."""
 
 from django.conf import settings
-from django.contrib.auth import authenticate
+from django.contrib.auth import authenticate, get_user_model
 from django.contrib.auth.signals import user_logged_in
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
@@ -14,11 +14,32 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from annotations.access import factors, trail
+from annotations.access import factors, rules, trail
 from annotations.access.forms import is_right_code
 from annotations.access.tokens import TooManyTokens, make_token
-from annotations.models import AccessEvent, Scope
-from annotations.serializers import MeSerializer
+from annotations.models import AccessEvent, Membership, Scope
+
+
+class OwnMembershipSerializer(serializers.ModelSerializer):
+    """A membership as its holder sees it: with what it allows."""
+
+    project_slug = serializers.CharField(source="project.slug", read_only=True)
+    abilities = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Membership
+        fields = ["project", "project_slug", "role", "sees_test_gold", "abilities"]
+
+    def get_abilities(self, membership: Membership) -> list[str]:
+        return sorted(rules.ABILITIES[membership.role])
+
+
+class MeSerializer(serializers.ModelSerializer):
+    memberships = OwnMembershipSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = get_user_model()
+        fields = ["id", "username", "is_superuser", "memberships"]
 
 
 class LoginSerializer(serializers.Serializer):

@@ -14,11 +14,16 @@ from allauth.mfa.webauthn.forms import (
     LoginWebAuthnForm,
     ReauthenticateWebAuthnForm,
 )
+from django import forms
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from annotations.access import counters, events, throttle
+from annotations.models import Role, Scope
 
 CODE_SECONDS = 120  # longer than any code is good for
 
@@ -123,3 +128,51 @@ class NewPasskeyForm(AddWebAuthnForm):
     def clean(self) -> dict[str, Any]:
         with _well_formed():
             return super().clean()
+
+
+PASSWORD_RULE = "At least 10 characters; neither a common password nor like the user name."
+
+
+class AccountForm(UserCreationForm):
+    """The account that an invitation makes."""
+
+    class Meta:
+        model = get_user_model()
+        fields = ["username"]
+        help_texts = {"username": "Letters, digits and @ . + - _ only."}
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["password1"].help_text = PASSWORD_RULE
+
+
+class ResetForm(SetPasswordForm):
+    """A new password for an account that exists."""
+
+    def __init__(self, *args, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["new_password1"].help_text = PASSWORD_RULE
+
+
+class InvitationForm(forms.Form):
+    """What a new member may do."""
+
+    role = forms.ChoiceField(choices=Role.choices, initial=Role.ANNOTATOR)
+    sees_test_gold = forms.BooleanField(required=False, label="sees the gold actions of test splits")
+    email = forms.EmailField(required=False)
+
+
+class TokenForm(forms.Form):
+    """What a new API token is for, what it may be used for, and how long it works."""
+
+    name = forms.CharField(max_length=80, required=False, label="For", widget=forms.TextInput({"autocomplete": "off"}))
+    scopes = forms.MultipleChoiceField(
+        choices=Scope.choices, initial=[Scope.READ], label="May", widget=forms.CheckboxSelectMultiple
+    )
+    days = forms.TypedChoiceField(
+        choices=[(days, f"{days} days") for days in (7, 30, 90, 365) if days <= settings.TOKEN_LONGEST_DAYS]
+        or [(settings.TOKEN_LONGEST_DAYS, f"{settings.TOKEN_LONGEST_DAYS} days")],
+        coerce=int,
+        initial=30,
+        label="Works for",
+    )

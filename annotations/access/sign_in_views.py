@@ -18,8 +18,8 @@ from django.views.decorators.debug import sensitive_post_parameters
 from knox.models import AuthToken
 
 from annotations.access import throttle
+from annotations.access.forms import AccountForm, ResetForm
 from annotations.access.identities import INVITE_KEY
-from annotations.forms import AccountForm, ResetForm
 from annotations.models import Invite
 
 

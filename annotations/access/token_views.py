@@ -8,8 +8,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 from knox.models import AuthToken
 
+from annotations.access.forms import TokenForm
 from annotations.access.tokens import TooManyTokens, make_token, open_tokens
-from annotations.forms import TokenForm
 
 
 @never_cache

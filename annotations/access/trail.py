@@ -6,7 +6,7 @@ from typing import Any
 import django_filters
 from django.db.models import Q, QuerySet
 
-from annotations import policy
+from annotations.access import rules
 from annotations.models import AccessEvent
 
 COLUMNS = (
@@ -16,12 +16,12 @@ COLUMNS = (
 CHUNK = 500
 
 
-def visible(user: policy.User) -> QuerySet[AccessEvent]:
+def visible(user: rules.User) -> QuerySet[AccessEvent]:
     """Superusers see everything; admins what happened in their projects."""
     rows = AccessEvent.objects.all()
     if user.is_active and user.is_superuser:
         return rows
-    return rows.filter(project_id__in=policy.project_ids(user, "manage"))
+    return rows.filter(project_id__in=rules.project_ids(user, "manage"))
 
 
 class TrailFilter(django_filters.FilterSet):

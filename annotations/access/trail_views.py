@@ -6,9 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotations import policy
-from annotations.access import trail
-from annotations.downloads import stream_rows
+from annotations.access import rules, trail
+from annotations.access.downloads import stream_rows
 from annotations.models import AccessEvent
 
 ROWS = 100
@@ -20,8 +19,8 @@ def access_trail(request: HttpRequest) -> HttpResponse:
     chosen = trail.TrailFilter(request.GET, trail.visible(request.user))
     context = {
         "page": Paginator(chosen.qs, ROWS).get_page(request.GET.get("page")),
-        "may_see": request.user.is_superuser or policy.projects(request.user, "manage").exists(),
-        "projects": policy.projects(request.user, "manage").order_by("name"),
+        "may_see": request.user.is_superuser or rules.projects(request.user, "manage").exists(),
+        "projects": rules.projects(request.user, "manage").order_by("name"),
         "actions": AccessEvent.Action.choices,
         "chosen": request.GET,
     }

@@ -8,9 +8,15 @@ from allauth.mfa.webauthn import views as passkeys
 from django.contrib.auth.decorators import login_not_required
 from django.urls import path
 
-from annotations.access import account_views, identities, sign_in_views, token_views, trail_views
+from annotations.access import account_views, identities, people_views, sign_in_views, token_views, trail_views
 
 urlpatterns = [
+    path("people/", people_views.people, name="people"),
+    path("people/<slug:slug>/invite/", people_views.invite_person, name="people-invite"),
+    path("people/members/<int:pk>/role/", people_views.change_role, name="member-role"),
+    path("people/members/<int:pk>/reset/", people_views.reset_link, name="member-reset"),
+    path("people/members/<int:pk>/remove/", people_views.remove_member, name="member-remove"),
+    path("people/invites/<int:pk>/withdraw/", people_views.withdraw, name="invite-withdraw"),
     path("login/", sign_in_views.sign_in, name="login"),
     path("login/", sign_in_views.sign_in, name="account_login"),
     path("login/second/", factors.authenticate, name="mfa_authenticate"),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from annotations.datasets.files import data_files
-from annotations.records import ConversationRecord, Readable
+from annotations.datasets.records import ConversationRecord, Readable
 
 # Format name -> module with `read(path)`, the `SUFFIXES` of its files, and `NUMBERED` where their order is by number;
 # `files(path)` where what is read one after the other are folders.

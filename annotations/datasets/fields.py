@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from annotations.records import BadRecord
+from annotations.datasets.records import BadRecord
 
 MAX_DEFECTS = 20  # of one record; more are counted only
 

@@ -7,7 +7,7 @@ come from; nothing is copied.
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from annotations.records import ConversationRecord, StepRecord, TurnRecord
+from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
 
 
 @dataclass(frozen=True)

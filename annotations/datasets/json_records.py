@@ -6,7 +6,7 @@ from pathlib import Path
 from annotations.datasets.fields import Defects, Fields
 from annotations.datasets.files import ArchiveError, data_files, open_stream
 from annotations.datasets.json_stream import Element, elements
-from annotations.records import BadRecord, ConversationRecord, Readable
+from annotations.datasets.records import BadRecord, ConversationRecord, Readable
 
 PLAIN = (".json", ".jsonl")
 SUFFIXES = tuple(suffix + packed for suffix in PLAIN for packed in ("", ".gz", ".xz"))

@@ -9,7 +9,7 @@
      "files": [{"path", "data": base64 text}], only where there are some}
 
 A candidate is {"node_id", "tag", "attributes": JSON text, "is_original_target": bool or null,
-"is_top_level_target": bool or null}. Field names are those of `annotations.records`, where they are
+"is_top_level_target": bool or null}. Field names are those of `annotations.datasets.records`, where they are
 explained. What is absent has its default; what is unknown is refused, so that nothing is lost unnoticed.
 """
 
@@ -24,9 +24,7 @@ from typing import Any, BinaryIO
 from annotations.datasets.fields import Fields, canonical
 from annotations.datasets.json_records import SUFFIXES, read_records
 from annotations.datasets.mind2web import OPERATIONS
-from annotations.dom.tree import PageError
-from annotations.pages import asking
-from annotations.records import (
+from annotations.datasets.records import (
     CandidateRecord,
     ConversationRecord,
     FileRecord,
@@ -35,6 +33,8 @@ from annotations.records import (
     StepRecord,
     TurnRecord,
 )
+from annotations.dom.tree import PageError
+from annotations.sandbox import asking
 
 __all__ = ["SUFFIXES", "VERSION", "read", "write"]
 

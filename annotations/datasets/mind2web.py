@@ -13,9 +13,9 @@ from typing import Any, BinaryIO
 
 from annotations.datasets.fields import Fields, canonical
 from annotations.datasets.json_records import SPLITS, SUFFIXES, read_records
+from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 from annotations.dom.tree import NODE_ID, PageError
-from annotations.pages import asking
-from annotations.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
+from annotations.sandbox import asking
 
 __all__ = ["NUMBERED", "SUFFIXES", "read", "write"]
 

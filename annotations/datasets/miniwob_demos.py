@@ -17,7 +17,7 @@ from annotations.datasets.json_stream import elements
 from annotations.datasets.miniwob_checks import episode_problem, page_problem
 from annotations.datasets.miniwob_dom import Element, PageMaker, describe, storable
 from annotations.datasets.miniwob_events import Act, Unconvertible, collapse
-from annotations.records import (
+from annotations.datasets.records import (
     BadRecord,
     CandidateRecord,
     ConversationRecord,

@@ -17,7 +17,7 @@ from annotations.datasets.mind2web import (
     with_extra,
     write_list,
 )
-from annotations.records import ConversationRecord, Readable, TurnRecord
+from annotations.datasets.records import ConversationRecord, Readable, TurnRecord
 
 __all__ = ["SUFFIXES", "read", "write"]
 

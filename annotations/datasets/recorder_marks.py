@@ -16,8 +16,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from annotations.datasets.records import CandidateRecord, StepRecord
 from annotations.dom.tree import NODE_ID
-from annotations.records import CandidateRecord, StepRecord
 
 MARK = "data_pw_testid_buckeye"  # not `…_candidate`, which stands on every candidate
 SHORTEST_ID = 6  # shorter ids are met by chance in tabindex and the like, and so tell nothing

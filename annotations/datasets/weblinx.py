@@ -13,12 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from annotations.datasets.files import data_files
+from annotations.datasets.records import BadRecord, ConversationRecord, Readable
 from annotations.datasets.weblinx_build import demonstration
 from annotations.datasets.weblinx_chat import CHAT_SUFFIXES, read_chat
 from annotations.datasets.weblinx_demos import is_demo, read_demo
 from annotations.datasets.weblinx_side_files import SPLITS_FILE, UNION
 from annotations.datasets.weblinx_turns import screenshot_of
-from annotations.records import BadRecord, ConversationRecord, Readable
 
 __all__ = ["SUFFIXES", "files", "read", "write_folder"]
 

@@ -14,11 +14,12 @@ from typing import Any
 import lxml.html
 from lxml import etree
 
+from annotations.datasets.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
 from annotations.datasets.weblinx_demos import SITE
-from annotations.datasets.weblinx_turns import SAY, UID, Turn
+from annotations.datasets.weblinx_turns import SAY, Turn
 from annotations.dom.tree import NODE_ID, TEXT, PageError, parse
-from annotations.pages.deadline import page_deadline
-from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
+from annotations.dom.weblinx_page import UID
+from annotations.sandbox.deadline import page_deadline
 
 INTENTS = {
     "CLICK": "click",

@@ -21,10 +21,10 @@ from typing import Any
 from annotations.datasets.fields import Defects, Fields, canonical
 from annotations.datasets.files import ArchiveError, open_stream
 from annotations.datasets.json_stream import Element, elements
+from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 from annotations.datasets.weblinx_turns import OPERATIONS, SAY
 from annotations.dom.tree import PageError
-from annotations.pages import asking
-from annotations.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
+from annotations.sandbox import asking
 
 CHAT_SUFFIXES = tuple(kind + packed for kind in (".json", ".jsonl", ".csv") for packed in ("", ".gz", ".xz"))
 COLUMNS = ("action", "action_history", "utterances", "candidates", "clean_html", "viewport")

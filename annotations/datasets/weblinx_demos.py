@@ -18,12 +18,7 @@ from typing import Any
 from annotations.datasets import weblinx_turns as replay
 from annotations.datasets.fields import Defects, canonical, describe
 from annotations.datasets.json_value import JSONError, parse
-from annotations.datasets.weblinx_check import check_replay
-from annotations.datasets.weblinx_page import candidates, decode
-from annotations.datasets.weblinx_side_files import demo_candidates, split_of
-from annotations.dom.tree import PageError
-from annotations.pages import asking
-from annotations.records import (
+from annotations.datasets.records import (
     BadRecord,
     CandidateRecord,
     ConversationRecord,
@@ -34,6 +29,11 @@ from annotations.records import (
     StepRecord,
     TurnRecord,
 )
+from annotations.datasets.weblinx_check import check_replay
+from annotations.datasets.weblinx_side_files import demo_candidates, split_of
+from annotations.dom.tree import PageError
+from annotations.dom.weblinx_page import candidates, decode
+from annotations.sandbox import asking
 
 REQUIRED = ("metadata.json", "form.json", "replay.json")
 INVALID = "invalid.json"

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-UID = "data-webtasks-id"  # attribute of every element in the recorded pages
+from annotations.dom.weblinx_page import UID
+
 # Recorded intent of a browser turn -> operation.
 OPERATIONS = {
     "click": "CLICK",

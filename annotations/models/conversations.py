@@ -9,10 +9,10 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Prefetch, Q
 
+from annotations.datasets.records import CandidateRecord
 from annotations.models.datasets import Dataset, Website
 from annotations.models.pages import Screenshot, Snapshot, compress, decompress
 from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
-from annotations.records import CandidateRecord
 
 
 class Split(models.TextChoices):

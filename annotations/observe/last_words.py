@@ -19,7 +19,7 @@ from typing import NamedTuple
 import psutil
 from django.conf import settings
 
-from annotations.pages import deadline
+from annotations.sandbox import deadline
 
 LINES = 500
 FILE_BYTES = 1024 * 1024  # then the older half is dropped; 500 lines need a tenth of it

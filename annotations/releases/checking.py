@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db import connection
 
+from annotations.corpus.splits import split_violations
 from annotations.models import Dataset, SessionTask, Turn
 from annotations.releases import leakage, privacy
 from annotations.releases.leakage import NearDuplicate, Said, near_duplicates
 from annotations.releases.scanning import PrivacyReport, scan_dataset
-from annotations.splits import split_violations
 
 EXAMPLES = 20  # pairs and tasks that a release keeps; all are counted
 KIND_WORDS = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
 
+from annotations.corpus.frozen import content
 from annotations.models import Release
 from annotations.models.pages import digest
-from annotations.releases.frozen import content
 from annotations.releases.reasons import reasons_between
 
 CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split", "extra", "files")

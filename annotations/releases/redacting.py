@@ -9,15 +9,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
+from annotations.datasets.records import StepRecord
 from annotations.dom.tree import PageError
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress
-from annotations.page_store import PageStore
-from annotations.pages import asking
-from annotations.records import StepRecord
+from annotations.pages.store import PageStore
 from annotations.releases.privacy import map_strings, replacement, take_out
 from annotations.releases.scanning import PAGE_FIELDS, PrivateText
+from annotations.sandbox import asking
 
 MARKED = {"snapshot": "html", "raw_snapshot": "raw_html", "snapshot_after": "html_after"}  # as records name them
 Place = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …

@@ -9,15 +9,16 @@ from itertools import islice
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
-from annotations import jobs, policy
+from annotations.access import rules
+from annotations.corpus.frozen import CHUNK, freeze, light_conversations, page_shas, release_sha256
+from annotations.corpus.statistics import dataset_stats
+from annotations.jobs import running
 from annotations.models import Conversation, Dataset, Job, Release, ReleasedConversation, Snapshot
 from annotations.models.pages import compress, digest
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import datasheet
-from annotations.releases.frozen import CHUNK, freeze, light_conversations, page_shas, release_sha256
 from annotations.releases.leakage import THRESHOLD
-from annotations.statistics import dataset_stats
-from annotations.work.events import emit
+from annotations.work.tell.events import emit
 
 Progress = Callable[[str, int], None]
 TOLD_EVERY = 20  # conversations
@@ -45,7 +46,7 @@ def make_release(
     the dataset meanwhile; PermissionDenied
     for who may not manage the project.
     """
-    policy.require(user, "manage", dataset.project)
+    rules.require(user, "manage", dataset.project)
     _refuse_bad_fields(dataset, version, licence, consent)
     progress("checking", 0)
     checks = check_dataset(dataset, threshold)
@@ -76,14 +77,14 @@ def make_release(
 
 def start_release(dataset: Dataset, user, version: str, accepted_findings: Collection[str], **fields: str) -> Job:
     """`make_release` in the background. Raises ValidationError where it can be said at once."""
-    policy.require(user, "manage", dataset.project)
+    rules.require(user, "manage", dataset.project)
     _refuse_bad_fields(dataset, version, fields["licence"], fields["consent"])
     errors: dict[str, str] = {}
-    jobs.check_quota(user, errors)
+    running.check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
     params = {"name": dataset.name, "version": version, "accepted_findings": list(accepted_findings), **fields}
-    return jobs.queue(
+    return running.queue(
         Job(kind=Job.Kind.RELEASE, project=dataset.project, dataset=dataset, created_by=user, params=params)
     )
 
@@ -95,7 +96,7 @@ def run_release(job: Job) -> bool:
     total = job.dataset.conversations.count()
 
     def tell(phase: str, done: int) -> None:
-        jobs.tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+        running.tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
 
     params = {name: value for name, value in job.params.items() if name != "name"}
     try:

@@ -11,9 +11,11 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotations import jobs, policy
-from annotations.downloads import attachment
-from annotations.forms import ExportForm
+from annotations.access import rules
+from annotations.access.downloads import attachment
+from annotations.corpus.forms import ExportForm
+from annotations.corpus.views import visible_dataset
+from annotations.jobs import running
 from annotations.models import Conversation, Dataset, Redaction, Release
 from annotations.releases.checking import KIND_WORDS, Checks, check_dataset, kind_words
 from annotations.releases.datasheet import PLACES, statistics_table
@@ -22,8 +24,7 @@ from annotations.releases.forms import ReleaseForm
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
 from annotations.releases.scanning import PrivateText, scan_dataset
-from annotations.views import visible_dataset
-from annotations.work.guidelines import blocks
+from annotations.text.guidelines import blocks
 
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
 AT_ONCE = 200  # conversations that are released while the person waits; more are a job
@@ -42,14 +43,14 @@ def releases(request: HttpRequest, name: str) -> HttpResponse:
         row.earlier = earlier.version
     return render(
         request, "releases/releases.html",
-        {"dataset": dataset, "releases": rows, "may_manage": policy.can(request.user, "manage", dataset.project)},
+        {"dataset": dataset, "releases": rows, "may_manage": rules.can(request.user, "manage", dataset.project)},
     )  # fmt: skip
 
 
 def new_release(request: HttpRequest, name: str) -> HttpResponse:
     """What is found in the dataset, and the form that releases it all the same."""
     dataset = visible_dataset(request, name)
-    policy.require(request.user, "manage", dataset.project)
+    rules.require(request.user, "manage", dataset.project)
     checks = check_dataset(dataset, scan_seconds=SCAN_SECONDS)
     latest = dataset.releases.first()
     initial = {"licence": dataset.licence, "consent": latest.consent if latest else ""}
@@ -95,7 +96,7 @@ def _row(text: PrivateText) -> dict:
 def redact_found(request: HttpRequest, name: str) -> HttpResponse:
     """Take one found text out (`fingerprint`), or all of a kind (`kind`)."""
     dataset = visible_dataset(request, name)
-    policy.require(request.user, "manage", dataset.project)
+    rules.require(request.user, "manage", dataset.project)
     kind, fingerprint = request.POST.get("kind", ""), request.POST.get("fingerprint", "")
     known = scan_dataset(dataset, SCAN_SECONDS).texts
     chosen = [text for text in known if text.fingerprint == fingerprint or text.kind == kind]
@@ -130,7 +131,7 @@ def _release_page(request: HttpRequest, found: Release, export_form: ExportForm 
         ],  # its table is above
         "earlier": earlier,
         "export_form": export_form or ExportForm(splits=splits),
-        "may_export": policy.can(request.user, "export", found.dataset.project),
+        "may_export": rules.can(request.user, "export", found.dataset.project),
     }
     return render(request, "releases/release.html", context)
 
@@ -140,11 +141,11 @@ def export(request: HttpRequest, name: str, version: str) -> HttpResponse:
     found = _visible_release(request, name, version)
     if request.method != "POST":
         return redirect("release", name, version)
-    policy.require(request.user, "export", found.dataset.project)
+    rules.require(request.user, "export", found.dataset.project)
     form = ExportForm(request.POST, splits=found.statistics["splits"])
     if form.is_valid():
         try:
-            job = jobs.start_export(user=request.user, dataset=found.dataset, release=version, **form.cleaned_data)
+            job = running.start_export(user=request.user, dataset=found.dataset, release=version, **form.cleaned_data)
             return redirect("job", job.pk)
         except ValidationError as error:
             form.add_error(None, error)
@@ -207,9 +208,9 @@ def _difference(request: HttpRequest, name: str) -> Difference:
 
 
 def _sees_gold(request: HttpRequest, found: Difference):
-    return partial(policy.rights_of(request).sees_gold, found.newer.dataset.project_id)
+    return partial(rules.rights_of(request).sees_gold, found.newer.dataset.project_id)
 
 
 def _visible_release(request: HttpRequest, name: str, version: str) -> Release:
     rows = Release.objects.select_related("dataset__project", "created_by")
-    return get_object_or_404(policy.visible(request.user, rows), dataset__name=name, version=version)
+    return get_object_or_404(rules.visible(request.user, rows), dataset__name=name, version=version)

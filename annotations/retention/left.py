@@ -11,8 +11,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotations.jobs.uploads import UPLOADS
 from annotations.storage import forget_old_scratch, scratch, store
-from annotations.uploads import UPLOADS
 
 logger = logging.getLogger(__name__)
 COPY_SECONDS = 3600  # an import reads on for a moment when its upload is gone

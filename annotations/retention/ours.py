@@ -8,7 +8,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotations import uploads
+from annotations.jobs import uploads
 from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job
 from annotations.retention.kinds import BATCH, Estimate, Kind, Rows
 from annotations.storage import forget_old_scratch, forget_scratch, store

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotations.live import ago_text, span_text
+from annotations.jobs.live import ago_text, span_text
 
 register = template.Library()
 

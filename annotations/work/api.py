@@ -8,9 +8,9 @@ from django.db.models import Prefetch, QuerySet
 from django_filters import rest_framework as filters
 from rest_framework import serializers
 
+from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Release, Session, Verdict
-from annotations.permissions import ReadOnlyViewSet
-from annotations.work.document import readable
+from annotations.work.write.document import readable
 
 
 class CampaignSerializer(serializers.ModelSerializer):

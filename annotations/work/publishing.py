@@ -4,8 +4,8 @@ from typing import Any
 
 from django.utils.text import slugify
 
-from annotations.conversation_store import content_sha256
-from annotations.exports import conversation_records
+from annotations.corpus.exporting import conversation_records
+from annotations.corpus.store import content_sha256
 from annotations.models import Assignment, Campaign, Conversation, Dataset, Part, Session, Step, Target, Turn, Website
 
 FORMAT = "mt-mind2web"

@@ -14,14 +14,14 @@ from typing import TypeVar
 
 import numpy as np
 
+from agents.encoders.weights import MINILM, source
 from agents.ranker.dmr import DmrRanker, dmr_encoder
 from agents.ranker.inputs import RankingInput
-from agents.settings import Quirks, RankSettings
+from agents.recipes.settings import Quirks, RankSettings
 from agents.types import RankedCandidate
 from agents.weblinx.documents import documents, ranked_turns, render
 from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import Demo, PagesByName
-from agents.weights import MINILM, source
 from annotations.sample.weblinx import build
 from evaluation.bench.measures import Goal, Measure
 from evaluation.bench.scratch import Setting

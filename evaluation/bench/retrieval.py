@@ -8,11 +8,11 @@ from django.db import connection, transaction
 from pgvector import HalfVector
 from pgvector.psycopg import register_vector
 
-from agents.embedding import load_encoder
+from agents.encoders.embedding import load_encoder
+from agents.encoders.weights import MINILM
 from agents.memory.retrieve import ConversationMemory, nearest_exemplars
 from agents.models import Exemplar, MemorySnippet
 from agents.types import Observation
-from agents.weights import MINILM
 from annotations.models import Conversation, Dataset, Operation, Split, Step, Turn, Website
 from evaluation.bench.measures import Goal, Measure, latencies
 from evaluation.bench.scratch import Setting, new_dataset

@@ -12,7 +12,7 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from annotations.importing import Report, import_files
+from annotations.corpus.importing import Report, import_files
 from annotations.models import Dataset, Project
 from annotations.sample.build import build, build_website
 

@@ -3,7 +3,7 @@
 import random
 from pathlib import Path
 
-from agents.memory.text import memory_text
+from agents.planner.memory_text import memory_text
 from agents.ranker.element_text import element_texts
 from annotations.datasets import reader
 from annotations.dom.elements import elements

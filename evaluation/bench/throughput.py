@@ -4,22 +4,22 @@ import random
 import time
 from dataclasses import replace
 
-from agents.building import encoder_named
-from agents.embedding import CachedEncoder
+from agents.encoders.embedding import CachedEncoder
+from agents.encoders.weights import MINILM
 from agents.memory.rationales import RationaleWriter
 from agents.models import MemorySnippet
 from agents.observations import RecordedConversation
 from agents.planner.local import LocalGenerator
 from agents.planner.pages import PagePlanner
 from agents.planner.prepared import Prepared
-from agents.recipes import get, override
+from agents.recipes.literature import get, override
+from agents.runs.building import encoder_named
 from agents.types import RankedCandidate
-from agents.weights import MINILM
 from annotations.models import Dataset
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import Setting, import_into_new
 from evaluation.bench.weights import random_seq2seq
-from evaluation.studies import create_study, run_inline
+from evaluation.studies.running import create_study, run_inline
 
 BATCHES = (32, 1)
 ROUNDS = 2  # the best of them counts

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from agents import recipes
 from agents.memory.rationales import RationaleWriter
 from agents.planner.action_strings import ActionStringPlanner
 from agents.planner.generator import Generated
 from agents.planner.pages import PagePlanner
 from agents.planner.prepared import Prepared
+from agents.recipes import literature
 from agents.types import Observation, RankedCandidate, Usage
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo
 from annotations.dom.limits import MAX_TAGS
-from annotations.pages import deadline
+from annotations.sandbox import deadline
 from tests.agents.weblinx_demo import BOXES, PAGE, PagesByName, browser, chat
 
 SMALL = '<html backend_node_id="1"><a backend_node_id="2"><text backend_node_id="3">Go</text></a></html>'
@@ -58,7 +58,7 @@ def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
 )
 @pytest.mark.parametrize("kind", ["multichoice", "generation"])
 def test_prompts_about_pages(kind, html, node_id, why) -> None:
-    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == kind)
+    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == kind)
     generator = Answers("B.\nAction: CLICK\n" if kind == "multichoice" else "Element: Go\nAction: CLICK\n")
     planner = PagePlanner(recipe, generator, RationaleWriter(None))
     bad, good = planner.plan([prepared(1, html, node_id), prepared(2, SMALL, "2")])
@@ -75,7 +75,7 @@ def weblinx(html: str) -> Demo:
 
 
 def test_prompts_about_recordings() -> None:
-    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == "action_string")
+    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == "action_string")
     planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
     steps = [prepared(n, "", "go", demo=weblinx(html), demo_turn=1) for n, html in enumerate((HEAVY, PAGE))]
     bad, good = planner.plan([replace(step, ranking=()) for step in steps])
@@ -86,7 +86,7 @@ def test_prompts_about_recordings() -> None:
 def test_a_page_that_takes_too_long_fails_its_step_too(monkeypatch) -> None:
     monkeypatch.setattr(deadline, "SECONDS", 0.02)
     slow = PAGE.replace("</form>", "<i></i>" * (MAX_TAGS // 4) + "</form>")
-    recipe = next(r for r in recipes.RECIPES.values() if r.plan.kind == "action_string")
+    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == "action_string")
     planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
     steps = [prepared(1, "", "go", demo=weblinx(slow), demo_turn=1)]
     (bad,) = planner.plan([replace(step, ranking=()) for step in steps])

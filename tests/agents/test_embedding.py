@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transformers import AutoModel, AutoTokenizer, DistilBertConfig, DistilBertModel
 
-from agents.embedding import CachedEncoder, Encoder, HashEncoder, MeanPoolingEncoder, load_encoder
-from agents.ranker.batches import packed_batches
-from agents.weights import MINILM
+from agents.encoders.batches import packed_batches
+from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder, MeanPoolingEncoder, load_encoder
+from agents.encoders.weights import MINILM
 from tests.tiny_models import tiny_encoder
 
 

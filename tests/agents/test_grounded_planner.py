@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.planner.grounded import plan
 from agents.types import Action, Observation, PastAction
 from annotations.dom.elements import Element

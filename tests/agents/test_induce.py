@@ -2,8 +2,7 @@
 
 import pytest
 
-from agents import recipes
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import Unreachable
 from agents.memory.induce import (
@@ -15,6 +14,7 @@ from agents.memory.induce import (
     train_prompt,
 )
 from agents.models import Run, Trajectory, Workflow
+from agents.recipes import literature
 from annotations.models import Dataset, Turn
 from tests import factories
 from tests.agents.llm_server import LlmServer, failure, in_turn, prompt_text, serve
@@ -191,8 +191,8 @@ def run() -> Run:
     """Four conversations of one turn with two steps on a site, the first two of which are decided."""
     dataset = factories.make_dataset()
     shop = factories.make_website(dataset, name="shop", domain="Shopping", subdomain="Fashion")
-    recipe = recipes.get("awm-online")
-    run = factories.make_run(dataset, recipe=recipes.to_dict(recipe), recipe_name=recipe.name, split="test_task")
+    recipe = literature.get("awm-online")
+    run = factories.make_run(dataset, recipe=literature.to_dict(recipe), recipe_name=recipe.name, split="test_task")
     for number in (3, 1, 2, 4):  # stored in another order than that of their positions
         made = factories.make_conversation(
             turns=0, split="test_task", dataset=dataset, website=shop, position=number, source_id=f"c{number}"

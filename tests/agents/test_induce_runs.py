@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from agents import building, recipes, runner
-from agents.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import from_environment
 from agents.memory.induce import induce_offline
 from agents.models import Run, Trajectory, Workflow
+from agents.recipes import literature
+from agents.runs import building, runner
 from annotations.models import Conversation, Dataset
-from evaluation.judging import Judgement
+from evaluation.scores.judging import Judgement
 from tests import factories
 from tests.agents.llm_server import LlmServer, prompt_text, serve
 from tests.tiny_models import tiny_cross_encoder
@@ -65,8 +66,8 @@ def conversations(dataset: Dataset) -> list[Conversation]:
 
 
 def make_run(dataset: Dataset, name: str, ranker: Path, **changes: str) -> Run:
-    recipe = recipes.override(recipes.get(name), {"rank.model": str(ranker), **changes})
-    run = factories.make_run(dataset, recipe=recipes.to_dict(recipe), recipe_name=name, split="test_task")
+    recipe = literature.override(literature.get(name), {"rank.model": str(ranker), **changes})
+    run = factories.make_run(dataset, recipe=literature.to_dict(recipe), recipe_name=name, split="test_task")
     for conversation in conversations(dataset):
         Trajectory.objects.create(run=run, conversation=conversation, step_count=2)
     return run

@@ -10,13 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents import recipes
-from agents.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.planner.learned import train as training
 from agents.planner.learned.fit import Settings
 from agents.planner.learned.model import CONFIG, NotAModel, load
 from agents.planner.learned.policy import LearnedPolicy
 from agents.planner.learned.train import NothingToLearn
+from agents.recipes import literature
 from agents.types import STAGES, Action
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_policy import ListMemory
@@ -44,7 +44,7 @@ def trained(tmp_path_factory):
 
 def policy(folder) -> LearnedPolicy:
     encoder = CachedEncoder(HashEncoder())
-    return LearnedPolicy(recipes.get("grounded"), encoder, ListMemory(), load(folder))
+    return LearnedPolicy(literature.get("grounded"), encoder, ListMemory(), load(folder))
 
 
 def decided(folder, examples) -> list[Action]:
@@ -187,13 +187,13 @@ def test_a_model_of_other_columns_is_refused(trained, tmp_path) -> None:
 def test_a_policy_with_another_encoder_is_refused(trained) -> None:
     folder, _ = trained
     with pytest.raises(ValueError, match="was trained with"):
-        LearnedPolicy(recipes.get("grounded"), HashEncoder(64), ListMemory(), load(folder))
+        LearnedPolicy(literature.get("grounded"), HashEncoder(64), ListMemory(), load(folder))
 
 
 TRAIN_ALONE = """
 import sys
 from pathlib import Path
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_learned_planner import SETTINGS
 

@@ -7,8 +7,8 @@ import pytest
 from agents.llm.cache import CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Image, Message, Request
+from agents.llm.stored import DatabaseStore
 from agents.llm.usage import Prices
-from agents.llm_cache import DatabaseStore
 from agents.models import LlmReply
 from tests.agents.llm_server import prompt_text, serve
 

@@ -7,11 +7,11 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 from pgvector.django import CosineDistance
 
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.memory.build import build_snippets
 from agents.memory.retrieve import ConversationMemory, nearest_exemplars
-from agents.memory.text import memory_text
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet
+from agents.planner.memory_text import memory_text
 from agents.types import Observation, Snippet
 from annotations.models import Conversation, Step
 from tests import factories

@@ -9,14 +9,14 @@ import pytest
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management import CommandError, call_command
 
-from agents import building
-from agents.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.errors import Unreachable
 from agents.memory import jobs as memory
 from agents.memory.follow import work_inline
 from agents.models import Exemplar, LlmReply, MemorySnippet, Workflow
-from annotations import jobs
-from annotations.job_progress import job_live
+from agents.runs import building
+from annotations.jobs import running
+from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories
 from tests.agents.llm_server import failure, prompt_text, serve
@@ -69,7 +69,7 @@ def dataset() -> Dataset:
 @pytest.fixture
 def short_slices(monkeypatch) -> None:
     """A slice ends after its first batch, when there is more to do."""
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", -1)
+    monkeypatch.setattr(running, "SLICE_SECONDS", -1)
     monkeypatch.setattr(memory, "CONVERSATIONS", 1)
     monkeypatch.setattr(memory, "STEPS", 3)
 
@@ -78,7 +78,7 @@ def slices(job: Job) -> int:
     count = 0
     while (claimed := Job.objects.claim(job.pk)) is not None:
         count += 1
-        jobs.run(claimed)
+        running.run(claimed)
         assert count < 50
     job.refresh_from_db()
     return count
@@ -111,7 +111,7 @@ def test_embedding_again_adds_nothing(dataset, encoder) -> None:
 
 def test_an_embedding_job_works_in_slices_and_goes_on_where_it_stopped(dataset, short_slices) -> None:
     job = memory.start_embedding(user=None, dataset=dataset)
-    assert jobs.run(Job.objects.claim(job.pk)), "it must be queued again"
+    assert running.run(Job.objects.claim(job.pk)), "it must be queued again"
     job.refresh_from_db()
     assert (job.state, job.attempt, job.progress["done"], job.progress["total"]) == (State.QUEUED, 0, 4, 16)
     assert slices(job) == 3
@@ -125,16 +125,16 @@ def test_a_cancelled_job_stops_at_its_next_batch(dataset, monkeypatch) -> None:
     real = memory.build_snippets
 
     def cancel_meanwhile(*args):
-        jobs.cancel(job)
+        running.cancel(job)
         return real(*args)
 
     monkeypatch.setattr(memory, "CONVERSATIONS", 1)
     monkeypatch.setattr(memory, "build_snippets", cancel_meanwhile)
-    jobs.run(claimed)
+    running.run(claimed)
     job.refresh_from_db()
     assert job.state == State.CANCELLED
     assert MemorySnippet.objects.count() == 4, "what was done is kept"
-    jobs.retry(job)
+    running.retry(job)
     monkeypatch.setattr(memory, "build_snippets", real)
     assert work_inline(job).state == State.DONE
     assert MemorySnippet.objects.count() == 16
@@ -280,7 +280,7 @@ def test_only_admins_start_them(dataset, start) -> None:
         with pytest.raises(PermissionDenied):
             start(user=factories.make_user(role, dataset.project), dataset=dataset)
     job = start(user=factories.make_user("admin", dataset.project), dataset=dataset)
-    assert jobs.queue_of(job.kind) == "gpu"
+    assert running.queue_of(job.kind) == "gpu"
 
 
 def test_what_makes_no_sense_is_refused(dataset) -> None:
@@ -337,12 +337,12 @@ def test_commands_fail_in_one_line(dataset, no_endpoint) -> None:
 def test_a_command_follows_the_job_that_a_worker_does(dataset, in_thread, monkeypatch) -> None:
     monkeypatch.setattr("agents.memory.follow.POLL_SECONDS", 0.05)
     published = []
-    monkeypatch.setattr(jobs, "publish", lambda job: published.append(job.pk))
+    monkeypatch.setattr(running, "publish", lambda job: published.append(job.pk))
 
     def worker() -> None:
         while not published:
             time.sleep(0.02)
-        in_thread(lambda: jobs.run(Job.objects.claim(published[0])))
+        in_thread(lambda: running.run(Job.objects.claim(published[0])))
 
     thread = threading.Thread(target=worker)
     thread.start()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from agents.memory_limits import explained, inference_advice, is_out_of_memory, within_memory
-from agents.recipes import RECIPES, to_dict
+from agents.encoders.memory_limits import explained, inference_advice, is_out_of_memory, within_memory
+from agents.recipes.literature import RECIPES, to_dict
 
 TOO_MUCH = 10**15
 

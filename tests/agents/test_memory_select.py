@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.memory.select import (
     CORRECTED,
     FAITHFUL,

@@ -3,11 +3,12 @@
 import pytest
 from django.core.exceptions import ValidationError
 
-from agents import recipe_store, weights
+from agents.encoders import weights
 from agents.memory.jobs import start_embedding
-from agents.recipes import RECIPES
+from agents.recipes import saved
+from agents.recipes.literature import RECIPES
 from agents.training.jobs import start_training
-from evaluation.studies import create_study
+from evaluation.studies.running import create_study
 from tests import factories
 
 HIDDEN = (
@@ -44,7 +45,7 @@ def test_a_recipe_of_people_names_no_place(setting) -> None:
     told = set()
     for place in ("/etc/passwd", "/nowhere"):
         with pytest.raises(ValueError, match="names a place on this machine") as refused:
-            recipe_store.derive(RECIPES["mindact"], "mine", "", {setting: place})
+            saved.derive(RECIPES["mindact"], "mine", "", {setting: place})
         told.add(str(refused.value))
     assert len(told) == 1  # the same whether there is something or not
 

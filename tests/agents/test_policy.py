@@ -6,9 +6,9 @@ import json
 import numpy as np
 import pytest
 
-from agents import recipes
-from agents.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.grounded import GroundedPolicy
+from agents.recipes import literature
 from agents.types import STAGES, Decision, Observation, PastAction, Snippet
 
 PAGE = """<html backend_node_id="1"><body backend_node_id="2">
@@ -40,7 +40,9 @@ def observation(instruction: str = "Reserve it.", html: str = PAGE, **fields) ->
 
 
 def policy(memory: ListMemory | None = None, **settings: str) -> GroundedPolicy:
-    recipe = recipes.override(recipes.get("grounded"), {name.replace("__", "."): v for name, v in settings.items()})
+    recipe = literature.override(
+        literature.get("grounded"), {name.replace("__", "."): v for name, v in settings.items()}
+    )
     return GroundedPolicy(recipe, CachedEncoder(HashEncoder()), memory or ListMemory())
 
 
@@ -167,7 +169,7 @@ def test_an_element_acted_on_in_this_turn_falls_behind() -> None:
 
 def test_texts_that_pages_share_are_encoded_once() -> None:
     encoder = CachedEncoder(HashEncoder())
-    several = GroundedPolicy(recipes.get("grounded"), encoder, ListMemory())
+    several = GroundedPolicy(literature.get("grounded"), encoder, ListMemory())
     several.decide([observation("Click Reserve.")])
     before = encoder.encoded
     several.decide([observation("Click Reserve.") for _ in range(5)])

@@ -5,7 +5,7 @@ import pytest
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from agents.ranker.batches import token_batches
+from agents.encoders.batches import token_batches
 from agents.ranker.cross_encoder import CrossEncoderRanker
 from agents.ranker.inputs import WeblinxText
 from agents.types import Observation, PastAction

@@ -6,14 +6,14 @@ import random
 import numpy as np
 import pytest
 
-from agents.embedding import MeanPoolingEncoder
+from agents.encoders.embedding import MeanPoolingEncoder
+from agents.encoders.weights import MINILM, source
 from agents.ranker.dmr import DmrEncoder, DmrRanker, dmr_encoder
 from agents.ranker.inputs import RankingInput
-from agents.settings import Quirks, RankSettings
+from agents.recipes.settings import Quirks, RankSettings
 from agents.types import Observation
 from agents.weblinx.documents import documents
 from agents.weblinx.query import dmr_query
-from agents.weights import MINILM, source
 from tests.agents.test_ranker_cross_encoder import PAGE
 from tests.agents.weblinx_demo import browser, chat, make_demo
 from tests.tiny_models import tiny_encoder

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from agents import recipes
-from agents.recipes import RECIPES
-from agents.settings import PlanSettings, Quirks, RankSettings, RecallSettings
+from agents.recipes import literature
+from agents.recipes.literature import RECIPES
+from agents.recipes.settings import PlanSettings, Quirks, RankSettings, RecallSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -19,39 +19,39 @@ NOWHERE = "not trained here, no folder, and not in the Hugging Face cache"
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_a_stored_recipe_reads_back_as_it_was(name) -> None:
-    recipe = recipes.get(name)
-    stored = json.loads(json.dumps(recipes.to_dict(recipe)))
-    assert recipes.from_dict(stored) == recipe
-    assert recipes.sha256(recipes.from_dict(stored)) == recipes.sha256(recipe)
+    recipe = literature.get(name)
+    stored = json.loads(json.dumps(literature.to_dict(recipe)))
+    assert literature.from_dict(stored) == recipe
+    assert literature.sha256(literature.from_dict(stored)) == literature.sha256(recipe)
 
 
 def test_the_hash_names_the_settings_and_nothing_else() -> None:
-    grounded = recipes.get("grounded")
-    hashes = {recipes.sha256(recipe) for recipe in RECIPES.values()}
+    grounded = literature.get("grounded")
+    hashes = {literature.sha256(recipe) for recipe in RECIPES.values()}
     assert len(hashes) == len(RECIPES)
-    assert recipes.sha256(recipes.override(grounded, {"rank.top_k": "49"})) not in hashes
-    assert recipes.sha256(recipes.override(grounded, {"rank.top_k": "50"})) == recipes.sha256(grounded)
+    assert literature.sha256(literature.override(grounded, {"rank.top_k": "49"})) not in hashes
+    assert literature.sha256(literature.override(grounded, {"rank.top_k": "50"})) == literature.sha256(grounded)
 
 
 def test_the_hash_is_the_same_in_every_process() -> None:
-    script = "from agents import recipes; print(recipes.sha256(recipes.get('grounded')))"
+    script = "from agents.recipes import literature as r; print(r.sha256(r.get('grounded')))"
     hashes = {
         subprocess.run(
             [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, cwd=ROOT, capture_output=True, check=True
         ).stdout
         for seed in ("1", "2")
     }
-    assert hashes == {recipes.sha256(recipes.get("grounded")).encode() + b"\n"}
+    assert hashes == {literature.sha256(literature.get("grounded")).encode() + b"\n"}
 
 
 def test_fields_are_overridden_by_dotted_name_and_take_the_type_of_the_field() -> None:
-    changed = recipes.override(
-        recipes.get("grounded"),
+    changed = literature.override(
+        literature.get("grounded"),
         {"rank.top_k": "20", "recall.weight": "0.5", "recall.memory": "none", "batch_size": "8", "preset": "faithful"},
     )
     assert (changed.rank.top_k, changed.recall.weight, changed.recall.memory) == (20, 0.5, "none")
     assert (changed.batch_size, changed.preset, changed.quirks) == (8, "faithful", Quirks.of("faithful"))
-    assert recipes.get("grounded").rank.top_k == 50, "the named recipe stays as it is"
+    assert literature.get("grounded").rank.top_k == 50, "the named recipe stays as it is"
 
 
 @pytest.mark.parametrize(
@@ -85,20 +85,20 @@ def test_fields_are_overridden_by_dotted_name_and_take_the_type_of_the_field() -
 )
 def test_a_wrong_override_is_named(name, text, message) -> None:
     with pytest.raises(ValueError, match=message):
-        recipes.override(recipes.get("grounded"), {name: text})
+        literature.override(literature.get("grounded"), {name: text})
 
 
 def test_an_unknown_recipe_is_answered_with_the_choices() -> None:
     with pytest.raises(ValueError, match="there is no recipe 'self_map'; choose one of grounded, mindact"):
-        recipes.get("self_map")
+        literature.get("self_map")
 
 
 def test_changed_lists_what_differs_from_the_named_recipe() -> None:
-    grounded = recipes.get("grounded")
-    assert recipes.changed(grounded) == {}
-    other = recipes.override(grounded, {"rank.top_k": "20", "recall.memory": "none"})
-    assert recipes.changed(other) == {"rank.top_k": (50, 20), "recall.memory": ("multifaceted", "none")}
-    assert recipes.changed(other, other) == {}
+    grounded = literature.get("grounded")
+    assert literature.changed(grounded) == {}
+    other = literature.override(grounded, {"rank.top_k": "20", "recall.memory": "none"})
+    assert literature.changed(other) == {"rank.top_k": (50, 20), "recall.memory": ("multifaceted", "none")}
+    assert literature.changed(other, other) == {}
 
 
 BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
@@ -107,12 +107,12 @@ BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
 def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
     for name in ("LLM_BASE_URL", "LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    assert {name for name in RECIPES if not recipes.missing(recipes.get(name))} == {"grounded", "dmr-minilm"}
-    assert recipes.missing(recipes.get("deberta")) == [
+    assert {name for name in RECIPES if not literature.missing(literature.get(name))} == {"grounded", "dmr-minilm"}
+    assert literature.missing(literature.get("deberta")) == [
         "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --kind cross_encoder "
         "--name NAME) or name a folder"
     ]
-    assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in recipes.missing(recipes.get("synapse"))
+    assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in literature.missing(literature.get("synapse"))
     assert set(RECIPES) - set(BUILT) == {"wma", "cot", "synapse-miniwob"}
 
 
@@ -121,22 +121,22 @@ def test_every_built_recipe_can_run_once_it_has_weights_and_an_endpoint(name, mo
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setenv("LLM_BASE_URL", "http://localhost:1/v1")
     monkeypatch.setenv("LLM_MODEL", "any")
-    recipe = recipes.get(name)
+    recipe = literature.get(name)
     changes = {}
     if recipe.rank.kind != "none" and not recipe.rank.model:
         changes["rank.model"] = str(tmp_path)
     if recipe.plan.kind not in ("first", "grounded") and recipe.plan.backend == "local":
         changes["plan.model"] = str(tmp_path)
-    assert recipes.missing(recipes.override(recipe, changes)) == []
+    assert literature.missing(literature.override(recipe, changes)) == []
     if changes:
-        assert recipes.missing(recipe)
+        assert literature.missing(recipe)
 
 
 @pytest.mark.django_db
 def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    recipe = recipes.override(recipes.get("deberta"), {"rank.model": "no-such-model"})
-    assert recipes.missing(recipe) == [f"rank.model: there is no model 'no-such-model': {NOWHERE}"]
+    recipe = literature.override(literature.get("deberta"), {"rank.model": "no-such-model"})
+    assert literature.missing(recipe) == [f"rank.model: there is no model 'no-such-model': {NOWHERE}"]
 
 
 @pytest.mark.parametrize(
@@ -152,22 +152,22 @@ def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
 )
 @pytest.mark.django_db
 def test_settings_that_the_grounded_policy_would_overlook_are_lacking(settings, need) -> None:
-    assert need in recipes.missing(recipes.override(recipes.get("grounded"), settings))
+    assert need in literature.missing(literature.override(literature.get("grounded"), settings))
 
 
 def test_a_preset_sets_every_quirk() -> None:
-    mindact = recipes.get("mindact")
+    mindact = literature.get("mindact")
     assert all(dataclasses.asdict(mindact.quirks).values())
-    assert not any(dataclasses.asdict(recipes.with_preset(mindact, "corrected").quirks).values())
-    one_off = recipes.override(mindact, {"preset": "corrected", "quirks.q7_single_candidate_fails": "true"})
+    assert not any(dataclasses.asdict(literature.with_preset(mindact, "corrected").quirks).values())
+    one_off = literature.override(mindact, {"preset": "corrected", "quirks.q7_single_candidate_fails": "true"})
     assert (one_off.preset, one_off.quirks.q7_single_candidate_fails) == ("corrected", True)
 
 
 def test_parents_exist_and_settings_stored_before_a_field_existed_still_read() -> None:
     assert all(not recipe.parent or recipe.parent in RECIPES for recipe in RECIPES.values())
-    stored = recipes.to_dict(recipes.get("grounded"))
+    stored = literature.to_dict(literature.get("grounded"))
     old = {name: stored[name] for name in ("name", "description", "rank", "recall", "plan", "preset", "needs")}
-    assert recipes.from_dict(old).rank == recipes.get("grounded").rank
+    assert literature.from_dict(old).rank == literature.get("grounded").rank
 
 
 def test_settings_are_checked_where_they_are_made() -> None:

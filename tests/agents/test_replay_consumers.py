@@ -13,9 +13,9 @@ from django.conf import settings
 from django.db import DatabaseError
 from django.test import Client
 
-from agents import consumers
-from agents.events import Nudge, run_group, trajectory_group
-from annotations import policy
+from agents.runs import consumers
+from agents.runs.events import Nudge, run_group, trajectory_group
+from annotations.access import rules
 from annotations.access.leaving import remove_member
 from annotations.models import Membership
 from tests.factories import make_project, make_run, make_trajectory, make_user
@@ -230,7 +230,7 @@ def test_a_permission_that_cannot_be_checked_closes_the_socket(monkeypatch):
         raise DatabaseError("the server went away")
 
     async def then(opened):
-        monkeypatch.setattr(policy, "visible", broken)
+        monkeypatch.setattr(rules, "visible", broken)
         return await opened.closes_with()
 
     assert watching(f"/ws/trajectories/{trajectory.pk}/", user, then) == consumers.TRY_AGAIN

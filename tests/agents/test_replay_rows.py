@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from agents import replay
 from agents.models import TrajectoryStep
-from agents.replay_words import verdict
+from agents.replay import rows
+from agents.replay.verdicts import verdict
 from annotations.models import Step, Target
 from tests.factories import make_conversation, make_run, make_trajectory, make_trajectory_step
 
@@ -26,19 +26,19 @@ def one_step(**fields):
 
 def test_rows_after_a_number_are_the_later_ones_in_order():
     trajectory = make_trajectory(conversation=make_conversation(turns=2, steps=2))
-    assert [row["seq"] for row in replay.rows(trajectory, gold=True)] == [0, 1, 2, 3]
-    assert [row["seq"] for row in replay.rows(trajectory, gold=True, after=1)] == [2, 3]
-    assert replay.rows(trajectory, gold=True, after=3) == []
+    assert [row["seq"] for row in rows.rows(trajectory, gold=True)] == [0, 1, 2, 3]
+    assert [row["seq"] for row in rows.rows(trajectory, gold=True, after=1)] == [2, 3]
+    assert rows.rows(trajectory, gold=True, after=3) == []
 
 
 def test_rows_take_two_queries_whatever_their_number(django_assert_num_queries):
     trajectory = make_trajectory(conversation=make_conversation(turns=3, steps=3))
     with django_assert_num_queries(2):
-        assert len(replay.rows(trajectory, gold=True)) == 9
+        assert len(rows.rows(trajectory, gold=True)) == 9
 
 
 def test_a_row_says_what_was_decided_and_what_was_right():
-    row = replay.rows(make_trajectory(), gold=True)[0]
+    row = rows.rows(make_trajectory(), gold=True)[0]
     assert row["operation"] == "CLICK"
     assert row["action_repr"] == "[button]  Search -> CLICK"
     assert row["success"] is False
@@ -49,13 +49,13 @@ def test_a_row_says_what_was_decided_and_what_was_right():
 
 def test_progress_counts_what_is_stored():
     trajectory = make_trajectory(conversation=make_conversation(turns=2, steps=2), stored=3)
-    progress = replay.progress(trajectory, [])
+    progress = rows.progress(trajectory, [])
     assert (progress["state"], progress["stored"], progress["step_count"]) == ("running", 3, 4)
 
 
 def test_the_outline_names_every_turn_with_its_steps():
     trajectory = make_trajectory(conversation=make_conversation(turns=2, steps=3), stored=0)
-    assert replay.outline(trajectory) == [
+    assert rows.outline(trajectory) == [
         {"index": 0, "instruction": "Please do part 1 of the task.", "step_count": 3},
         {"index": 1, "instruction": "Please do part 2 of the task.", "step_count": 3},
     ]
@@ -63,7 +63,7 @@ def test_the_outline_names_every_turn_with_its_steps():
 
 def test_the_detail_of_a_step_that_is_not_stored_does_not_exist():
     with pytest.raises(TrajectoryStep.DoesNotExist):
-        replay.detail(make_trajectory(stored=0), 0, gold=True)
+        rows.detail(make_trajectory(stored=0), 0, gold=True)
 
 
 def test_candidates_come_best_first_with_the_texts_that_were_recorded():
@@ -71,7 +71,7 @@ def test_candidates_come_best_first_with_the_texts_that_were_recorded():
         candidate_ids=["9", "5"], candidate_scores=[0.9, 0.5],
         trace={"rank": {"top": [{"node_id": "9", "text": "button Search", "score": 0.9}]}},
     )  # fmt: skip
-    assert replay.detail(trajectory, 0, gold=True)["candidates"] == [
+    assert rows.detail(trajectory, 0, gold=True)["candidates"] == [
         {"node_id": "9", "score": 0.9, "text": "button Search"},
         {"node_id": "5", "score": 0.5, "text": ""},
     ]
@@ -80,22 +80,22 @@ def test_candidates_come_best_first_with_the_texts_that_were_recorded():
 def test_marks_are_gold_then_predicted_then_the_first_candidates_with_their_ranks():
     ids = [str(number) for number in range(20, 50)]
     trajectory = one_step(node_id="20", candidate_ids=[*ids[:2], "5", *ids[2:]], candidate_scores=[0.5] * 31)
-    marks = replay.detail(trajectory, 0, gold=True)["marks"]
+    marks = rows.detail(trajectory, 0, gold=True)["marks"]
     assert marks[0] == {"id": "5", "kind": "gold", "label": "gold · rank 3"}
     assert marks[1] == {"id": "20", "kind": "predicted", "label": "predicted · rank 1"}
     assert marks[2] == {"id": "21", "kind": "candidate", "label": "2"}
-    assert len(marks) == replay.MARKED_CANDIDATES
+    assert len(marks) == rows.MARKED_CANDIDATES
 
 
 def test_an_element_that_was_not_ranked_says_so_in_its_mark():
     trajectory = one_step(node_id="9", candidate_ids=["12"], candidate_scores=[0.5])
-    labels = [mark["label"] for mark in replay.detail(trajectory, 0, gold=True)["marks"]]
+    labels = [mark["label"] for mark in rows.detail(trajectory, 0, gold=True)["marks"]]
     assert labels == ["gold · not ranked", "predicted · not ranked", "1"]
 
 
 def test_records_of_unknown_stages_pass_through():
     trajectory = one_step(trace={"dream": {"of": "sheep"}, "plan": "just text", "seconds": {"plan": 0.5}})
-    trace = replay.detail(trajectory, 0, gold=True)["trace"]
+    trace = rows.detail(trajectory, 0, gold=True)["trace"]
     assert trace == {"dream": {"of": "sheep"}, "plan": "just text", "seconds": {"plan": 0.5}}
 
 
@@ -122,18 +122,18 @@ def secretive():
 
 def test_without_gold_nothing_that_tells_it_leaves():
     trajectory = secretive()
-    shown = [*replay.rows(trajectory, gold=False), replay.detail(trajectory, 0, gold=False)]
+    shown = [*rows.rows(trajectory, gold=False), rows.detail(trajectory, 0, gold=False)]
     assert "secret" not in json.dumps(shown)
     for row in shown:
         judged = ("success", "element_correct", "operation_f1", "gold_rank", "gold")
         assert [row[name] for name in judged] == [None] * 5
-    assert "secret" in json.dumps(replay.detail(trajectory, 0, gold=True))
+    assert "secret" in json.dumps(rows.detail(trajectory, 0, gold=True))
 
 
 def test_without_gold_what_the_agent_did_is_not_shown_either():
     """A ranking, a prompt or a decision was made on a page that tells what the steps before did."""
     trajectory = secretive()
-    hidden, shown = (replay.detail(trajectory, 0, gold=gold) for gold in (False, True))
+    hidden, shown = (rows.detail(trajectory, 0, gold=gold) for gold in (False, True))
     told = ("marks", "memory", "trace", "candidates", "operation", "node_id", "action_repr")
     assert not any(hidden[name] for name in told)
     assert all(shown[name] for name in ("marks", "memory", "trace", "operation", "action_repr"))

@@ -4,15 +4,16 @@ from contextlib import nullcontext
 
 import pytest
 
-from agents import building, recipes, runner
-from agents.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.grounded import GroundedPolicy
 from agents.models import Run, Trajectory, TrajectoryStep
+from agents.recipes import literature
+from agents.runs import building, runner
 from agents.types import Decision, Observation
+from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Step
 from annotations.models.conversations import pack_candidates
-from annotations.records import CandidateRecord
-from evaluation.judging import Judgement
+from evaluation.scores.judging import Judgement
 from tests import factories
 
 WRONG = Judgement(False, 0.0, False, None)
@@ -40,7 +41,7 @@ def conversation(db) -> Conversation:
 
 
 def run_over(conversation: Conversation) -> Run:
-    recipe = recipes.to_dict(recipes.override(recipes.get("grounded"), {"batch_size": "4"}))
+    recipe = literature.to_dict(literature.override(literature.get("grounded"), {"batch_size": "4"}))
     run = factories.make_run(conversation.dataset, recipe=recipe, step_count=9)
     Trajectory.objects.create(run=run, conversation=conversation, step_count=9)
     runner.run_conversations(run, [conversation.pk], lambda decision, step: WRONG, nullcontext)
@@ -111,7 +112,7 @@ def test_what_was_decided_is_kept_with_its_ranking_and_trace(conversation, seen)
 
 
 def run_of(name: str, **changes: str) -> Run:
-    return Run(recipe=recipes.to_dict(recipes.override(recipes.get(name), changes)))
+    return Run(recipe=literature.to_dict(literature.override(literature.get(name), changes)))
 
 
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:

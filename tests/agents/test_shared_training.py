@@ -7,14 +7,14 @@ import pytest
 import torch
 from django.db.models.functions import Now
 
-from agents import recipes, weights
+from agents.encoders import weights
 from agents.models import TrainedModel
+from agents.recipes import literature
 from agents.training.jobs import run_inline, start_training
 from agents.training.placing import needs_of
 from agents.training.stored import read_card
-from annotations import jobs
-from annotations.hosts import placement
 from annotations.hosts.identity import host_id
+from annotations.jobs import placement, running
 from annotations.models import Job, Worker
 from annotations.models.workers import ALIVE
 from annotations.storage import store
@@ -80,7 +80,7 @@ def weights_of(folder: Path) -> bytes:
 def test_a_training_that_goes_from_host_to_host_ends_with_the_same_weights(training, on_host, monkeypatch) -> None:
     on_host("alone")
     alone = weights_of(train(training("alone")).folder)
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     turns, reached = [], []
     model = training("moving")
 
@@ -128,12 +128,12 @@ def test_a_damaged_copy_is_refused_and_leaves_nothing(training, on_host, setting
 def test_a_web_host_accepts_what_some_worker_holds(settings, monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
-    recipe = recipes.override(recipes.get("deberta"), {"rank.model": "org/on-the-gpu-host"})
-    assert "there is no model" in recipes.missing(recipe)[0]
+    recipe = literature.override(literature.get("deberta"), {"rank.model": "org/on-the-gpu-host"})
+    assert "there is no model" in literature.missing(recipe)[0]
     Worker.objects.tell("gpu", name="gpu", host="gpu-host", hostname="gpu", held=["org/on-the-gpu-host"])
-    assert recipes.missing(recipe) == []
+    assert literature.missing(recipe) == []
     Worker.objects.update(seen_at=Now() - ALIVE * 2)
-    assert recipes.missing(recipe) != []
+    assert literature.missing(recipe) != []
 
 
 # Placement ----------------------------------------------------------------------------------------------------------
@@ -170,8 +170,8 @@ def test_without_shared_files_a_training_goes_on_where_its_checkpoint_is(trainin
     worker(host_id())
     worker("other")
     job = training("ranker").job
-    assert jobs.better_queue(job.pk) is None
+    assert running.better_queue(job.pk) is None
     Job.objects.filter(pk=job.pk).update(progress={"done": 1}, lease_owner="box:7 other.boot.1.2")
     job.refresh_from_db()
     assert needs_of(job).host == "other"
-    assert jobs.better_queue(job.pk) == "gpu.other"
+    assert running.better_queue(job.pk) == "gpu.other"

@@ -3,12 +3,12 @@
 import pytest
 import torch
 
-from agents import weights
+from agents.encoders import weights
 from agents.training import work
 from agents.training.jobs import run_inline
 from agents.training.placing import needs_of
 from annotations.hosts.identity import host_id
-from annotations.hosts.placement import better_queue
+from annotations.jobs.placement import better_queue
 from annotations.models import Job, Worker
 from tests.agents.test_training_jobs import dataset, model_root, start  # noqa: F401  fixtures
 from tests.app_server import AppServer, _environment

@@ -7,13 +7,13 @@ import torch
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.management import CommandError, call_command
 
-from agents import weights
+from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.training import rows as training_rows
 from agents.training.jobs import run_inline, start_training
 from agents.training.rows import Rows, StepRows
 from agents.training.settings import make_settings
-from annotations import jobs
+from annotations.jobs import running
 from annotations.models import Job
 from tests.factories import PAGE, make_conversation, make_dataset, make_user
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_encoder, tiny_t5
@@ -83,7 +83,7 @@ def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) 
 def test_slices_of_one_step_each_end_with_the_same_model(dataset, tmp_path, monkeypatch) -> None:
     whole = start(dataset, tmp_path, "cross_encoder", "whole", batch_size=9)
     run_inline(whole)
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     cut, rounds = start(dataset, tmp_path, "cross_encoder", "cut", batch_size=9), []
     job = run_inline(cut, lambda: rounds.append(Job.objects.get(pk=cut.job_id)))
     assert job.state == "done"
@@ -99,13 +99,13 @@ def test_slices_of_one_step_each_end_with_the_same_model(dataset, tmp_path, monk
 
 def test_a_cancelled_training_stops_and_goes_on_when_tried_again(dataset, tmp_path, monkeypatch) -> None:
     model = start(dataset, tmp_path, "seq2seq", epochs=2)
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
-    job = run_inline(model, lambda: jobs.cancel(model.job))
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
+    job = run_inline(model, lambda: running.cancel(model.job))
     assert job.state == "cancelled"
     reached = torch.load(model.folder / "work" / "checkpoint.pt", weights_only=True)["step"]
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 240)
-    monkeypatch.setattr(jobs, "publish", lambda job: None)
-    jobs.retry(job)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 240)
+    monkeypatch.setattr(running, "publish", lambda job: None)
+    running.retry(job)
     assert run_inline(model).state == "done"
     model.refresh_from_db()
     assert reached >= 1

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from agents import weights
+from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.training.jobs import run_inline, start_training
 from agents.training.pairs import Lines
 from agents.training.rows import RankingRows, Rows
 from agents.training.settings import make_settings
-from annotations import jobs
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
+from annotations.jobs import running
 from annotations.models import Conversation, Dataset
 from annotations.sample.build import build_website
 from annotations.sample.weblinx import build
@@ -116,7 +116,7 @@ def test_the_grounded_planner_trains_and_is_loaded(monkeypatch) -> None:
     names = {path.name for path in model.folder.iterdir()}
     assert {"model.safetensors", "config.json", "training.json", "metrics.json", "README.md"} <= names
     assert json.loads((model.folder / "training.json").read_text())["kind"] == "grounded"
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     cut = start_training(
         user=None, dataset=dataset, kind="grounded", name="cut", changes={"epochs": 2}, seed=3, publish=False
     )

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
 from annotations.models import Conversation, Dataset, Step, Target, Turn
-from annotations.records import ConversationRecord, StepRecord, TurnRecord
 
 PAGE = (
     '<html backend_node_id="1"><body backend_node_id="2"><h1 backend_node_id="3"><text backend_node_id="6">'

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from annotations.corpus.exporting import CHUNK, conversation_records, export_dataset
+from annotations.corpus.importing import import_files
 from annotations.datasets import reader, writer
-from annotations.exports import CHUNK, conversation_records, export_dataset
-from annotations.importing import import_files
+from annotations.datasets.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.models import Conversation, Dataset, Project, Website
-from annotations.page_store import forget_unused_pages
-from annotations.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.pages.store import forget_unused_pages
 from annotations.sample.build import build, build_website
 from tests import factories
 from tests.annotations.small_files import contents, conversation, record, write

@@ -8,9 +8,9 @@ import pytest
 from agents.planner.learned.history import read_history
 from agents.types import PastAction
 from annotations.datasets.weblinx_chat import _newest, parse_call
-from annotations.datasets.weblinx_page import parse_html
 from annotations.dom.tree import PageError, parse
-from annotations.work.cuts import face_of
+from annotations.dom.weblinx_page import parse_html
+from annotations.work.propose.cuts import face_of
 
 MANY = 200_000
 SAY = 'say(speaker="instructor", utterance="'

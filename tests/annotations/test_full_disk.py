@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
 
 from agents.training.checkpoint import FILE, save_checkpoint
-from annotations import full_disk, jobs
+from annotations.jobs import full_disk, running
 from annotations.models import Job
 from tests import factories
 from tests.web.test_permissions import client_of
@@ -54,7 +54,7 @@ def export_job() -> Job:
     for _ in range(6):
         conversation = factories.make_conversation(dataset=dataset, turns=2, steps=3)
         conversation.turns.update(instruction="x" * 60_000)
-    return jobs.start_export(user=factories.make_user("admin", project), dataset=dataset, format="jsonl")
+    return running.start_export(user=factories.make_user("admin", project), dataset=dataset, format="jsonl")
 
 
 def assert_nothing_counts_as_done(job: Job, folder: Path) -> None:
@@ -66,21 +66,21 @@ def assert_nothing_counts_as_done(job: Job, folder: Path) -> None:
 def test_an_export_onto_a_full_disk_says_so_and_leaves_nothing(settings, small_disk: Path) -> None:
     settings.MEDIA_ROOT = settings.VAR_DIR = small_disk
     job = export_job()
-    jobs.run(Job.objects.claim(job.pk))
+    running.run(Job.objects.claim(job.pk))
     assert_nothing_counts_as_done(job, small_disk)
 
 
 def test_an_export_beyond_a_quota_says_so_and_leaves_nothing(settings, tmp_path: Path, monkeypatch) -> None:
     settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "files", tmp_path
     job = export_job()
-    runner = jobs.RUNNERS[Job.Kind.EXPORT]
+    runner = running.RUNNERS[Job.Kind.EXPORT]
 
     def limited(job: Job) -> bool:
         with small_files():
             return runner(job)
 
-    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, limited)
-    jobs.run(Job.objects.claim(job.pk))
+    monkeypatch.setitem(running.RUNNERS, Job.Kind.EXPORT, limited)
+    running.run(Job.objects.claim(job.pk))
     assert_nothing_counts_as_done(job, settings.MEDIA_ROOT)
 
 
@@ -102,8 +102,8 @@ def test_a_full_disk_of_postgresql_is_told_and_not_tried_again(monkeypatch) -> N
         raise AssertionError
 
     job = Job.objects.claim(factories.make_job().pk)
-    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, fill)
-    assert jobs.run(job) is False
+    monkeypatch.setitem(running.RUNNERS, Job.Kind.EXPORT, fill)
+    assert running.run(job) is False
     job.refresh_from_db()
     assert (job.state, job.last_error) == (Job.State.FAILED, full_disk.MESSAGE)
 

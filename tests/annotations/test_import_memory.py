@@ -23,7 +23,7 @@ import sys
 from pathlib import Path
 import django
 django.setup()
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Dataset
 report = import_files("mt-mind2web", Path(sys.argv[1]), Dataset.objects.get(name="large"))
 # not getrusage: its peak is inherited from the process that started this one

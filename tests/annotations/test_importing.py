@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, OperationalError, transaction
 
-from annotations import importing
-from annotations.conversation_store import ConversationStore, content_sha256, recorded_target
-from annotations.importing import Position, Progress, Report, StopImport, import_files
+from annotations.corpus import importing
+from annotations.corpus.importing import Position, Progress, Report, StopImport, import_files
+from annotations.corpus.store import ConversationStore, content_sha256, recorded_target
 from annotations.models import Conversation, Dataset, Snapshot, Step, Target, Turn, Website
-from annotations.page_store import MAX_PAGE_BYTES
+from annotations.pages.store import MAX_PAGE_BYTES
 from tests import factories
 from tests.annotations.small_files import PAGE, contents, conversation, counts, record, write
 
@@ -220,7 +220,7 @@ def test_a_fault_found_while_storing_names_file_record_and_field(tmp_path: Path)
 
 def test_a_page_above_the_limit_is_a_fault_of_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_PAGE_BYTES == 64 * 1024 * 1024
-    monkeypatch.setattr("annotations.page_store.MAX_PAGE_BYTES", 1000)
+    monkeypatch.setattr("annotations.pages.store.MAX_PAGE_BYTES", 1000)
     bad = conversation("bad")
     bad["turns"][0]["actions"][0]["cleaned_html"] = PAGE.format(title="x" * 1000)
     report = run(write(tmp_path / "x.json", [conversation("good"), bad]), factories.make_dataset())

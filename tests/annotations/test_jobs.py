@@ -13,7 +13,9 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import SimpleUploadedFile, TemporaryUploadedFile
 from django.db import transaction
 
-from annotations import importing, jobs, tasks, uploads
+from annotations import tasks
+from annotations.corpus import importing
+from annotations.jobs import running, uploads
 from annotations.models import Conversation, Dataset, Job, Snapshot, Step
 from annotations.models.pages import compress, digest
 from tests import factories
@@ -47,14 +49,16 @@ def start(project, admin):
     def start_import(**fields) -> Job:
         if isinstance(fields.get("upload"), bytes):
             fields["upload"] = SimpleUploadedFile(fields.pop("filename", "x.json"), fields["upload"])
-        return jobs.start_import(**{"user": admin, "project": project, "format": "mt-mind2web", "name": "new"} | fields)
+        return running.start_import(
+            **{"user": admin, "project": project, "format": "mt-mind2web", "name": "new"} | fields
+        )
 
     return start_import
 
 
 def work(job: Job) -> Job:
     """As a worker does, without a broker: slices until the job is over."""
-    while (claimed := Job.objects.claim(job.pk)) is not None and jobs.run(claimed):
+    while (claimed := Job.objects.claim(job.pk)) is not None and running.run(claimed):
         pass
     job.refresh_from_db()
     return job
@@ -111,7 +115,7 @@ def test_a_name_of_another_project_is_taken(start) -> None:
 
 
 def test_too_many_unfinished_jobs_are_refused(start, project, admin) -> None:
-    for _ in range(jobs.MAX_RUNNING_PER_USER):
+    for _ in range(running.MAX_RUNNING_PER_USER):
         factories.make_job(project, created_by=admin)
     with pytest.raises(ValidationError, match="unfinished jobs"):
         start(upload=PLAIN)
@@ -177,7 +181,7 @@ def test_a_zip_bomb_is_refused_and_leaves_nothing_unpacked(start, settings) -> N
 def test_an_import_of_a_refused_archive_cannot_be_retried(start) -> None:
     job = work(start(upload=zipped({"../x.json": PLAIN}), filename="bomb.zip"))
     with pytest.raises(ValidationError, match="upload is gone"):
-        jobs.retry(job)
+        running.retry(job)
 
 
 def test_a_name_that_climbs_out_of_a_zip_is_refused(start, settings) -> None:
@@ -212,12 +216,12 @@ def test_a_folder_that_vanished_is_explained_without_its_place_on_the_disk(start
 
 def test_slices_together_give_the_same_as_one_run(start, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 1)
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", -1)
+    monkeypatch.setattr(running, "SLICE_SECONDS", -1)
     job = start(upload=PLAIN)
-    assert jobs.run(Job.objects.claim(job.pk))
+    assert running.run(Job.objects.claim(job.pk))
     job.refresh_from_db()
     assert (job.state, job.progress["resume"]["record"], Conversation.objects.count()) == (State.QUEUED, 1, 1)
-    monkeypatch.setattr(jobs, "SLICE_SECONDS", 100)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 100)
     assert work(job).state == State.DONE
     assert (job.report["conversations"], job.report["skipped"]) == (2, 0)
 
@@ -225,10 +229,10 @@ def test_slices_together_give_the_same_as_one_run(start, monkeypatch: pytest.Mon
 def test_an_unexpected_error_is_noted_and_tried_again(start, monkeypatch: pytest.MonkeyPatch) -> None:
     job = start(upload=PLAIN)
     Dataset.objects.create(project=job.project, name="new")
-    monkeypatch.setattr(jobs, "import_files", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(running, "import_files", lambda *_, **__: 1 / 0)
     for state in (State.QUEUED, State.QUEUED, State.FAILED):
         with pytest.raises(ZeroDivisionError):
-            jobs.run(Job.objects.claim(job.pk))
+            running.run(Job.objects.claim(job.pk))
         job.refresh_from_db()
         assert (job.state, job.last_error) == (state, "ZeroDivisionError: division by zero")
 
@@ -238,31 +242,31 @@ def test_an_unexpected_error_is_noted_and_tried_again(start, monkeypatch: pytest
 
 def test_a_queued_job_is_cancelled_at_once(start) -> None:
     job = start(upload=PLAIN)
-    jobs.cancel(job)
+    running.cancel(job)
     assert (work(job).state, Conversation.objects.count()) == (State.CANCELLED, 0)
 
 
 def test_a_running_job_is_cancelled_at_its_next_batch(start) -> None:
     job = Job.objects.claim(start(upload=PLAIN).pk)
-    jobs.cancel(job)
-    assert not jobs.run(job)
+    running.cancel(job)
+    assert not running.run(job)
     job.refresh_from_db()
     assert (job.state, Conversation.objects.count()) == (State.CANCELLED, 0)
 
 
 def test_a_running_export_is_cancelled_too(project, admin, settings) -> None:
     dataset = factories.make_conversation(dataset=factories.make_dataset(project)).dataset
-    job = Job.objects.claim(jobs.start_export(user=admin, dataset=dataset, format="jsonl").pk)
-    jobs.cancel(job)
-    jobs.run(job)
+    job = Job.objects.claim(running.start_export(user=admin, dataset=dataset, format="jsonl").pk)
+    running.cancel(job)
+    running.run(job)
     job.refresh_from_db()
     assert (job.state, job.file) == (State.CANCELLED, "")
 
 
 def test_a_cancelled_import_is_retried_with_the_same_upload(start) -> None:
     job = start(upload=PLAIN)
-    jobs.cancel(job)
-    assert work(jobs.retry(job)).state == State.DONE
+    running.cancel(job)
+    assert work(running.retry(job)).state == State.DONE
 
 
 def test_an_import_that_ended_with_errors_starts_anew(start, settings) -> None:
@@ -270,17 +274,17 @@ def test_an_import_that_ended_with_errors_starts_anew(start, settings) -> None:
     job = work(start(path="x.json"))
     assert job.state == State.DONE_WITH_ERRORS
     write(path, TWO)
-    assert work(jobs.retry(job)).state == State.DONE
+    assert work(running.retry(job)).state == State.DONE
     assert (job.report["errors"], job.dataset.conversations.count()) == ([], 2)
 
 
 def test_nothing_is_retried_that_went_well_or_lost_its_upload(start) -> None:
     done = work(start(upload=PLAIN))
     with pytest.raises(ValidationError, match="upload is gone"):
-        jobs.retry(done)
+        running.retry(done)
     other = start(upload=PLAIN, name="other")
     with pytest.raises(ValidationError, match="ended without success"):
-        jobs.retry(other)
+        running.retry(other)
 
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", ".hidden", "ä" * 300 + ".json", "", "a\0b"])
@@ -296,7 +300,7 @@ def test_a_safe_name_is_a_plain_file_name(name: str) -> None:
 
 
 def exported(user, dataset: Dataset, **fields) -> Job:
-    return work(jobs.start_export(**{"user": user, "dataset": dataset, "format": "mt-mind2web"} | fields))
+    return work(running.start_export(**{"user": user, "dataset": dataset, "format": "mt-mind2web"} | fields))
 
 
 @pytest.fixture
@@ -323,11 +327,11 @@ def test_test_gold_is_left_out_for_those_who_may_not_see_it(project, dataset: Da
     with zipfile.ZipFile(exported(reviewer, dataset).path) as archive:
         assert archive.namelist() == ["shop/train/shop.json"]
     with pytest.raises(ValidationError, match="not open to you"):
-        jobs.start_export(user=reviewer, dataset=dataset, format="jsonl", split="test_task")
+        running.start_export(user=reviewer, dataset=dataset, format="jsonl", split="test_task")
 
 
 def test_an_export_of_a_person_who_is_gone_gives_nothing_away(admin, dataset: Dataset) -> None:
-    job = jobs.start_export(user=admin, dataset=dataset, format="jsonl")
+    job = running.start_export(user=admin, dataset=dataset, format="jsonl")
     admin.delete()
     assert (work(job).state, job.file) == (State.FAILED, "")
 

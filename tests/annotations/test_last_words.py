@@ -11,7 +11,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotations import jobs
+from annotations.jobs import running
 from annotations.models import Job
 from annotations.models.leases import MAX_ATTEMPTS
 from annotations.observe import last_words
@@ -57,7 +57,7 @@ HANGS = """
 import django; django.setup()
 import hashlib, sys
 from annotations.models import Job
-from annotations.pages import deadline
+from annotations.sandbox import deadline
 deadline.end_what_hangs()
 deadline.GRACE = 0.2
 job = Job.objects.claim(int(sys.argv[1]))
@@ -95,10 +95,10 @@ def test_an_unexpected_error_leaves_the_lines_before_it_and_where_it_happened(mo
         last_words.logging.getLogger("work").warning("just before")
         raise ZeroDivisionError
 
-    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, fail)
+    monkeypatch.setitem(running.RUNNERS, Job.Kind.EXPORT, fail)
     job = Job.objects.claim(factories.make_job().pk)
     with pytest.raises(ZeroDivisionError):
-        jobs.run(job)
+        running.run(job)
     job.refresh_from_db()
     assert "just before" in job.last_log
     assert "ZeroDivisionError" in job.last_log
@@ -148,7 +148,7 @@ def test_work_that_dies_at_the_same_place_every_time_is_parked_although_it_tells
 @pytest.mark.django_db
 def test_a_job_that_is_tried_again_by_a_person_has_all_its_attempts() -> None:
     job = factories.make_job(state=Job.State.FAILED, attempt=3, furthest={"records": 9}, last_log="old")
-    job = jobs.retry(job)
+    job = running.retry(job)
     assert (job.attempt, job.furthest, job.last_log) == (0, {}, "")
 
 
@@ -171,8 +171,8 @@ def test_a_database_that_was_restarted_meanwhile_is_waited_for_and_the_work_goes
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         raise AssertionError
 
-    monkeypatch.setitem(jobs.RUNNERS, Job.Kind.EXPORT, lose_the_database)
+    monkeypatch.setitem(running.RUNNERS, Job.Kind.EXPORT, lose_the_database)
     job = Job.objects.claim(factories.make_job().pk)
-    assert jobs.run(job) is True, "who runs it tells workers again"
+    assert running.run(job) is True, "who runs it tells workers again"
     job.refresh_from_db()
     assert (job.state, job.lease_until) == (Job.State.QUEUED, None)

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from annotations.datasets import READERS, WRITERS, files_of, folder_writer, jsonl, mind2web, mt_mind2web, reader, writer
 from annotations.datasets.mind2web import OPERATIONS
-from annotations.models import Operation
-from annotations.records import (
+from annotations.datasets.records import (
     BadRecord,
     CandidateRecord,
     ConversationRecord,
@@ -24,6 +23,7 @@ from annotations.records import (
     StepRecord,
     TurnRecord,
 )
+from annotations.models import Operation
 
 PAGE = '<html backend_node_id="1"><a backend_node_id="2"><text backend_node_id="3">Go &amp; see</text></a></html>'
 ATTRIBUTES = '{"backend_node_id": "2",  "bounding_box_rect": "1.5,2,3,4"}'  # two spaces: kept as they are

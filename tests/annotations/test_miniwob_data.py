@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from annotations.datasets.miniwob_demos import read
-from annotations.records import BadRecord, ConversationRecord, SkippedRecord, StepRecord
+from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord, StepRecord
 from tests.annotations import miniwob_tasks
 from tests.beside import needs_shared
 

@@ -10,7 +10,7 @@ import pytest
 
 from annotations.datasets import miniwob_demos, miniwob_events
 from annotations.datasets.miniwob_demos import read
-from annotations.records import BadRecord, ConversationRecord, SkippedRecord
+from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
 from tests.annotations.miniwob_episode import Recorder, body, element, words
 
 

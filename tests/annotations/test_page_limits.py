@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from agents.weblinx.pages import parse_page
-from annotations.conversation_store import MAX_WORDING
+from annotations.corpus.importing import Report, import_files
+from annotations.corpus.store import MAX_WORDING
 from annotations.datasets import writer
+from annotations.datasets.records import StepRecord, TurnRecord
 from annotations.dom import limits
 from annotations.dom.limits import MAX_ATTRIBUTES, MAX_TAGS, check_size
 from annotations.dom.tree import PageError, parse
-from annotations.importing import Report, import_files
-from annotations.records import StepRecord, TurnRecord
 from tests.annotations.small_files import conversation, record, write
 from tests.annotations.test_weblinx_chat import CLEAN
 from tests.annotations.test_weblinx_chat import row as chat_row
@@ -127,7 +127,7 @@ def test_words_that_a_tokenizer_would_read_for_minutes_are_refused(field, tmp_pa
 def test_ids_of_a_conversation_with_many_steps_are_compared_in_one_pass() -> None:
     from time import process_time
 
-    from annotations.conversation_store import _check
+    from annotations.corpus.store import _check
 
     steps = tuple(StepRecord(f"s{number}", "CLICK") for number in range(40_000))
     begun = process_time()

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from annotations.datasets.mind2web import read
+from annotations.datasets.records import BadRecord, ConversationRecord
 from annotations.dom.generated import list_page
 from annotations.dom.marks import Mark
 from annotations.dom.render import render_page
 from annotations.dom.tree import PageError, node_ids, parse
-from annotations.pages import asking, deadline, sandbox
-from annotations.pages.deadline import page_deadline
-from annotations.pages.reading import FUNCTIONS
-from annotations.pages.sandbox import PagesBusy, PageTooHeavy, Pool
-from annotations.records import BadRecord, ConversationRecord
+from annotations.sandbox import asking, deadline, processes
+from annotations.sandbox.deadline import page_deadline
+from annotations.sandbox.processes import PagesBusy, PageTooHeavy, Pool
+from annotations.sandbox.reading import FUNCTIONS
 
 PAGE = '<html backend_node_id="1"><body backend_node_id="2"><text backend_node_id="3">Hello</text></body></html>'
 
@@ -39,7 +39,7 @@ VIEW = {"tab": "page", "gold": [], "candidates": ["1"]}
 
 HANGS_IN_C = """
 import hashlib, sys
-from annotations.pages import deadline
+from annotations.sandbox import deadline
 deadline.GRACE = 0.3
 if sys.argv[1] == "worker":
     deadline.end_what_hangs()
@@ -52,7 +52,7 @@ with deadline.page_deadline(0.3):
 
 def hang(kind: str, size: int) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", HANGS_IN_C, kind, str(size)]
-    return subprocess.run(command, cwd=sandbox.ROOT, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, cwd=processes.ROOT, capture_output=True, text=True, timeout=60, check=False)
 
 
 def test_a_worker_that_hangs_where_no_signal_is_seen_is_ended_and_says_where() -> None:
@@ -93,10 +93,10 @@ def test_a_malformed_page_is_an_error_with_its_reason() -> None:
 
 def test_many_small_pages_are_asked_about_at_once() -> None:
     pages = [f'<a backend_node_id="{number}"><b backend_node_id="x"/></a>' for number in range(50)]
-    calls = sandbox.pool._free[0].calls
+    calls = processes.pool._free[0].calls
     asking.prepare([*pages, "<not xml"])
     assert [asking.outline(page) for page in pages] == [[str(number), "x"] for number in range(50)]
-    assert sandbox.pool._free[0].calls == calls + 1
+    assert processes.pool._free[0].calls == calls + 1
     with pytest.raises(PageError):
         asking.outline("<not xml")
 
@@ -156,13 +156,15 @@ def test_many_threads_get_their_own_answers() -> None:
 def test_the_processes_see_no_secret_and_end_with_the_app(tmp_path) -> None:
     code = (
         "import os, sys; os.environ['SECRET_KEY'] = 'x'\n"
-        "from annotations.pages import asking, sandbox\n"
+        "from annotations.sandbox import asking, processes as sandbox\n"
         "asking.outline('<a/>')\n"
         "pid = sandbox.pool._free[0]._popen.pid\n"
         "print(pid, 'SECRET_KEY' in open(f'/proc/{pid}/environ').read(), flush=True)\n"
         "os.kill(os.getpid(), 9)\n"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=sandbox.ROOT).stdout.split()
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=processes.ROOT
+    ).stdout.split()
     assert told[1] == "False"
     ends = time.monotonic() + 10
     while Path(f"/proc/{told[0]}").exists() and time.monotonic() < ends:
@@ -174,7 +176,7 @@ def test_a_forked_child_leaves_the_processes_of_its_parent_alone() -> None:
     asking.outline("<a/>")
     if (child := os.fork()) == 0:
         answered = asking.outline('<b backend_node_id="9"/>') == ["9"]
-        sandbox.pool.close()
+        processes.pool.close()
         os._exit(0 if answered else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert asking.outline('<c backend_node_id="8"/>') == ["8"]
@@ -188,7 +190,7 @@ def test_an_import_reports_the_page_that_overruns_and_lands_the_others(tmp_path,
     file = tmp_path / "train_0.json"
     file.write_text(json.dumps(tasks))
     tight = Pool(processes=1, seconds=20, memory_mb=400)
-    monkeypatch.setattr(sandbox, "pool", tight)
+    monkeypatch.setattr(processes, "pool", tight)
     records = list(read(file))
     tight.close()
     assert [type(record) for record in records] == [ConversationRecord, BadRecord, ConversationRecord]

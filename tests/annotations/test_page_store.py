@@ -6,10 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from annotations import page_store
+from annotations.corpus.statistics import dataset_stats, token_count
+from annotations.datasets.records import ImageRecord
 from annotations.models import Dataset, PageDictionary, Snapshot, Step
 from annotations.models.pages import compress, decompress, digest
-from annotations.page_store import (
+from annotations.pages import store as page_store
+from annotations.pages.store import (
     SAMPLE_PAGES,
     PageStore,
     PageTooLarge,
@@ -17,8 +19,6 @@ from annotations.page_store import (
     forget_unused_pages,
     store_screenshot,
 )
-from annotations.records import ImageRecord
-from annotations.statistics import dataset_stats, token_count
 from tests import factories
 
 FRAME = "".join(f'<li class="item-{n}" backend_node_id="{n}">Department of {n * 7919 % 1000}</li>' for n in range(150))

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
+from annotations.corpus.exporting import conversation_record, export_dataset
+from annotations.corpus.frozen import released_records
+from annotations.corpus.importing import import_files
 from annotations.datasets import reader
 from annotations.datasets.recorder_marks import put_back, take_marks
-from annotations.exports import conversation_record, export_dataset
-from annotations.importing import import_files
+from annotations.datasets.records import CandidateRecord, StepRecord
 from annotations.models import Conversation, Dataset, Step
 from annotations.models.conversations import pack_candidates
-from annotations.records import CandidateRecord, StepRecord
-from annotations.releases.frozen import released_records
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
 from annotations.releases.scanning import scan_dataset

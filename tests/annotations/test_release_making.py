@@ -9,13 +9,13 @@ from django.core.management import call_command
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
+from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.frozen import DamagedRelease, content, released_records, verify
+from annotations.corpus.importing import import_files
 from annotations.datasets import WRITERS
-from annotations.exports import conversation_records, export_dataset
-from annotations.importing import import_files
 from annotations.models import Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
-from annotations.page_store import forget_unused_pages
+from annotations.pages.store import forget_unused_pages
 from annotations.releases.checking import check_dataset
-from annotations.releases.frozen import DamagedRelease, content, released_records, verify
 from annotations.releases.releasing import make_release
 from tests import factories
 from tests.annotations.weblinx_folder import tree, write_demo

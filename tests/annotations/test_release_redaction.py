@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.importing import import_files
+from annotations.datasets.records import CandidateRecord
 from annotations.dom.tree import node_ids, parse
-from annotations.exports import conversation_records, export_dataset
-from annotations.importing import import_files
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, Step, Turn
 from annotations.models.conversations import pack_candidates
-from annotations.records import CandidateRecord
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import PrivateText, scan_dataset
 from tests import factories

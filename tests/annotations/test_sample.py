@@ -15,7 +15,7 @@ from lxml import etree
 
 import annotations.sample
 from annotations.datasets.mt_mind2web import read
-from annotations.records import ConversationRecord
+from annotations.datasets.records import ConversationRecord
 from annotations.sample.build import SITES, build, record
 from annotations.sample.layout import place
 from annotations.sample.page import el

@@ -3,8 +3,8 @@
 import pytest
 
 from annotations.models import Campaign
-from annotations.sample_project import make_demo_campaign
-from annotations.work import handing
+from annotations.sample.project import make_demo_campaign
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db

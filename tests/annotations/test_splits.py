@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.splits import split_violations
+from annotations.corpus.splits import split_violations
 
 TRAIN = ("train", "shop", "Shopping", "Fashion")
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from annotations.models import Delivery, Webhook
 from annotations.tasks import deliver_webhooks
-from annotations.work import events, webhooks
+from annotations.work.tell import events, webhooks
 from tests import factories
 
 pytestmark = pytest.mark.django_db

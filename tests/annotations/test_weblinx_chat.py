@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 import weblinx
 
+from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.importing import import_files
+from annotations.datasets.records import BadRecord, ConversationRecord
 from annotations.datasets.weblinx import files, read
 from annotations.datasets.weblinx_chat import COLUMNS, parse_call
-from annotations.datasets.weblinx_clean_html import page_of
 from annotations.dom.tree import find, parse
-from annotations.exports import conversation_records, export_dataset
-from annotations.importing import import_files
+from annotations.dom.weblinx_clean_html import page_of
 from annotations.models import Target
-from annotations.records import BadRecord, ConversationRecord
 from tests import factories
 
 ONE, TWO = "67e2a5fb-8b1d-41a0", "5ca1cffd-fc99-e3ed"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
 from annotations.datasets.weblinx import files, read
-from annotations.datasets.weblinx_page import candidates, page_xml
 from annotations.dom.elements import elements
 from annotations.dom.tree import find, parse
-from annotations.records import BadRecord, ConversationRecord, SkippedRecord
+from annotations.dom.weblinx_page import candidates, page_xml
 from tests.annotations import weblinx_folder as demo
 
 

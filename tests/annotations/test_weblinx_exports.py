@@ -10,19 +10,26 @@ import weblinx
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.conversation_store import content_sha256
+from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.importing import Progress, StopImport, import_files
+from annotations.corpus.store import content_sha256
+from annotations.corpus.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
 from annotations.datasets import reader, writer
+from annotations.datasets.records import (
+    CandidateRecord,
+    ConversationRecord,
+    FileRecord,
+    ImageRecord,
+    StepRecord,
+    TurnRecord,
+)
 from annotations.datasets.weblinx import folder_name, write_folder
 from annotations.dom.marks import Mark
 from annotations.dom.render import render_page
-from annotations.exports import conversation_records, export_dataset
-from annotations.importing import Progress, StopImport, import_files
+from annotations.jobs.uploads import source_of
 from annotations.models import Dataset, SourceFile, Step, Target
-from annotations.pages import deadline
-from annotations.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.sandbox import deadline
 from annotations.storage import store
-from annotations.uploads import source_of
-from annotations.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
 from tests import factories
 from tests.annotations import weblinx_folder as demo
 
@@ -308,7 +315,7 @@ def test_the_pages_of_a_demonstration_open(dataset: Dataset, client) -> None:
 
 
 def test_an_import_goes_on_after_the_last_stored_demonstration(source: Path, monkeypatch) -> None:
-    monkeypatch.setattr("annotations.importing.BATCH", 1)
+    monkeypatch.setattr("annotations.corpus.importing.BATCH", 1)
     dataset, told = factories.make_dataset(source_format="weblinx"), []
 
     def stop(progress: Progress) -> None:

@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 import weblinx
 
-from annotations.datasets.weblinx_page import candidates
+from annotations.corpus.exporting import export_dataset
+from annotations.corpus.importing import import_files
+from annotations.corpus.statistics import dataset_stats
+from annotations.corpus.weblinx_turns import replay_turns
 from annotations.datasets.weblinx_turns import active_turns, page_of, uid_of, viewport_of
-from annotations.exports import export_dataset
-from annotations.importing import import_files
+from annotations.dom.weblinx_page import candidates
 from annotations.models import Project, Step, Target
 from annotations.sample.build import SCRIPTS, SITES, build_website
+from annotations.sample.project import load_sample
 from annotations.sample.script import read_script
 from annotations.sample.weblinx import DEMONSTRATIONS, HEIGHT, WIDTH, build
-from annotations.sample_project import load_sample
-from annotations.statistics import dataset_stats
-from annotations.weblinx_turns import replay_turns
 from tests import factories
 from tests.annotations import weblinx_folder as demo
 

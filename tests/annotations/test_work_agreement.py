@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.work import agreement
+from annotations.work.measure import agreement
 
 CUTS = st.integers(2, 14).flatmap(
     lambda steps: st.tuples(*[st.sets(st.integers(1, steps - 1))] * 2, st.just(steps), st.integers(2, 4))

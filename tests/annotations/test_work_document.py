@@ -8,7 +8,8 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Assignment, Part, Proposal, Step
-from annotations.work import handing, page_titles
+from annotations.work.queue import handing
+from annotations.work.write import page_titles
 from tests import factories
 
 pytestmark = pytest.mark.django_db

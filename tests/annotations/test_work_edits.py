@@ -12,8 +12,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from annotations.models import Assignment, Edit
-from annotations.work import edits, handing
-from annotations.work.edits import open_desk, stacks
+from annotations.work.edits import saving
+from annotations.work.edits.saving import open_desk, stacks
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -47,14 +48,14 @@ class Window:
             self.version, self.parts = assignment.version, open_desk(assignment, self.user).ordered()
 
     def locked(self) -> Assignment:
-        return edits.locked(self.assignment.pk, self.user)
+        return saving.locked(self.assignment.pk, self.user)
 
-    def send(self, *rows: dict) -> edits.Saved:
+    def send(self, *rows: dict) -> saving.Saved:
         """Save without looking: what the window shows stays as it was."""
         with transaction.atomic():
-            return edits.save(self.locked(), self.user, self.token, self.version, list(rows))
+            return saving.save(self.locked(), self.user, self.token, self.version, list(rows))
 
-    def step_back(self, undo_or_redo: Any) -> edits.Saved:
+    def step_back(self, undo_or_redo: Any) -> saving.Saved:
         with transaction.atomic():
             return undo_or_redo(self.locked(), self.user, self.token, 0)
 
@@ -147,11 +148,11 @@ def test_two_windows_with_stale_views_lose_nothing_and_all_can_be_undone(assignm
                 again = window.send(row)
                 assert again.results[0]["status"] == ("conflict" if status == "conflict" else "repeated")
                 assert again.desk.ordered() == now
-        while (saved := windows[0].step_back(edits.undo)).results:
+        while (saved := windows[0].step_back(saving.undo)).results:
             assert saved.results[0]["status"] == "applied"
             check_order(saved.desk.ordered(), steps)
         assert Window(assignment).parts == begin
-        while windows[1].step_back(edits.redo).results:
+        while windows[1].step_back(saving.redo).results:
             pass
         assert Window(assignment).parts == now
         versions = list(Edit.objects.filter(assignment=assignment).values_list("version", flat=True))
@@ -175,10 +176,10 @@ def test_undo_goes_over_what_somebody_else_has_written(assignment: Assignment):
     other = factories.make_user("annotator", assignment.item.session.campaign.project)
     taken = Window(handing.take(assignment, other))
     taken.send(text(first, said.replace("red", "blue"), said.replace("red", "blue").replace("price", "date")))
-    assert taken.step_back(edits.undo).results[0]["after"] == said.replace("red", "blue")
-    assert taken.step_back(edits.undo).results == [], "the edits of others are not undone"
-    with pytest.raises(edits.NotYours, match="taken this over"):
-        window.step_back(edits.undo)
+    assert taken.step_back(saving.undo).results[0]["after"] == said.replace("red", "blue")
+    assert taken.step_back(saving.undo).results == [], "the edits of others are not undone"
+    with pytest.raises(saving.NotYours, match="taken this over"):
+        window.step_back(saving.undo)
 
 
 def test_an_undo_that_would_overwrite_later_words_is_a_conflict(assignment: Assignment):
@@ -193,7 +194,7 @@ def test_an_undo_that_would_overwrite_later_words_is_a_conflict(assignment: Assi
         if change:
             now = Window(assignment).parts[0]["rewrite"]
             Window(assignment).send(text(first, now, now.replace(*change)))
-    result = Window(assignment).step_back(edits.undo).results[0]
+    result = Window(assignment).step_back(saving.undo).results[0]
     assert (result["status"], result["theirs"]) == ("conflict", said.replace("red", "green"))
     assert Window(assignment).parts[0]["rewrite"] == said.replace("red", "green")
 
@@ -209,9 +210,9 @@ def test_mentions_move_with_their_words_and_come_back_with_them(assignment: Assi
     found = Window(assignment).parts[0]["mentions"][0]
     assert (found["start"], found["text"], found["antecedent"]) == (mark["start"] + 7, "them", None)
     window.send(text(first, f"please {said}", ""))
-    window.step_back(edits.undo)
+    window.step_back(saving.undo)
     assert Window(assignment).parts[0]["mentions"] == [found]
-    window.step_back(edits.undo)
+    window.step_back(saving.undo)
     assert Window(assignment).parts[0]["mentions"][0]["start"] == mark["start"]
 
 

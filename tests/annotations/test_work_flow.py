@@ -7,9 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from annotations.exports import conversation_records
+from annotations.corpus.exporting import conversation_records
 from annotations.models import Assignment, Campaign, Conversation, Delivery, Item, Part, Session, Step, Webhook
-from annotations.work import flow, handing
+from annotations.work import stages
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -27,12 +28,12 @@ def annotator(campaign):
 
 def decompose(session: Session, user, cuts: dict[int, str], slot: int = 0) -> Assignment:
     """A submitted decomposition: place of the first step -> instruction."""
-    assignment = handing.hand(flow.open_work(session), user, slot)
+    assignment = handing.hand(stages.open_work(session), user, slot)
     assignment.parts.all().delete()
     steps = list(session.steps())
     for place, instruction in cuts.items():
         Part.objects.create(assignment=assignment, first_step=steps[place], instruction=instruction)
-    flow.submit(assignment)
+    stages.submit(assignment)
     return assignment
 
 
@@ -42,24 +43,24 @@ def rewrite(session: Session, user, texts: list[str]) -> Assignment:
     for part, text in zip(assignment.parts.order_by("id"), texts, strict=True):
         part.rewrite = text
         part.save()
-    flow.submit(assignment)
+    stages.submit(assignment)
     return assignment
 
 
 def test_opening_work_twice_makes_one_item(campaign) -> None:
     session = factories.make_session(campaign)
-    assert flow.open_work(session) == flow.open_work(session)
+    assert stages.open_work(session) == stages.open_work(session)
     assert session.items.get().stage == "decompose"
 
 
 def test_a_session_without_steps_cannot_be_opened(campaign) -> None:
-    with pytest.raises(flow.NotReady, match="has no steps"):
-        flow.open_work(factories.make_session(campaign, tasks=0))
+    with pytest.raises(stages.NotReady, match="has no steps"):
+        stages.open_work(factories.make_session(campaign, tasks=0))
 
 
 def test_a_new_decomposition_has_one_part_per_source_task(campaign, annotator) -> None:
     session = factories.make_session(campaign, tasks=2, steps=3)
-    assignment = handing.hand(flow.open_work(session), annotator, 0)
+    assignment = handing.hand(stages.open_work(session), annotator, 0)
     steps = list(session.steps())
     assert [part.first_step for part in assignment.parts.order_by("id")] == [steps[0], steps[3]]
     assert {part.instruction for part in assignment.parts.all()} == {"Please do part 1 of the task."}
@@ -67,19 +68,19 @@ def test_a_new_decomposition_has_one_part_per_source_task(campaign, annotator) -
 
 def test_a_part_without_instruction_cannot_be_submitted(campaign, annotator) -> None:
     session = factories.make_session(campaign, tasks=2, steps=3)
-    assignment = handing.hand(flow.open_work(session), annotator, 0)
+    assignment = handing.hand(stages.open_work(session), annotator, 0)
     assignment.parts.filter(first_step=session.steps()[3]).update(instruction="  ")
-    with pytest.raises(flow.NotReady) as refused:
-        flow.submit(assignment)
+    with pytest.raises(stages.NotReady) as refused:
+        stages.submit(assignment)
     assert refused.value.problems == ["Part 2, from step 4, has no instruction."]
     assert Assignment.objects.get().state == "assigned"
 
 
 def test_submitting_twice_is_refused(campaign, annotator) -> None:
-    assignment = handing.hand(flow.open_work(factories.make_session(campaign)), annotator, 0)
-    flow.submit(assignment)
-    with pytest.raises(flow.NotReady, match="submitted already"):
-        flow.submit(assignment)
+    assignment = handing.hand(stages.open_work(factories.make_session(campaign)), annotator, 0)
+    stages.submit(assignment)
+    with pytest.raises(stages.NotReady, match="submitted already"):
+        stages.submit(assignment)
 
 
 def test_the_rewrite_opens_when_all_have_decomposed(annotator) -> None:
@@ -99,7 +100,7 @@ def test_the_decomposition_that_agrees_best_is_chosen() -> None:
     people = [factories.make_user("annotator", campaign.project) for _ in range(3)]
     cuts = ({0: "a", 5: "b"}, {0: "a", 2: "b"}, {0: "a", 2: "b", 4: "c"})
     made = [decompose(session, person, cut, slot) for slot, (person, cut) in enumerate(zip(people, cuts, strict=True))]
-    assert flow.chosen_decomposition(session) == made[2]  # one place from the first's, and holds the second's
+    assert stages.chosen_decomposition(session) == made[2]  # one place from the first's, and holds the second's
 
 
 def test_a_rewrite_starts_as_a_copy_of_the_decomposition(campaign, annotator) -> None:
@@ -128,12 +129,12 @@ def test_a_returned_rewrite_is_open_again_for_its_author_and_reopens_its_verific
     made = rewrite(session, annotator, ["All of it"])
     item = session.items.get(stage="verify")
     verification = handing.hand(item, factories.make_user("reviewer", campaign.project), 0)
-    flow.submit(verification)
-    flow.returned(made)
+    stages.submit(verification)
+    stages.returned(made)
     made.refresh_from_db()
     assert (made.state, made.review, made.round, made.user) == ("in_progress", "returned", 2, annotator)
     assert session.items.get(stage="rewrite").state == "open"
-    flow.submit(made)
+    stages.submit(made)
     item.refresh_from_db()
     verification.refresh_from_db()
     assert (item.state, verification.state, verification.round) == ("open", "assigned", 2)
@@ -148,8 +149,8 @@ def passed_session(campaign: Campaign, annotator) -> tuple[Session, Assignment]:
     antecedent = {"step": steps[0].pk, "start": 5, "end": 14}
     mention = {"id": "m1", "phenomenon": "anaphora", "start": 5, "end": 9, "antecedent": antecedent}
     made.parts.filter(first_step=steps[2]).update(rewrite="Sort them by price", mentions=[mention])
-    flow.submit(made)
-    flow.passed(made)
+    stages.submit(made)
+    stages.passed(made)
     session.refresh_from_db()
     return session, made
 
@@ -193,9 +194,9 @@ def test_a_second_rewrite_that_passes_does_not_publish_again() -> None:
     item = session.items.get(stage="rewrite")
     both = [handing.hand(item, person, slot) for slot, person in enumerate(people)]
     for made in both:
-        flow.submit(made)
-    flow.passed(both[1])
-    flow.passed(both[0])
+        stages.submit(made)
+    stages.passed(both[1])
+    stages.passed(both[0])
     session.refresh_from_db()
     assert Conversation.objects.get(dataset=session.campaign.target) == session.released
     assert Item.objects.get(pk=item.pk).state == "done"
@@ -218,9 +219,9 @@ def at_once(work: Callable[[Assignment], None], assignments: list[Assignment]) -
 @pytest.mark.django_db(transaction=True)
 def test_the_last_two_who_submit_at_once_open_one_rewrite() -> None:
     campaign = factories.make_campaign(overlap=4)
-    item = flow.open_work(factories.make_session(campaign))
+    item = stages.open_work(factories.make_session(campaign))
     people = [factories.make_user("annotator", campaign.project) for _ in range(4)]
-    at_once(flow.submit, [handing.hand(item, person, slot) for slot, person in enumerate(people)])
+    at_once(stages.submit, [handing.hand(item, person, slot) for slot, person in enumerate(people)])
     assert Item.objects.get(stage="decompose").state == "done"
     assert Item.objects.filter(stage="rewrite").count() == 1
 
@@ -234,7 +235,7 @@ def test_the_first_sessions_that_pass_at_once_go_into_one_dataset() -> None:
         session = factories.make_session(campaign)
         decompose(session, person, {0: "All"})
         subjects.append(rewrite(session, person, ["All of it"]))
-    at_once(flow.passed, [Assignment.objects.get(pk=subject.pk) for subject in subjects])
+    at_once(stages.passed, [Assignment.objects.get(pk=subject.pk) for subject in subjects])
     campaign.refresh_from_db()
     assert campaign.target.conversations.count() == 4
     assert campaign.project.datasets.count() == 2

@@ -7,8 +7,11 @@ from django.test import Client
 from django.urls import reverse
 
 from annotations.models import SessionTask
-from annotations.work import flow, gold, handing, verdicts
-from annotations.work.agreement_tables import report
+from annotations.work import stages
+from annotations.work.measure import gold
+from annotations.work.measure.agreement_tables import report
+from annotations.work.queue import handing
+from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
 
@@ -151,7 +154,7 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
     gold.use_as_gold(session, expert)
-    flow.open_work(session)
+    stages.open_work(session)
     user = factories.make_user("annotator", campaign.project)
     first = handing.next_item(user, campaign, "decompose")
     body = {"token": str(first.lease_token), "base": 0}
@@ -161,10 +164,10 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     page = client_of(user).get(answer["next"]).content.decode()
     assert "How yours compares" in page
     second = handing.next_item(user, campaign, "rewrite")
-    flow.submit(second)
+    stages.submit(second)
     assert not session.items.filter(stage="verify").exists()
     assert session.items.get(stage="rewrite").state == "done"
-    flow.passed(second)
+    stages.passed(second)
     session.refresh_from_db()
     campaign.refresh_from_db()
     assert (session.released, campaign.target) == (None, None)

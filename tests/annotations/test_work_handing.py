@@ -11,7 +11,8 @@ from django.db import connection
 from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Item, Membership
-from annotations.work import flow, handing
+from annotations.work import stages
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +29,7 @@ def annotator(campaign):
 
 
 def open_items(campaign: Campaign, count: int, **fields) -> list[Item]:
-    return [flow.open_work(factories.make_session(campaign, tasks=1, steps=1, **fields)) for _ in range(count)]
+    return [stages.open_work(factories.make_session(campaign, tasks=1, steps=1, **fields)) for _ in range(count)]
 
 
 def colleague(campaign: Campaign, role: str = "annotator"):
@@ -51,7 +52,7 @@ def claims_of_threads(campaign: Campaign, people: list, attempts: int) -> list[t
                 if (assignment := handing.next_item(user, campaign, "decompose")) is None:
                     break
                 got.append((assignment.item_id, user.pk))
-                flow.submit(assignment)
+                stages.submit(assignment)
         finally:
             connection.close()
         return got
@@ -118,7 +119,7 @@ def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, a
     order = []
     while assignment := handing.next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
-        flow.submit(assignment)
+        stages.submit(assignment)
     assert order == [heavy, first, second]
 
 
@@ -142,7 +143,7 @@ def test_returned_work_comes_before_begun_and_begun_before_assigned_and_assigned
     order = []
     while assignment := handing.next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
-        flow.submit(assignment)
+        stages.submit(assignment)
     assert order == [returned, begun, assigned, new]
 
 
@@ -150,7 +151,7 @@ def test_nobody_gets_more_than_the_cap(campaign, annotator) -> None:
     campaign.cap = 2
     open_items(campaign, 3)
     for _ in range(2):
-        flow.submit(handing.next_item(annotator, campaign, "decompose"))
+        stages.submit(handing.next_item(annotator, campaign, "decompose"))
     assert handing.next_item(annotator, campaign, "decompose") is None
     assert handing.next_item(colleague(campaign), campaign, "decompose") is not None
 
@@ -201,7 +202,7 @@ def test_the_next_person_in_an_open_pool_gets_what_was_left_behind_when_nothing_
     other = colleague(campaign)
     fresh = handing.next_item(other, campaign, "decompose")
     assert fresh.item_id != left.item_id
-    flow.submit(fresh)
+    stages.submit(fresh)
     assert handing.next_item(other, campaign, "decompose").pk == left.pk
 
 
@@ -251,7 +252,7 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
     Assignment.objects.filter(pk=assignment.pk).update(review="returned", round=2)
     with pytest.raises(handing.Refused, match="returned to you"):
         handing.give_back(assignment)
-    flow.submit(assignment)
+    stages.submit(assignment)
     with pytest.raises(handing.Refused, match="submitted"):
         handing.give_back(assignment)
 
@@ -262,9 +263,9 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
 def rewritten(campaign: Campaign, author) -> Assignment:
     """A rewrite of a new session that its author has submitted."""
     open_items(campaign, 1)
-    flow.submit(handing.next_item(author, campaign, "decompose"))
+    stages.submit(handing.next_item(author, campaign, "decompose"))
     rewrite = handing.next_item(author, campaign, "rewrite")
-    flow.submit(rewrite)
+    stages.submit(rewrite)
     return rewrite
 
 
@@ -281,13 +282,13 @@ def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(cam
     reviewer, other = (factories.make_user("reviewer", campaign.project) for _ in range(2))
     rewrite = rewritten(campaign, author)
     verification = handing.next_item(reviewer, campaign, "verify")
-    flow.submit(verification)
-    flow.returned(rewrite)
+    stages.submit(verification)
+    stages.returned(rewrite)
     assert handing.next_item(second, campaign, "rewrite") is None
     assert handing.next_item(reviewer, campaign, "verify") is None
     again = handing.next_item(author, campaign, "rewrite")
     assert (again, again.round, again.review) == (rewrite, 2, "returned")
-    flow.submit(again)
+    stages.submit(again)
     assert handing.next_item(other, campaign, "verify") is None
     back = handing.next_item(reviewer, campaign, "verify")
     assert (back, back.round) == (verification, 2)
@@ -323,7 +324,7 @@ def test_an_empty_queue_says_that_nothing_is_assigned_to_you(annotator, campaign
 
 def test_an_empty_queue_says_that_all_is_done(campaign, annotator) -> None:
     for item in open_items(campaign, 2):
-        flow.submit(handing.hand(item, annotator, 0))
+        stages.submit(handing.hand(item, annotator, 0))
     assert says(colleague(campaign), campaign) == "Nothing is left to decompose: 2 items so far, all done."
 
 
@@ -340,7 +341,7 @@ def test_an_empty_queue_says_that_others_hold_everything_and_until_when(campaign
 def test_an_empty_queue_says_that_the_cap_is_reached(campaign, annotator) -> None:
     campaign.cap = 1
     open_items(campaign, 2)
-    flow.submit(handing.next_item(annotator, campaign, "decompose"))
+    stages.submit(handing.next_item(annotator, campaign, "decompose"))
     assert says(annotator, campaign).startswith("You have had 1 item to decompose, the most")
 
 
@@ -355,7 +356,7 @@ def test_an_empty_queue_says_that_the_rest_waits_for_others() -> None:
     campaign = factories.make_campaign(overlap=2)
     person = colleague(campaign)
     open_items(campaign, 1)
-    flow.submit(handing.next_item(person, campaign, "decompose"))
+    stages.submit(handing.next_item(person, campaign, "decompose"))
     assert "1 item, of which you have had your part: other people's work" in says(person, campaign)
 
 

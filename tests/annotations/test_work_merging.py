@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.work.merging import merge_lists, merge_texts, words
+from annotations.text.merging import merge_lists, merge_texts, words
 
 TEXTS = st.lists(st.sampled_from(["red", "shoes", "find", "cheap", "in", "Boston", ",", "size", "9"]), max_size=8)
 LISTS = st.dictionaries(st.integers(0, 5), st.integers(0, 3)).map(lambda things: list(things.items()))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from annotations.work.organising import Rules, Task, entities, suggest, tfidf
+from annotations.work.propose.grouping import Rules, Task, entities, suggest, tfidf
 
 
 def task(key: int, text: str, *values: str, website: str = "united", split: str = "train") -> Task:

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from annotations.dom.generated import list_page, random_page
+from annotations.dom.page_tree import MAX_LABEL, page_rows
 from annotations.dom.tree import node_ids, parse
-from annotations.work.page_tree import MAX_LABEL, page_rows
 
 PAGE = """<html backend_node_id="1"><!-- said by nobody --><body backend_node_id="2" role="none">
 <p backend_node_id="3"><text backend_node_id="4">Two</text><b backend_node_id="5">bold</b> words</p>

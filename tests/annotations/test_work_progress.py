@@ -3,8 +3,9 @@
 import pytest
 
 from annotations.models import Assignment, Campaign, Session
-from annotations.work import flow, handing
-from annotations.work.progress import Tally, forecast, progress_of
+from annotations.work import stages
+from annotations.work.measure.progress import Tally, forecast, progress_of
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -17,15 +18,15 @@ def campaign() -> Campaign:
 
 def session(campaign: Campaign, **fields) -> Session:
     made = factories.make_session(campaign, tasks=1, steps=1, **fields)
-    flow.open_work(made)
+    stages.open_work(made)
     return made
 
 
 def through_rewrite(campaign: Campaign, person, **fields) -> Assignment:
     made = session(campaign, **fields)
-    flow.submit(handing.hand(made.items.get(stage="decompose"), person, 0))
+    stages.submit(handing.hand(made.items.get(stage="decompose"), person, 0))
     rewrite = handing.hand(made.items.get(stage="rewrite"), person, 0)
-    flow.submit(rewrite)
+    stages.submit(rewrite)
     return rewrite
 
 
@@ -33,10 +34,10 @@ def test_every_place_of_every_stage_is_in_one_state(campaign) -> None:
     person, reviewer = (factories.make_user(role, campaign.project) for role in ("annotator", "reviewer"))
     session(campaign)
     handing.take(handing.hand(session(campaign).items.get(), person, 0), person)
-    flow.returned(through_rewrite(campaign, person))
+    stages.returned(through_rewrite(campaign, person))
     passed = through_rewrite(campaign, person, batch="b")
-    flow.submit(handing.hand(passed.verified_as.get(), reviewer, 0))
-    flow.passed(passed)
+    stages.submit(handing.hand(passed.verified_as.get(), reviewer, 0))
+    stages.passed(passed)
     progress = progress_of([campaign])[campaign.pk]
     assert (progress.sessions, progress.passed_sessions) == (4, 1)
     assert progress.stages["decompose"] == Tally(passed=1, submitted=1, in_progress=1, todo=1)
@@ -83,7 +84,7 @@ def test_the_forecast_multiplies_what_is_left_by_the_median_time_of_the_last_fin
     for seconds in (60, 120, 120, 180, 6000):
         assignment = handing.hand(session(campaign).items.get(), person, 0)
         Assignment.objects.filter(pk=assignment.pk).update(active_seconds=seconds)
-        flow.submit(assignment)
+        stages.submit(assignment)
     wanted = "About 20 min of work left to decompose: 10 × 2 min, the median active time of the last 5."
     assert forecast(campaign, "decompose", 10) == wanted
     assert forecast(campaign, "decompose", 0) == "Nothing is left to decompose."

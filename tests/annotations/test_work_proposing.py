@@ -5,8 +5,9 @@ import uuid
 import pytest
 
 from annotations.models import Assignment, Edit, Job, Proposal
-from annotations.work import flow, proposing
-from annotations.work.proposing import edit_distance, pass_rates
+from annotations.work import stages
+from annotations.work.propose import proposing
+from annotations.work.propose.proposing import edit_distance, pass_rates
 from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 
@@ -26,7 +27,7 @@ def make_work(stage: str = "decompose", *, tasks: int = 1, steps: int = 6, propo
 @pytest.fixture
 def assignment() -> Assignment:
     assignment = make_work()
-    flow.start_document(assignment)
+    stages.start_document(assignment)
     return assignment
 
 
@@ -160,7 +161,7 @@ def test_why_nothing_is_proposed_is_said(assignment: Assignment, browser: Browse
 
 def test_the_endpoint_is_asked_in_the_background_once():
     assignment = make_work(proposer="endpoint")
-    flow.start_document(assignment)
+    stages.start_document(assignment)
     browser = Browser(assignment).take()
     first = browser.post("propose/", {"kind": "cuts"}, status=202)["job"]
     assert browser.post("propose/", {"kind": "cuts"}, status=202)["job"] == first
@@ -169,7 +170,7 @@ def test_the_endpoint_is_asked_in_the_background_once():
 
 
 def test_other_vectors_are_named_in_the_proposal(assignment: Assignment):
-    from agents.embedding import HashEncoder
+    from agents.encoders.embedding import HashEncoder
 
     encoder = HashEncoder(16)
     proposal = proposing.propose(assignment, "cuts", encoder.encode, encoder.name)

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.work.rephrasing import propose_rewrites
-from annotations.work.wording import PartText, check_rewrites
+from annotations.work.edits.warnings import PartText, check_rewrites
+from annotations.work.propose.rewrites import propose_rewrites
 
 TICKETS = "Find concert tickets for Coldplay in Boston on June 3"
 

@@ -4,7 +4,7 @@ import pytest
 from django.db import transaction
 
 from annotations.models import Defect, Item
-from annotations.work import verdicts
+from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from annotations.work.wording import PartText, alike, check_instructions, check_rewrites, place_of, says
+from annotations.work.edits.warnings import PartText, alike, check_instructions, check_rewrites, place_of, says
 
 TICKETS = "Find concert tickets for Coldplay in Boston on June 3"
 

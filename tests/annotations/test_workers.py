@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.db.models.functions import Now
 
-from agents import weights
+from agents.encoders import weights
 from annotations.hosts.identity import host_id, this_process
 from annotations.models import Worker
 from annotations.models.workers import ALIVE, REMEMBERED

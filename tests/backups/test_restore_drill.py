@@ -60,7 +60,7 @@ from pathlib import Path
 from django.core.management import call_command
 from django.test import Client
 from agents import recipes
-from agents.building import build_policy
+from agents.runs.building import build_policy
 from agents.observations import RecordedConversation
 from annotations.models import Conversation
 from annotations.storage import store

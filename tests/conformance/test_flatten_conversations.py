@@ -8,7 +8,7 @@ import pytest
 
 from annotations.datasets import reader
 from annotations.datasets.flatten import ActionRow, flatten, unsqueeze
-from annotations.records import BadRecord, ConversationRecord
+from annotations.datasets.records import BadRecord, ConversationRecord
 from tests.conformance.cases import params
 from tests.conformance.crashes import error_of
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from agents.embedding import CachedEncoder
+    from agents.encoders.embedding import CachedEncoder
     from annotations.models import Dataset
     from tests.evaluation.workers import Worker
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 @pytest.fixture
 def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
     """Recipes rank with hashed words instead of MiniLM: for tests of everything but quality."""
-    from agents import building
-    from agents.embedding import CachedEncoder, HashEncoder
+    from agents.encoders.embedding import CachedEncoder, HashEncoder
+    from agents.runs import building
 
     encoder = CachedEncoder(HashEncoder())
     monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
@@ -26,9 +26,9 @@ def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shard per conversation or so."""
-    from evaluation import studies
+    from evaluation.studies import running
 
-    monkeypatch.setattr(studies, "SHARD_STEPS", 6)
+    monkeypatch.setattr(running, "SHARD_STEPS", 6)
 
 
 @pytest.fixture

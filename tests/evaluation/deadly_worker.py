@@ -6,9 +6,9 @@ import django
 
 django.setup()
 
-from agents import building  # noqa: E402  after the set-up
-from agents.embedding import CachedEncoder, HashEncoder  # noqa: E402
+from agents.encoders.embedding import CachedEncoder, HashEncoder  # noqa: E402
 from agents.grounded import GroundedPolicy  # noqa: E402
+from agents.runs import building  # noqa: E402  after the set-up
 from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
 
 

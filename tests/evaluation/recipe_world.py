@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.models import Workflow
 from agents.planner.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
 from annotations.models import Dataset, Step

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Conversation, Dataset
 from annotations.sample.build import build_website
 from tests import factories

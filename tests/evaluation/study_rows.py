@@ -2,8 +2,8 @@
 
 from agents.models import Run, TrajectoryStep
 from annotations.models import Dataset
-from evaluation import studies
 from evaluation.models import Score, Study
+from evaluation.studies import running
 
 FACTS = (
     "step_id", "seq", "operation", "node_id", "value", "gold_rank", "element_correct", "operation_f1", "success",
@@ -14,7 +14,7 @@ FACTS = (
 def make_study(dataset: Dataset, **options) -> Study:
     """A study of `grounded` in batches of four, of which no worker is told."""
     options = {"user": None, "recipes": ["grounded"], "publish": False, "overrides": {"batch_size": "4"}} | options
-    return studies.create_study(dataset=dataset, **options)
+    return running.create_study(dataset=dataset, **options)
 
 
 def rows(run: Run, *more: str) -> list[dict]:
@@ -32,5 +32,5 @@ def numbers(run: Run) -> list[tuple]:
 def undisturbed(dataset: Dataset) -> Run:
     """The run of a study that nothing happens to."""
     study = make_study(dataset)
-    studies.run_inline(study)
+    running.run_inline(study)
     return study.runs.get()

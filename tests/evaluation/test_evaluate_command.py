@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.models import Run
-from agents.recipes import RECIPES
+from agents.recipes.literature import RECIPES
 from annotations.models import Dataset
 from evaluation.models import Study
 from tests import factories

@@ -6,8 +6,8 @@ import time
 import pytest
 
 from agents.models import Run
-from evaluation import studies
 from evaluation.models import Shard
+from evaluation.studies import running
 from tests.evaluation.sample_rows import gold_steps, import_website
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
@@ -25,7 +25,7 @@ def is_midway(run: Run) -> bool:
 
 def noticed(run: Run, dead: set[str]) -> bool:
     """Whether nothing is left to the dead, once what beat does every 30 s is done; dying may take a moment."""
-    studies.reap()
+    running.reap()
     return not run.shards.filter(state=Shard.State.RUNNING, lease_owner__in=dead).exists()
 
 
@@ -75,5 +75,5 @@ def test_a_worker_that_is_told_to_stop_puts_its_work_back_at_the_next_batch(tmp_
     shard = run.shards.get()
     assert (shard.state, shard.attempt, shard.lease_until) == (Shard.State.QUEUED, 0, None)
     assert 0 < run.steps.count() < gold_steps(dataset)
-    studies.run_inline(run.studies.get())
+    running.run_inline(run.studies.get())
     assert rows(run) == rows(undisturbed(dataset))

@@ -11,14 +11,14 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents import published, recipes
 from agents.models import Run
-from annotations.importing import import_files
+from agents.recipes import literature, published
+from annotations.corpus.importing import import_files
 from annotations.models import Conversation, Dataset
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_mean, ood_means
 from evaluation.metrics.outcomes import Metric
 from evaluation.models import Study
-from evaluation.reports import report
+from evaluation.reports.tables import report
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
 from tests.evaluation.test_score_weblinx import rows
@@ -67,8 +67,8 @@ def test_a_metric_that_one_split_did_not_measure_has_no_mean() -> None:
 
 
 def run_of(dataset: Dataset, recipe: str, split: str, **scores: float) -> Run:
-    stored = recipes.get(recipe)
-    fields = {"recipe": recipes.to_dict(stored), "recipe_sha256": recipes.sha256(stored), "recipe_name": recipe}
+    stored = literature.get(recipe)
+    fields = {"recipe": literature.to_dict(stored), "recipe_sha256": literature.sha256(stored), "recipe_name": recipe}
     run = factories.make_run(dataset, split=split, state="done", **fields)
     for name, value in scores.items():
         grouping = "positive element" if name.startswith("recall") else "turn"

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from agents.observations import RecordedConversation
 from agents.ranker.cross_encoder import CrossEncoderRanker
 from agents.ranker.score_file import ScoreFile, ScoreFileRanker
+from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset
 from annotations.models.conversations import pack_candidates
-from annotations.records import CandidateRecord
 from evaluation.metrics.ranking import evaluate_ranking, gold_rank
 from tests import factories
 from tests.tiny_models import tiny_cross_encoder

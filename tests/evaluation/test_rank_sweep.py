@@ -7,15 +7,15 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.observations import RecordedConversation
-from agents.published import of_table
 from agents.ranker.dmr import dmr_encoder
+from agents.recipes.published import of_table
+from agents.runs.weblinx_demos import demo_of
 from agents.weblinx.documents import ElementLimit, documents, ranked_turns
 from agents.weblinx.query import dmr_query
 from agents.weblinx.ranking import element_ranks
-from agents.weblinx_demos import demo_of
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Conversation, Dataset
-from evaluation.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means
+from evaluation.scores.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
 from tests.tiny_models import tiny_encoder

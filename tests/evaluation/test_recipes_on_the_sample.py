@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from agents import recipes
 from agents.models import Run, TrainedModel
 from agents.planner.page import HEADER
-from agents.recipes import RECIPES
-from annotations.sample_project import load_sample
+from agents.recipes import literature
+from agents.recipes.literature import RECIPES
+from annotations.sample.project import load_sample
 from evaluation.models import Study
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import TEXTS, reply
@@ -71,7 +71,7 @@ def told(*command: str, **options: Any) -> dict[str, Any]:
 def evaluate(name: str) -> dict[str, Any]:
     """The recipe over the first conversation, with what was trained where it needs weights. Five candidates instead of
     fifty, and short answers: models that know nothing need no more."""
-    recipe = recipes.get(name)
+    recipe = literature.get(name)
     changes = ["rank.top_k=5", "plan.max_new_tokens=20"]
     if recipe.rank.kind in RANKERS and not recipe.rank.model:
         changes.append(f"rank.model={RANKERS[recipe.rank.kind]}")
@@ -94,6 +94,6 @@ def test_every_recipe_decides_a_conversation_of_the_sample(trained: None, endpoi
         assert result["counts"]["steps"] == run.step_count == run.steps.count() > 5, name
         assert all(set(row.trace) >= STAGES for row in run.steps.all()), name
         assert result["metrics"], name
-        local = recipes.from_dict(run.recipe).plan
+        local = literature.from_dict(run.recipe).plan
         if local.kind in PLANNERS and local.backend == "local":
             assert local.model == local.kind, name

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from agents import recipes
 from agents.models import Run, TrajectoryStep
-from agents.recipes import RECIPES
+from agents.recipes import literature
+from agents.recipes.literature import RECIPES
 from annotations.models import Dataset, Rationale, Split
-from evaluation import studies
-from evaluation.budgets import set_budget
 from evaluation.models import Study
+from evaluation.studies import running
+from evaluation.studies.budgets import set_budget
 from tests import factories
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
@@ -46,17 +46,17 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
 
 def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -> Run:
     """The recipe on the test split, with tiny weights where it needs some."""
-    recipe = recipes.get(name)
+    recipe = literature.get(name)
     changes = {"batch_size": "4", **changes}
     if recipe.rank.kind == "cross_encoder":
         changes["rank.model"] = str(weights["cross_encoder"])
     if recipe.plan.backend == "local" and recipe.plan.kind != "first":
         changes.setdefault("plan.model", str(weights["seq2seq"]))
         changes["plan.max_new_tokens"] = "4"
-    study = studies.create_study(
+    study = running.create_study(
         user=None, dataset=dataset, recipes=[name], splits=[Split.TEST_TASK], overrides=changes, publish=False
     )
-    studies.run_inline(study)
+    running.run_inline(study)
     return study.runs.get()
 
 
@@ -66,19 +66,19 @@ def test_every_recipe_runs_and_keeps_the_trace_of_its_stages(name, dataset, weig
     result = run(name, dataset, weights)
     assert (result.state, result.error) == (Run.State.DONE, "")
     assert result.steps.count() == result.step_count == 6
-    recipe = recipes.from_dict(result.recipe)
+    recipe = literature.from_dict(result.recipe)
     for row in result.steps.all():
         assert not row.error, row.error
         stages = [s for s in STAGES if s != "simplify"] if recipe.plan.kind == "first" else [*STAGES, "compose"]
         assert set(stages) <= set(row.trace), name
         assert row.candidate_ids
         assert row.calls >= (recipe.plan.kind != "first")
-    assert bool(endpoint.requests) == recipes.asks_endpoint(recipe)
+    assert bool(endpoint.requests) == literature.asks_endpoint(recipe)
     assert result.scores.filter(metric="element_accuracy").exists()
     _check_recall(name, recipe, result)
 
 
-def _check_recall(name: str, recipe: recipes.Recipe, result: Run) -> None:
+def _check_recall(name: str, recipe: literature.Recipe, result: Run) -> None:
     rows = list(result.steps.select_related("step__turn"))
     later = [row for row in rows if row.step.turn.index > 0]
     if recipe.recall.memory != "none":
@@ -109,11 +109,11 @@ def test_the_gold_element_is_shown_under_its_quirk_only(dataset, weights, endpoi
 
 def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights, endpoint, hash_encoder) -> None:
     changes = {"rank.model": str(weights["cross_encoder"]), "batch_size": "2"}
-    study = studies.create_study(
+    study = running.create_study(
         user=None, dataset=dataset, recipes=["bare"], splits=[Split.TEST_TASK], overrides=changes, publish=False,
         budget={"tokens": 600},
     )  # fmt: skip
-    studies.run_inline(study)
+    running.run_inline(study)
     stopped = study.runs.get()
     assert stopped.state == Run.State.CANCELLED
     assert "limit of 600 tokens is reached" in stopped.error
@@ -123,8 +123,8 @@ def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights,
     study.refresh_from_db()
     assert study.spent_tokens <= 600
     set_budget(study, tokens=None, cost=None, seconds=None)
-    studies.resume_study(Study.objects.get(pk=study.pk))
-    studies.run_inline(study)
+    running.resume_study(Study.objects.get(pk=study.pk))
+    running.run_inline(study)
     assert study.runs.get().state == Run.State.DONE
     assert len(endpoint.requests) - asked <= stopped.step_count - stored, "what was answered is not asked again"
 

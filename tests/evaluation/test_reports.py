@@ -8,10 +8,10 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from agents import published, recipes
 from agents.models import Run
+from agents.recipes import literature, published
 from evaluation.models import Study
-from evaluation.reports import report
+from evaluation.reports.tables import report
 from tests import factories
 
 VALUES = {"element_accuracy": 0.5, "operation_f1": 0.75, "step_success": 0.25, "turn_success": 0.125, "mrr": 0.6}
@@ -19,8 +19,8 @@ GROUPINGS = {"element_accuracy": "turn", "operation_f1": "turn"}
 
 
 def add_run(dataset, recipe: str, split: str, preset: str = "faithful", shift: float = 0.0, **fields) -> Run:
-    found = recipes.override(recipes.get(recipe), fields.pop("overrides", {}))
-    stored = {"recipe_name": recipe, "recipe": recipes.to_dict(found), "recipe_sha256": recipes.sha256(found)}
+    found = literature.override(literature.get(recipe), fields.pop("overrides", {}))
+    stored = {"recipe_name": recipe, "recipe": literature.to_dict(found), "recipe_sha256": literature.sha256(found)}
     run = factories.make_run(dataset, split=split, **{"state": "done"} | stored | fields)
     for metric, value in VALUES.items():
         factories.make_score(
@@ -181,7 +181,7 @@ def test_seeds_limits_and_missing_steps_are_marked(study) -> None:
 
 
 def test_recipes_that_only_rank_are_shown_by_ranking_metrics(db) -> None:
-    run = factories.make_run(recipe_name="deberta", recipe=recipes.to_dict(recipes.get("deberta")), state="done")
+    run = factories.make_run(recipe_name="deberta", recipe=literature.to_dict(literature.get("deberta")), state="done")
     for metric in ("element_accuracy", "recall@5", "mrr"):
         factories.make_score(run, metric=metric)
     (table,) = report([factories.make_study(runs=[run])])
@@ -201,7 +201,7 @@ def test_an_unknown_study_is_named(db) -> None:
 
 def test_every_published_row_belongs_to_a_recipe_that_exists() -> None:
     cells = published.cells()
-    assert {cell.recipe for cell in cells} <= set(recipes.RECIPES)
+    assert {cell.recipe for cell in cells} <= set(literature.RECIPES)
     assert len(cells) > 200
     assert all(0 <= cell.value <= 1 for cell in cells)
     named = {(row["source"], row["table"], row.get("system")) for row in json.loads(published.FILE.read_text())}

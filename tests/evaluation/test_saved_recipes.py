@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.test import Client
 
 from agents.models import SavedRecipe
-from evaluation import studies
-from evaluation.score_tables import changed_settings
+from evaluation.scores.tables import changed_settings
+from evaluation.studies import running
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -39,5 +39,5 @@ def test_a_saved_recipe_can_be_evaluated_by_name_form_and_api(hash_encoder) -> N
 def test_the_runs_of_a_saved_recipe_show_what_differs_from_its_parent(hash_encoder) -> None:
     dataset = factories.make_conversation().dataset
     SavedRecipe.objects.create(name="wide", parent="grounded", changes={"rank.top_k": "77"}, project=dataset.project)
-    study = studies.create_study(user=None, dataset=dataset, recipes=["wide"], publish=False)
+    study = running.create_study(user=None, dataset=dataset, recipes=["wide"], publish=False)
     assert changed_settings(study.runs.get()) == {"rank.top_k": (50, 77)}

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 
 from agents.types import Action
 from annotations.models import Conversation, Dataset, Target
-from evaluation import studies
 from evaluation.models import Study
+from evaluation.studies import running
 from tests import factories
 
 
@@ -85,11 +85,11 @@ def test_missing_predictions_fail_and_unknown_ones_are_listed(dataset, tmp_path)
 def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encoder, tmp_path) -> None:
     Target.objects.filter(step__index=1, step__turn__index=0).update(node_id="9")  # so that it errs
     Target.objects.filter(step__index=2, step__turn__index=1).update(node_id="12")
-    study = studies.create_study(
+    study = running.create_study(
         user=None, dataset=dataset, recipes=["grounded"], splits=["test_task"], overrides={"rank.top_k": "2"},
         publish=False,
     )  # fmt: skip
-    studies.run_inline(study)
+    running.run_inline(study)
     found = study.runs.get()
     predictions, scores = [], {}
     for row in found.steps.select_related("step__turn"):

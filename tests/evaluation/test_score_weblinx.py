@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Dataset
 from evaluation.models import Study
 from tests import factories

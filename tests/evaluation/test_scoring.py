@@ -2,12 +2,12 @@
 
 import pytest
 
-from agents import recipes
 from agents.models import Run, Trajectory
+from agents.recipes import literature
 from agents.types import Action, RankedCandidate
-from evaluation.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.models import Score
-from evaluation.scoring import outcomes, store_scores
+from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
+from evaluation.scores.scoring import outcomes, store_scores
 from tests import factories
 
 RANKING = tuple(RankedCandidate(node_id, 1.0 - rank / 10, rank, "") for rank, node_id in enumerate("abcd"))
@@ -41,7 +41,7 @@ def test_a_decision_is_judged_by_element_and_by_operation(action, gold, expected
 @pytest.fixture
 def run(db) -> Run:
     """Two conversations, of one turn with three steps and of two turns with three each: only CLICKs are right."""
-    recipe = recipes.to_dict(recipes.override(recipes.get("grounded"), {"rank.top_k": "2"}))
+    recipe = literature.to_dict(literature.override(literature.get("grounded"), {"rank.top_k": "2"}))
     dataset = factories.make_dataset()
     run = factories.make_run(dataset, recipe=recipe)
     for turns in (1, 2):
@@ -106,7 +106,7 @@ def test_every_metric_has_one_headline_per_preset(run) -> None:
 
 
 def test_a_run_without_rows_has_no_scores(db) -> None:
-    run = factories.make_run(recipe=recipes.to_dict(recipes.get("grounded")))
+    run = factories.make_run(recipe=literature.to_dict(literature.get("grounded")))
     assert store_scores(run) == 0
     assert not run.scores.exists()
 
@@ -133,7 +133,7 @@ def test_a_decision_is_judged_as_its_planner_was_published(planner, action, text
 
 def test_published_quirks_reach_the_faithful_scores_and_only_those(db) -> None:
     step = factories.make_step()
-    run = factories.make_run(step.turn.conversation.dataset, recipe=recipes.to_dict(recipes.get("bare")))
+    run = factories.make_run(step.turn.conversation.dataset, recipe=literature.to_dict(literature.get("bare")))
     trajectory = Trajectory.objects.create(run=run, conversation=step.turn.conversation, step_count=1)
     factories.make_trajectory_step(
         trajectory, step, 0, element_correct=True, operation_f1=1.0, success=True, gold_rank=0,

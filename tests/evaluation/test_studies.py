@@ -6,8 +6,8 @@ from django.core.exceptions import PermissionDenied
 
 from agents.models import Run, Trajectory
 from annotations.models import Conversation, Snapshot, Step
-from evaluation import studies
 from evaluation.models import Shard, Study
+from evaluation.studies import running
 from tests import factories
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
@@ -132,7 +132,7 @@ def broken_page() -> Snapshot:
 def test_a_model_that_cannot_be_loaded_ends_the_run_with_the_reason_at_once(dataset, tmp_path) -> None:
     (tmp_path / "config.json").write_text("{}")
     study = make_study(dataset, overrides={"rank.model": str(tmp_path)})
-    studies.run_inline(study)
+    running.run_inline(study)
     run = study.runs.get()
     assert run.state == Run.State.FAILED
     assert f"{str(tmp_path)!r} could not be loaded" in run.error
@@ -146,7 +146,7 @@ def test_an_unexpected_error_is_tried_three_times_and_kept_on_the_row(dataset, h
 
     monkeypatch.setattr(hash_encoder, "encode", broken)
     study = make_study(dataset)
-    studies.run_inline(study)
+    running.run_inline(study)
     run = study.runs.get()
     assert (run.state, run.error) == (Run.State.FAILED, "RuntimeError: the device is gone")
     assert run.shards.get().attempt == 3
@@ -164,9 +164,9 @@ def test_cancel_in_the_middle_stops_within_one_batch_and_scores_what_is_stored(
     def cancel_after_ten() -> None:
         stored.append(study.runs.get().steps.count())
         if len(stored) == 3:  # batches of 4 and 2
-            studies.cancel_study(study)
+            running.cancel_study(study)
 
-    studies.run_inline(study, cancel_after_ten)
+    running.run_inline(study, cancel_after_ten)
     run = study.runs.get()
     assert run.state == Run.State.CANCELLED
     assert run.steps.count() == stored[-1] == 10, "nothing was stored after the cancel"
@@ -181,13 +181,13 @@ def test_cancel_from_another_process_stops_the_worker_at_its_next_write(dataset,
 
     def cancel_elsewhere() -> None:
         if not study.runs.filter(state=Run.State.CANCELLED).exists():
-            in_thread(lambda: studies.cancel_study(study))
+            in_thread(lambda: running.cancel_study(study))
 
-    studies.run_inline(study, cancel_elsewhere)
+    running.run_inline(study, cancel_elsewhere)
     run = study.runs.get()
     assert run.state == Run.State.CANCELLED
     assert run.steps.count() == 4
-    assert not studies.finish_run(run), "a cancelled run has ended"
+    assert not running.finish_run(run), "a cancelled run has ended"
 
 
 @pytest.mark.parametrize("batches", [1, 2, 4])
@@ -200,12 +200,12 @@ def test_a_resumed_run_has_the_rows_and_numbers_of_an_undisturbed_one(
     def cancel() -> None:
         seen.append(1)
         if len(seen) == batches:
-            studies.cancel_study(study)
+            running.cancel_study(study)
 
-    studies.run_inline(study, cancel)
+    running.run_inline(study, cancel)
     partial = study.runs.get().steps.count()
-    studies.resume_study(study)
-    studies.run_inline(study)
+    running.resume_study(study)
+    running.run_inline(study)
     run, reference = study.runs.get(), undisturbed(dataset)
     assert 0 < partial < 30
     assert run.state == Run.State.DONE
@@ -216,25 +216,25 @@ def test_a_resumed_run_has_the_rows_and_numbers_of_an_undisturbed_one(
 
 def test_resuming_decides_only_the_steps_without_a_result(dataset, hash_encoder) -> None:
     study = make_study(dataset)
-    studies.run_inline(study, lambda: study.runs.get().steps.count() == 20 and studies.cancel_study(study))
+    running.run_inline(study, lambda: study.runs.get().steps.count() == 20 and running.cancel_study(study))
     kept = set(study.runs.get().steps.values_list("pk", flat=True))
     assert len(kept) == 20
-    studies.resume_study(study)
+    running.resume_study(study)
     batches: list[int] = []
-    studies.run_inline(study, lambda: batches.append(study.runs.get().steps.count()))
+    running.run_inline(study, lambda: batches.append(study.runs.get().steps.count()))
     assert batches == [24, 28, 30]
     assert kept < set(study.runs.get().steps.values_list("pk", flat=True))
 
 
 def test_a_complete_study_cannot_be_resumed(dataset, hash_encoder) -> None:
     study = make_study(dataset)
-    studies.run_inline(study)
+    running.run_inline(study)
     with pytest.raises(ValueError, match="complete or still under way"):
-        studies.resume_study(study)
+        running.resume_study(study)
 
 
 def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(dataset, hash_encoder, monkeypatch) -> None:
-    monkeypatch.setattr(studies, "SLICE_SECONDS", 0)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
     told = []
     monkeypatch.setattr("evaluation.tasks.run_shard.delay", told.append)
     study = make_study(dataset)
@@ -242,7 +242,7 @@ def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(data
     shard = run.shards.get()
     slices = 0
     while not Run.objects.get(pk=run.pk).is_over:
-        studies.work(Shard.objects.claim(shard.pk))
+        running.work(Shard.objects.claim(shard.pk))
         slices += 1
         assert slices <= run.step_count, "every slice decides at least one batch"
     assert slices > 3

@@ -3,8 +3,8 @@
 import pytest
 
 from agents.grounded import GroundedPolicy
-from evaluation import studies
 from evaluation.models import Shard
+from evaluation.studies import running
 from tests.evaluation.study_rows import make_study, rows, undisturbed
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def test_a_batch_that_does_not_fit_is_split_and_gives_the_same_rows(dataset, has
 def test_a_step_that_does_not_fit_ends_the_shard_and_says_what_to_change(dataset, hash_encoder, monkeypatch) -> None:
     monkeypatch.setattr(GroundedPolicy, "decide", hungry(0))
     run = make_study(dataset).runs.get()
-    studies.work(Shard.objects.claim(run.shards.get().pk))
+    running.work(Shard.objects.claim(run.shards.get().pk))
     shard = run.shards.get()
     assert (shard.state, shard.attempt) == (Shard.State.FAILED, 1), "trying again would not help"
     assert "batch_size (now 4)" in shard.last_error

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from agents.models import Run
 from annotations.models import Conversation
-from evaluation import studies, tasks
+from evaluation import tasks
 from evaluation.models import Shard
+from evaluation.studies import running
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
 
@@ -20,7 +21,7 @@ def test_a_stale_worker_writes_no_rows_and_does_not_end_the_run(dataset, hash_en
     run = make_study(dataset).runs.get()
     stale = Shard.objects.claim(run.shards.get().pk)
     Shard.objects.filter(pk=stale.pk).update(lease_token=uuid.uuid4())  # somebody else has it now
-    studies.work(stale)
+    running.work(stale)
     assert run.steps.count() == 0
     assert Run.objects.get(pk=run.pk).state == Run.State.RUNNING
     assert Shard.objects.get(pk=stale.pk).state == Shard.State.RUNNING
@@ -33,9 +34,9 @@ def test_a_worker_that_loses_its_lease_midway_stops_and_the_next_one_does_the_re
     def pause_past_the_lease() -> None:
         if run.steps.count() == 8:
             Shard.objects.filter(pk=paused.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-            studies.work(Shard.objects.claim(paused.pk))  # meanwhile another worker finishes it
+            running.work(Shard.objects.claim(paused.pk))  # meanwhile another worker finishes it
 
-    studies.work(paused, pause_past_the_lease)
+    running.work(paused, pause_past_the_lease)
     assert run.steps.count() == 30
     assert Run.objects.get(pk=run.pk).state == Run.State.DONE
     assert rows(run) == rows(undisturbed(dataset))
@@ -47,19 +48,19 @@ def test_a_message_delivered_five_times_gives_one_row_per_step(dataset, hash_enc
         tasks.run_shard(run.shards.get().pk)
     assert run.steps.count() == 30
     assert run.shards.get().attempt == 1
-    assert not studies.finish_run(run), "it was ended by the first"
+    assert not running.finish_run(run), "it was ended by the first"
 
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_callers_at_once_one_ends_the_run(dataset, hash_encoder) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
-    studies.run_conversations(run, shard.conversation_ids, studies._judge, shard.fenced)
+    running.run_conversations(run, shard.conversation_ids, running._judge, shard.fenced)
     shard.finish(Shard.State.DONE)
 
     def finish(_: int) -> bool:
         try:
-            return studies.finish_run(run)
+            return running.finish_run(run)
         finally:
             connection.close()
 
@@ -73,14 +74,14 @@ def test_a_cancel_that_comes_too_late_leaves_the_ended_run_as_it_is(
     dataset, hash_encoder, in_thread, monkeypatch
 ) -> None:
     study = make_study(dataset)
-    run, lock = study.runs.get(), studies._locked
+    run, lock = study.runs.get(), running._locked
 
     def end_just_before(locked: Run) -> Run:
         in_thread(lambda: Run.objects.filter(pk=run.pk).update(state=Run.State.DONE))
         return lock(locked)
 
-    monkeypatch.setattr(studies, "_locked", end_just_before)
-    studies.cancel_study(study)
+    monkeypatch.setattr(running, "_locked", end_just_before)
+    running.cancel_study(study)
     assert Run.objects.get(pk=run.pk).state == Run.State.DONE
     assert run.shards.get().state == Shard.State.QUEUED, "untouched"
 
@@ -90,23 +91,23 @@ def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(datas
     lost, told, old, freed, held = run.shards.order_by("index")
     now = timezone.now()
     Shard.objects.filter(pk=told.pk).update(published_at=now)
-    Shard.objects.filter(pk=old.pk).update(published_at=now - 2 * studies.TELL_AGAIN)
+    Shard.objects.filter(pk=old.pk).update(published_at=now - 2 * running.TELL_AGAIN)
     dead = {"state": Shard.State.RUNNING, "attempt": 1, "lease_token": uuid.uuid4(), "lease_owner": "elsewhere:1"}
     Shard.objects.filter(pk=freed.pk).update(published_at=now, lease_until=now - timedelta(seconds=1), **dead)
     Shard.objects.filter(pk=held.pk).update(published_at=now, lease_until=now + timedelta(seconds=60), **dead)
-    studies.reap()
+    running.reap()
     assert sorted(messages) == [lost.pk, old.pk, freed.pk]
     messages.clear()
-    studies.reap()
+    running.reap()
     assert messages == [freed.pk], "until a worker has taken it"
 
 
 def test_the_reaper_ends_a_run_whose_last_worker_died_before_ending_it(dataset, hash_encoder, messages) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
-    studies.run_conversations(run, shard.conversation_ids, studies._judge, shard.fenced)
+    running.run_conversations(run, shard.conversation_ids, running._judge, shard.fenced)
     shard.finish(Shard.State.DONE)
-    studies.reap()
+    running.reap()
     assert Run.objects.get(pk=run.pk).state == Run.State.DONE
     assert run.scores.exists()
 
@@ -139,7 +140,7 @@ def test_a_study_stands_when_nobody_can_be_told(dataset, messages, monkeypatch) 
     run = make_study(dataset, publish=True).runs.get()
     assert run.shards.filter(published_at=None).count() == 1
     monkeypatch.setattr(tasks.run_shard, "delay", messages.append)
-    studies.reap()
+    running.reap()
     assert messages == [run.shards.get().pk]
 
 
@@ -154,7 +155,7 @@ def test_a_conversation_that_kills_its_worker_parks_its_shard_while_the_others_f
 
     def over() -> bool:
         time.sleep(0.2)
-        studies.reap()
+        running.reap()
         return Run.objects.get(pk=run.pk).is_over
 
     deadly.wait_until(over, 120, "end of the run")

@@ -4,21 +4,21 @@ from pathlib import Path
 
 import pytest
 
-from agents import recipes
 from agents.models import Run
 from agents.observations import RecordedConversation
-from agents.weblinx_demos import demo_of
-from annotations.importing import import_files
+from agents.recipes import literature
+from agents.runs.weblinx_demos import demo_of
+from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Split
-from evaluation import studies
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_turns import Prediction, compare, score_turns
+from evaluation.studies import running
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
 from tests.evaluation.recipe_world import tiny_weights
 
 pytestmark = pytest.mark.django_db
-NAMES = [name for name, recipe in recipes.RECIPES.items() if recipe.data == "weblinx"]
+NAMES = [name for name, recipe in literature.RECIPES.items() if recipe.data == "weblinx"]
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +37,14 @@ def dataset(db: None, tmp_path: Path) -> Dataset:
 
 
 def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -> Run:
-    recipe = recipes.get(name)
+    recipe = literature.get(name)
     if not recipe.rank.model:
         kind = "cross_encoder" if recipe.rank.kind == "cross_encoder" else "all-MiniLM-L6-v2"
         changes["rank.model"] = str(weights.get(kind, kind))
     if recipe.plan.kind == "action_string":
         changes |= {"plan.model": str(weights["seq2seq"]), "plan.max_new_tokens": "4"}
-    study = studies.create_study(user=None, dataset=dataset, recipes=[name], overrides=changes, publish=False)
-    studies.run_inline(study)
+    study = running.create_study(user=None, dataset=dataset, recipes=[name], overrides=changes, publish=False)
+    running.run_inline(study)
     return study.runs.get()
 
 
@@ -56,7 +56,7 @@ def test_every_weblinx_recipe_runs_and_is_scored_in_the_published_grouping(name,
     shown = {score.metric: score for score in result.scores.headline("faithful")}
     assert shown["recall@10"].grouping == "positive element"
     assert shown["recall@10"].n == result.steps.filter(gold_rank__isnull=False).count() > 3
-    if recipes.get(name).plan.kind == "action_string":
+    if literature.get(name).plan.kind == "action_string":
         asked = [row for row in result.steps.all() if "reply" in row.trace["plan"]]
         assert asked
         assert all("uid = " in row.trace["compose"]["prompt"] for row in asked)
@@ -76,7 +76,7 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
                 row.trace["plan"]["reply"] = 'click(uid="0bbbbbbb-0002-0002")'
                 row.save()
                 kept.append(Prediction(demo.name, row.step.source_index, row.trace["plan"]["reply"]))
-    from evaluation.scoring import store_scores
+    from evaluation.scores.scoring import store_scores
 
     store_scores(result)
     wanted = aggregate(score_turns(compare(kept, demos)[0]))

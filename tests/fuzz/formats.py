@@ -17,13 +17,13 @@ from typing import Any
 
 from annotations.datasets import files_of, reader, writer
 from annotations.datasets.files import ArchiveError, Limits, open_stream, unpack_zip
+from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
 from annotations.datasets.weblinx_chat import parse_call
-from annotations.datasets.weblinx_clean_html import page_of
-from annotations.datasets.weblinx_page import page_xml
 from annotations.dom.css import filter_declarations, filter_sheet
 from annotations.dom.tree import PageError, parse
-from annotations.pages.reading import FUNCTIONS
-from annotations.records import BadRecord, ConversationRecord, SkippedRecord
+from annotations.dom.weblinx_clean_html import page_of
+from annotations.dom.weblinx_page import page_xml
+from annotations.sandbox.reading import FUNCTIONS
 from tests.annotations.small_files import PAGE, conversation, record
 from tests.annotations.test_miniwob_demos import episode
 from tests.annotations.test_weblinx_chat import CLEAN, COLUMNS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 from tests.fuzz.formats import FORMATS
 
 SECONDS = 4.0  # of processor time for one file

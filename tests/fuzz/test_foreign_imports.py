@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Conversation
 from tests import factories
 from tests.fuzz.formats import FORMATS

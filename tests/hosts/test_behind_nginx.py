@@ -17,7 +17,7 @@ import websockets
 from django.test import Client, RequestFactory
 
 from annotations.models import Step
-from annotations.snapshot_host import snapshot_url
+from annotations.pages.snapshot_host import snapshot_url
 from tests import factories
 from tests.app_server import running_as_make_run_does
 from tests.beside import NGINX, needs

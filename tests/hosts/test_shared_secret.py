@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from annotations.hosts.secret import OtherSecret, compare
+from annotations.access.host_secret import OtherSecret, compare
 from annotations.models import SharedSecret
 from tests.app_server import ROOT, AppServer, _environment
 from webnav_site.supervision.programs import procfile

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from annotations import uploads
+from annotations.jobs import uploads
 from annotations.retention import left
 from annotations.storage import scratch, store
 from annotations.tasks import forget_old

@@ -19,7 +19,7 @@ from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job, Webho
 from annotations.retention import forgetting, ours
 from annotations.retention.kinds import KINDS, Estimate
 from annotations.storage import store
-from evaluation.scoring import store_scores
+from evaluation.scores.scoring import store_scores
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,10 +6,11 @@ from pathlib import Path
 
 from playwright.sync_api import Page, expect
 
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Assignment, Conversation, Session, SessionTask
 from annotations.sample.build import build_website
-from annotations.work import flow, handing
+from annotations.work import stages
+from annotations.work.queue import handing
 from tests import factories
 from tests.app_server import AppServer
 
@@ -35,11 +36,11 @@ def begun(stage: str = "decompose", user=None, tasks: int = 2, steps: int = 3, *
     """An item of a fresh session in somebody's hands: a decomposition, or the rewrite of a finished one."""
     session = factories.make_session(factories.make_campaign(**fields), tasks=tasks, steps=steps)
     user = user or factories.make_user("annotator", session.campaign.project)
-    made = handing.hand(flow.open_work(session), user, 0)
+    made = handing.hand(stages.open_work(session), user, 0)
     if stage == "decompose":
         return made
     handing.take(made, user)
-    flow.submit(made)
+    stages.submit(made)
     return handing.hand(session.items.get(stage="rewrite"), user, 0)
 
 

@@ -17,13 +17,13 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
-from annotations import snapshot_host
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
+from annotations.corpus.statistics import dataset_stats
 from annotations.models import Conversation, Membership, Proposal, Snapshot, Step
 from annotations.models.pages import digest
+from annotations.pages import snapshot_host
 from annotations.releases import releasing
 from annotations.releases.checking import check_dataset
-from annotations.statistics import dataset_stats
 from tests import factories
 from tests.annotations.small_files import PAGE, write
 

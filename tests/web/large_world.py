@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from agents import recipes
 from agents.models import Run
+from agents.recipes import literature
 from annotations.models import Dataset
 from evaluation.models import Study
 from tests import factories
@@ -67,7 +67,7 @@ def make_large(project, conversations: int, runs: int, conversations_per_run: in
 
 
 def _make_run(dataset: Dataset, seed: int, conversations: int) -> Run:
-    recipe = recipes.to_dict(recipes.get("grounded"))
+    recipe = literature.to_dict(literature.get("grounded"))
     fields = {"split": "train", "seed": seed, "state": "done", "recipe": recipe}
     run = factories.make_run(dataset, **fields, step_count=conversations * TURNS * STEPS)
     values = {"run": run.pk, "dataset": dataset.pk, "split": "train", "count": conversations}

@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
-from annotations.work import flow, handing
+from annotations.work import stages
+from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +33,7 @@ def admin(campaign) -> Client:
 
 
 def opened(campaign: Campaign, count: int = 1, **fields) -> list[Item]:
-    return [flow.open_work(factories.make_session(campaign, tasks=1, steps=2, **fields)) for _ in range(count)]
+    return [stages.open_work(factories.make_session(campaign, tasks=1, steps=2, **fields)) for _ in range(count)]
 
 
 def text(response) -> str:
@@ -148,7 +149,7 @@ def test_the_source_is_fixed_once_there_are_sessions(campaign, admin) -> None:
 def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> None:
     first, second, _ = opened(campaign, 3)
     person = factories.make_user("annotator", campaign.project)
-    flow.submit(handing.hand(first, person, 0))
+    stages.submit(handing.hand(first, person, 0))
     handing.take(handing.hand(second, person, 0), person)
     assert "1 submitted, 0 returned, 1 in progress, 1 todo" in text(admin.get(reverse("annotate-campaigns")))
     page = text(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
@@ -324,8 +325,8 @@ def test_test_splits_are_not_assigned_to_people_who_may_not_see_their_gold(campa
 def test_nobody_is_assigned_their_own_rewrite_to_verify(campaign, admin) -> None:
     author = factories.make_user("admin", campaign.project)
     (item,) = opened(campaign)
-    flow.submit(handing.hand(item, author, 0))
-    flow.submit(handing.hand(Item.objects.get(stage="rewrite"), author, 0))
+    stages.submit(handing.hand(item, author, 0))
+    stages.submit(handing.hand(Item.objects.get(stage="rewrite"), author, 0))
     url = reverse("annotate-assign", args=[campaign.pk])
     response = admin.get(url, order([author], [1], stage="verify"))
     assert response.context["plan"].pairs == []

@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from annotations.models import Assignment, Edit
-from annotations.work import handing
+from annotations.work.queue import handing
 from tests import factories
 from tests.web.annotating import begun, expect_saved, open_item, press, texts
 

@@ -11,7 +11,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Comment, KeyMap
-from annotations.work import comments, keymaps
+from annotations.work.discuss import comments
+from annotations.work.keys import keymaps
 from tests import factories
 from tests.annotations.work_world import make_verification
 

@@ -8,7 +8,8 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Assignment, Part
-from annotations.work import handing, verdicts
+from annotations.work.queue import handing
+from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotations.importing import import_files
+from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Release, Session
 from tests import factories
 from tests.annotations.test_mind2web_formats import save, task

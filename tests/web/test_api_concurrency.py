@@ -12,7 +12,7 @@ from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from annotations.idempotency import once
+from annotations.access.idempotency import once
 from annotations.models import Project
 from tests import factories
 from webnav_site.edge.clients import Clients

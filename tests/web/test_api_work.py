@@ -259,7 +259,7 @@ def test_a_repeated_upload_is_queued_once(admin: Client, project: Project) -> No
 
 
 def test_starting_work_is_limited_per_user_and_reading_is_not(admin: Client, project: Project, monkeypatch) -> None:
-    from annotations.permissions import JobThrottle
+    from annotations.access.api_rules import JobThrottle
 
     monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
     body = {"dataset": "missing", "format": "jsonl"}

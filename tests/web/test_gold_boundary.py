@@ -17,8 +17,9 @@ from django.db import models
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
-from annotations import jobs, policy
+from annotations.access import rules
 from annotations.datasets import WRITERS
+from annotations.jobs import running
 from annotations.models import Job, Screenshot, Snapshot, Step
 from annotations.models.pages import digest
 from tests import factories
@@ -217,8 +218,10 @@ def exports(world: GoldWorld, role: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for format_name in WRITERS:
         for release in ("", "1.1"):
-            job = jobs.start_export(user=world.people[role], dataset=world.dataset, format=format_name, release=release)
-            jobs.run(Job.objects.claim(job.pk))
+            job = running.start_export(
+                user=world.people[role], dataset=world.dataset, format=format_name, release=release
+            )
+            running.run(Job.objects.claim(job.pk))
             job.refresh_from_db()
             name = f"{format_name} {release}"
             found[name] = (job.state, job.last_error, job.report)
@@ -307,7 +310,7 @@ def test_pages_that_were_never_searched_for_marks_are_hidden_with_the_gold() -> 
     step = factories.make_step(factories.make_turn(factories.make_conversation(0, split="test_task"), steps=0))
     page = Snapshot.objects.get(pk=step.snapshot_id)
     reader = factories.make_user("reader", step.turn.conversation.dataset.project)
-    assert policy.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
+    assert rules.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
     Step.objects.filter(pk=step.pk).update(marks=None)
-    assert not policy.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
-    assert not policy.visible(reader, Screenshot.objects.all()).exists()
+    assert not rules.visible(reader, Snapshot.objects.all()).filter(pk=page.pk).exists()
+    assert not rules.visible(reader, Screenshot.objects.all()).exists()

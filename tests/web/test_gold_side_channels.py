@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import get_resolver, reverse
 from django_filters import CharFilter, ChoiceFilter, Filter
 
-from annotations import filters
+from annotations.corpus import filters
 from tests.web.gold_worlds import GOLD, ROLES, GoldWorld, differing
 from tests.web.test_gold_boundary import Answer, answer, client_of, routes, urls
 

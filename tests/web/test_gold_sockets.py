@@ -15,12 +15,12 @@ from django.conf import settings
 from django.db.models import Model
 from django.test import Client
 
-from agents import building, consumers
-from agents.embedding import CachedEncoder, HashEncoder
-from agents.events import Nudge
+from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.models import Run, Trajectory
+from agents.runs import building, consumers
+from agents.runs.events import Nudge
 from annotations.models import Step
-from evaluation import studies
+from evaluation.studies import running
 from tests.web.gold_worlds import ROLES, STRANGERS, GoldWorld, differing, with_strangers
 from webnav_site.edge import sockets
 
@@ -83,7 +83,7 @@ def cookie_of(user: Any) -> str:
 def listen(world: GoldWorld, *roles: str) -> Frames:
     """Role and address -> every frame, of sockets that are open while an agent works through the hidden split."""
     people = with_strangers(world)
-    study = studies.create_study(
+    study = running.create_study(
         user=None, dataset=world.dataset, recipes=["grounded"], splits=["test_task"], publish=False,
         overrides={"batch_size": "1"},
     )  # fmt: skip
@@ -93,7 +93,7 @@ def listen(world: GoldWorld, *roles: str) -> Frames:
     async def scenario() -> None:
         for listener in opened.values():
             await listener.opens()
-        await sync_to_async(studies.run_inline)(study)
+        await sync_to_async(running.run_inline)(study)
         for listener in opened.values():
             await listener.listens()
             await listener.says_something()

@@ -9,7 +9,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
 from annotations.models import Step
-from evaluation.scoring import store_scores
+from evaluation.scores.scoring import store_scores
 from tests import factories
 from tests.web.large_world import Large, make_large, refresh_statistics
 

@@ -7,9 +7,9 @@ from django.test import Client
 
 from annotations.models import Snapshot, Step
 from annotations.models.pages import compress, digest
-from annotations.pages import sandbox
-from annotations.pages.sandbox import Pool
-from annotations.snapshot_host import snapshot_url
+from annotations.pages.snapshot_host import snapshot_url
+from annotations.sandbox import processes
+from annotations.sandbox.processes import Pool
 from tests import factories
 from tests.web.test_pages_datasets import first_step, member_client, text
 from tests.web.test_snapshot_host import APP, SNAPSHOTS, request_of
@@ -28,7 +28,7 @@ def _two_hosts(settings) -> None:
 def heavy_step(monkeypatch):
     """A step whose page has nearly two thousand candidates, each around all of its texts."""
     pool = Pool(processes=1, seconds=1)
-    monkeypatch.setattr(sandbox, "pool", pool)
+    monkeypatch.setattr(processes, "pool", pool)
     step = first_step(factories.make_conversation())
     node_id = step.candidate_records()[0][0].node_id
     data = (f'<option backend_node_id="{node_id}">' * 1900 + "<text>a b</text>" * 40_000 + "</option>" * 1900).encode()

@@ -15,7 +15,7 @@ from playwright.sync_api import Page
 
 from annotations.dom.allowed import ALLOWED_ATTRIBUTES, ALLOWED_TAGS
 from annotations.dom.render import CONTENT_TYPE, render_page
-from annotations.snapshot_host import SnapshotView, snapshot_url
+from annotations.pages.snapshot_host import SnapshotView, snapshot_url
 from tests import factories
 from tests.app_server import AppServer
 from tests.hostile_pages import payloads, random_pages
@@ -203,7 +203,7 @@ def test_the_headers_alone_stop_every_payload_that_is_not_clicked(tab, attacker,
     request = rf.get("/")
     request.user = admin_user
     view = snapshot_url(request, factories.make_snapshot())
-    from annotations.snapshot_host import fallback_page
+    from annotations.pages.snapshot_host import fallback_page
 
     policy = fallback_page(request, view.url.rpartition("/")[2])["Content-Security-Policy"]
     urls = [

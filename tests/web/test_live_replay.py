@@ -10,8 +10,8 @@ from collections.abc import Iterable
 import pytest
 from playwright.sync_api import expect
 
-from agents.events import publish, trajectory_group
 from agents.models import Run, Trajectory
+from agents.runs.events import publish, trajectory_group
 from annotations.models import Membership, Role
 from tests import factories
 from tests.web.replay_world import ReplayWorld, make_replay

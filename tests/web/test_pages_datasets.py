@@ -6,10 +6,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset, Snapshot, Step
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress, digest
-from annotations.records import CandidateRecord
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -5,8 +5,8 @@ import re
 import pytest
 from django.test import Client
 
-from agents.model_views import PLOT_HEIGHT, PLOT_WIDTH, plots
 from agents.models import TrainedModel
+from agents.training.views import PLOT_HEIGHT, PLOT_WIDTH, plots
 from annotations.models import Job
 from tests import factories
 

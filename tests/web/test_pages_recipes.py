@@ -9,9 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from agents import published, recipe_store, recipe_words
 from agents.models import SavedRecipe
-from agents.recipes import RECIPES, missing
+from agents.recipes import published, saved, sentences
+from agents.recipes.literature import RECIPES, missing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -40,8 +40,8 @@ def make_recipe(project=None, **fields) -> SavedRecipe:
 
 def form_data(parent: str, project, **changes) -> dict:
     """What a browser sends: every field as it was shown, but for `changes` (dots written as __)."""
-    recipe = recipe_store.get(parent)
-    data = {name: value for name, value in recipe_words.flat(recipe).items() if value is not False}
+    recipe = saved.get(parent)
+    data = {name: value for name, value in sentences.flat(recipe).items() if value is not False}
     data |= {"name": "wide", "description": "More of everything.", "project": project.pk, "preset": ""}
     return data | {key.replace("__", "."): value for key, value in changes.items()}
 
@@ -63,11 +63,11 @@ def test_the_list_groups_recipes_and_says_what_each_needs() -> None:
 def test_a_recipe_has_its_stages_settings_and_quirks_in_words(name: str) -> None:
     recipe = RECIPES[name]
     said = text(page(client_of(factories.make_user("reader")), f"/recipes/{name}/"))
-    for stage in recipe_words.stages(recipe):
+    for stage in sentences.stages(recipe):
         assert stage.sentence in said
         for setting in stage.settings:
             assert f"{setting.name} {setting.value} " in said
-    for quirk in recipe_words.quirks(recipe):
+    for quirk in sentences.quirks(recipe):
         assert f"{quirk.name} {quirk.what} {'on' if quirk.on else 'off'} on off" in said
     for need in missing(recipe):
         assert need in said
@@ -110,7 +110,7 @@ def test_only_what_was_changed_is_stored_under_the_new_name() -> None:
     row = SavedRecipe.objects.get()
     assert (response["Location"], row.parent, row.created_by) == ("/recipes/wide/", "grounded", user)
     assert row.changes == {"rank.top_k": "77", "recall.memory": "none", "quirks.q12_relevant_first": "true"}
-    recipe = recipe_store.get("wide")
+    recipe = saved.get("wide")
     assert (recipe.rank.top_k, recipe.recall.memory, recipe.quirks.q12_relevant_first) == (77, "none", True)
     assert recipe.rank.lexical_weight == RECIPES["grounded"].rank.lexical_weight
     said = text(page(client_of(user), "/recipes/wide/"))
@@ -123,8 +123,8 @@ def test_a_preset_sets_every_quirk_and_single_ones_may_differ_from_it() -> None:
     client = client_of(factories.make_user("admin", project))
     data = form_data("mindact", project, preset="corrected", quirks__q7_single_candidate_fails="true")
     assert client.post("/recipes/mindact/derive/", data).status_code == 302
-    recipe = recipe_store.get("wide")
-    on = [quirk.name for quirk in recipe_words.quirks(recipe) if quirk.on]
+    recipe = saved.get("wide")
+    on = [quirk.name for quirk in sentences.quirks(recipe) if quirk.on]
     assert (recipe.preset, on) == ("corrected", ["q7_single_candidate_fails"])
 
 
@@ -170,14 +170,14 @@ def test_saved_recipes_exist_for_members_of_their_project_only() -> None:
         assert client_of(stranger).get(url).status_code == 404
     assert '"/recipes/wide/"' not in page(client_of(stranger), "/recipes/")
     with pytest.raises(ValueError, match="there is no recipe 'wide'"):
-        recipe_store.get("wide", stranger)
+        saved.get("wide", stranger)
 
 
 def test_recipes_can_be_derived_from_derived_ones() -> None:
     project = factories.make_project()
     make_recipe(project)
     make_recipe(project, name="wider", parent="wide", changes={"recall.k": "9"})
-    recipe = recipe_store.get("wider")
+    recipe = saved.get("wider")
     assert (recipe.rank.top_k, recipe.recall.k, recipe.parent) == (77, 9, "wide")
 
 
@@ -194,7 +194,7 @@ def test_a_saved_recipe_that_cannot_be_read_is_listed_with_the_reason(fields, re
     said = page(client_of(factories.make_user("reader", row.project)), "/recipes/")
     assert f"its settings to be corrected: {reason}" in said
     with pytest.raises(ValueError, match=reason):
-        recipe_store.get("wide")
+        saved.get("wide")
 
 
 # The command --------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def printed(*arguments: str) -> str:
 def test_the_command_lists_what_the_page_lists() -> None:
     make_recipe()
     said = printed()
-    for name, recipe in [*RECIPES.items(), ("wide", recipe_store.get("wide"))]:
+    for name, recipe in [*RECIPES.items(), ("wide", saved.get("wide"))]:
         line = next(line for line in said.splitlines() if line.split()[:1] == [name])
         lacking = missing(recipe)
         assert line.endswith("; ".join(lacking) if lacking else "can run")

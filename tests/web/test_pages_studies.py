@@ -8,11 +8,11 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from agents import recipes
 from agents.models import Run, TrajectoryStep
-from evaluation import failures, score_tables
+from agents.recipes import literature
 from evaluation.models import Score, Study
-from evaluation.scoring import outcomes
+from evaluation.scores import failures, tables
+from evaluation.scores.scoring import outcomes
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +28,7 @@ def study_client(study: Study, role: str = "reader", **fields) -> Client:
     return client_of(factories.make_user(role, study.project, **fields))
 
 
-RECIPE = recipes.to_dict(recipes.get("grounded"))
+RECIPE = literature.to_dict(literature.get("grounded"))
 
 
 def make_study(split: str = "train", **run_fields) -> tuple[Study, Run]:
@@ -117,7 +117,7 @@ def scored_runs(*values: float) -> list[Run]:
 
 def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> None:
     low, high = scored_runs(0.2, 0.6)
-    (table,) = score_tables.tables([low, high], Score.objects.all(), score_tables.MAIN, "turn_success")
+    (table,) = tables.tables([low, high], Score.objects.all(), tables.MAIN, "turn_success")
     assert [row.run for row in table.rows] == [high, low]
     first, second = (row.plot for row in table.rows)
     assert second.low < second.value < second.high < first.low < first.value < first.high
@@ -129,7 +129,7 @@ def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> Non
 def test_an_interval_without_width_can_be_plotted() -> None:
     run = factories.make_run()
     factories.make_score(run, metric="turn_success", value=0.0, low=0.0, high=0.0)
-    (table,) = score_tables.tables([run], Score.objects.all(), score_tables.MAIN, "turn_success")
+    (table,) = tables.tables([run], Score.objects.all(), tables.MAIN, "turn_success")
     assert [percent for _, percent in table.ticks] == [0, 10]
 
 
@@ -139,7 +139,7 @@ def test_every_split_has_its_own_table_which_names_its_groupings() -> None:
     for run in runs:
         factories.make_score(run, metric="element_accuracy", grouping="turn", n=17)
         factories.make_score(run, metric="turn_success", grouping="conversation", n=3)
-    found = score_tables.tables(runs, Score.objects.all(), ("element_accuracy", "turn_success"), "turn_success")
+    found = tables.tables(runs, Score.objects.all(), ("element_accuracy", "turn_success"), "turn_success")
     assert [table.split for table in found] == ["test_subdomain", "test_website"]
     assert [column.grouping for column in found[0].columns] == ["turn", "conversation"]
     assert found[0].sizes == ["3 conversations", "17 turns"]
@@ -156,8 +156,8 @@ def test_a_study_that_waits_for_its_first_batch_says_so() -> None:
 
 def test_settings_that_differ_from_the_recipe_are_named() -> None:
 
-    changed = recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})
-    study, run = make_study(recipe=recipes.to_dict(changed))
+    changed = literature.override(literature.get("grounded"), {"rank.top_k": "20"})
+    study, run = make_study(recipe=literature.to_dict(changed))
     add_scores(run, turn_success=0.5)
     assert "rank.top_k=20" in study_client(study).get(f"/studies/{study.pk}/").content.decode()
     assert "rank.top_k" in study_client(study).get(f"/runs/{run.pk}/").content.decode()
@@ -190,7 +190,9 @@ def counts(run: Run) -> dict[str, int]:
 
 
 def test_every_failed_step_has_exactly_one_reason() -> None:
-    _, run = make_study(recipe=recipes.to_dict(recipes.override(recipes.get("grounded"), {"rank.top_k": "20"})))
+    _, run = make_study(
+        recipe=literature.to_dict(literature.override(literature.get("grounded"), {"rank.top_k": "20"}))
+    )
     outcomes_of(
         run,
         {"error": "no reply", "gold_rank": None},
@@ -330,7 +332,7 @@ def test_a_study_is_cancelled_and_resumed_from_its_page() -> None:
 
 
 def test_the_budget_of_a_study_that_asks_an_endpoint_is_shown_and_changed() -> None:
-    study, _ = make_study(recipe=recipes.to_dict(recipes.get("bare")))
+    study, _ = make_study(recipe=literature.to_dict(literature.get("bare")))
     client = study_client(study, "admin")
     assert "0 tokens" in client.get(f"/studies/{study.pk}/").content.decode()
     client.post(f"/studies/{study.pk}/budget/", {"budget_tokens": "5000", "budget_cost": "", "budget_seconds": ""})

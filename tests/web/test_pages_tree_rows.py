@@ -1,6 +1,6 @@
 """The element tree as rows: bounded, gold path open, flat stream."""
 
-from annotations import tree_rows
+from annotations.dom import tree_rows
 from annotations.dom.tree import Element, parse
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.test import Client
 
-from agents.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder
 from agents.memory.induce import embed_workflows
 from agents.models import Workflow
 from annotations.models import Dataset, Job, Rationale, Step

@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotations import jobs
+from annotations.jobs import running
 from annotations.models import Dataset, Job, Redaction, Step, Turn
 from annotations.releases import views
 from tests import factories
@@ -131,7 +131,7 @@ def test_a_large_dataset_is_released_by_a_job_that_its_page_follows(monkeypatch)
     job = Job.objects.get(kind="release")
     assert started.url == reverse("job", args=[job.pk])
     assert not dataset.releases.exists()
-    jobs.run(Job.objects.claim(job.pk))
+    running.run(Job.objects.claim(job.pk))
     job.refresh_from_db()
     assert (job.state, job.report["counts"], job.progress["phase"]) == ("done", {"conversations": 4}, "writing")
     assert reverse("release", args=[dataset.name, "1.0"]) in text(client.get(started.url))
@@ -146,7 +146,7 @@ def test_what_is_wrong_with_a_large_release_is_said_at_once_or_at_the_end_of_the
     job = Job.objects.get(pk=client.post(reverse("release-new", args=[dataset.name]), fields).url.split("/")[-2])
     released(dataset, "1.0")
     assert "There is a release 1.0" in text(client.post(reverse("release-new", args=[dataset.name]), fields))
-    jobs.run(Job.objects.claim(job.pk))
+    running.run(Job.objects.claim(job.pk))
     job.refresh_from_db()
     assert job.state == "failed"
     assert "There is a release 1.0" in job.last_error
@@ -209,7 +209,7 @@ def test_exports_of_a_release_are_the_frozen_content(sees: bool, splits: list[st
     assert job.params == {"format": "mt-mind2web", "name": f"{dataset.name}-1.0", "split": "", "release": "1.0"}
     Job.objects.filter(pk=job.pk).update(state="running", lease_token="6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")
     job.refresh_from_db()
-    jobs.run(job)
+    running.run(job)
     job.refresh_from_db()
     assert (job.state, job.last_error) == ("done", "")
     with zipfile.ZipFile(job.path) as archive:
@@ -227,4 +227,4 @@ def test_a_job_for_a_release_that_does_not_exist_is_refused() -> None:
     dataset = small_dataset()
     user = factories.make_user("admin", dataset.project)
     with pytest.raises(ValidationError, match=r"There is no release 3\.0"):
-        jobs.start_export(user=user, dataset=dataset, format="jsonl", release="3.0")
+        running.start_export(user=user, dataset=dataset, format="jsonl", release="3.0")

@@ -5,7 +5,7 @@ from django.test import RequestFactory
 
 from annotations.dom.generated import list_page
 from annotations.dom.marks import Mark
-from annotations.snapshot_host import BUCKET, LIFETIME, snapshot_url
+from annotations.pages.snapshot_host import BUCKET, LIFETIME, snapshot_url
 from tests import factories
 from tests.contention import contention_of_all_cores
 

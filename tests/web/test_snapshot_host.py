@@ -10,10 +10,10 @@ from django.core.checks import run_checks
 from django.http import Http404
 from django.test import Client, RequestFactory
 
-from annotations import checks, snapshot_host
 from annotations.dom.marks import Mark
 from annotations.models.pages import compress
-from annotations.snapshot_host import BUCKET, LIFETIME, snapshot_url
+from annotations.pages import checks, snapshot_host
+from annotations.pages.snapshot_host import BUCKET, LIFETIME, snapshot_url
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -8,8 +8,8 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
 from annotations.models import Job
-from evaluation import studies
 from evaluation.models import Shard, Study
+from evaluation.studies import running
 from tests import factories
 from tests.web.test_permissions import client_of
 from webnav_site.celery import app
@@ -83,12 +83,12 @@ def test_a_study_that_nobody_was_told_of_is_told_when_redis_is_back(
     dataset, settings, monkeypatch, django_capture_on_commit_callbacks
 ) -> None:
     with django_capture_on_commit_callbacks(execute=True):
-        studies.create_study(user=None, dataset=dataset, recipes=["grounded"])
+        running.create_study(user=None, dataset=dataset, recipes=["grounded"])
     assert Shard.objects.get().published_at is None
     told: list[int] = []
     monkeypatch.setattr("evaluation.tasks.run_shard.delay", told.append)
-    studies.reap()
+    running.reap()
     assert told == [], "not before"
-    monkeypatch.setattr("annotations.waking.broker_answers", lambda: True)
-    studies.reap()
+    monkeypatch.setattr("annotations.jobs.waking.broker_answers", lambda: True)
+    running.reap()
     assert told == [Shard.objects.get().pk]

@@ -1,0 +1,1 @@
+"""Backup and restore: one sealed archive of database, files, models and secrets."""

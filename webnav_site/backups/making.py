@@ -14,8 +14,8 @@ from django.db import connection, transaction
 from django.db.migrations.recorder import MigrationRecorder
 from django.utils import timezone
 
+from annotations.access.host_secret import fingerprint
 from annotations.hosts.code import code_revision
-from annotations.hosts.secret import fingerprint
 from webnav_site.backups.archive import Version, Writer
 from webnav_site.backups.contents import Stage, StoredFile, name_in_storage
 from webnav_site.backups.sealing import sealed

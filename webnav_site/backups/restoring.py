@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from agents.models import TrainedModel
 from annotations.models import Job
-from annotations.sample_project import mark_loaded
+from annotations.sample.project import mark_loaded
 from annotations.storage import private_folder, store
 from webnav_site.backups import archive
 from webnav_site.backups.archive import ArchiveDamaged, Manifest, Version

@@ -12,7 +12,7 @@ from django.utils.module_loading import import_string
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
-from annotations import policy
+from annotations.access import rules
 from webnav_site.edge.limits import Limits
 from webnav_site.edge.refusals import Scope
 
@@ -26,13 +26,13 @@ def body_limit(scope: Scope, limits: Limits) -> int:
         user = _user(scope)
         if not user.is_authenticated:
             return limits.anonymous_bytes
-        uploads = scope["path"] in UPLOADS and policy.projects(user, "import").exists()
+        uploads = scope["path"] in UPLOADS and rules.projects(user, "import").exists()
         return limits.upload_bytes if uploads else limits.body_bytes
     finally:
         close_old_connections()
 
 
-def _user(scope: Scope) -> policy.User | AnonymousUser:
+def _user(scope: Scope) -> rules.User | AnonymousUser:
     """Who the session's cookie or the token names, as the views will see them."""
     request = HttpRequest()
     request.method, request.path = scope["method"], scope["path"]
@@ -45,7 +45,7 @@ def _user(scope: Scope) -> policy.User | AnonymousUser:
     return get_user(request)
 
 
-def _token_user(request: HttpRequest) -> policy.User | AnonymousUser:
+def _token_user(request: HttpRequest) -> rules.User | AnonymousUser:
     names = settings.REST_FRAMEWORK["DEFAULT_AUTHENTICATION_CLASSES"]
     tokens = [import_string(name)() for name in names if not name.endswith("SessionAuthentication")]
     try:

@@ -6,7 +6,7 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views.decorators.csrf import requires_csrf_token
 
-from annotations import full_disk
+from annotations.jobs import full_disk
 
 
 @requires_csrf_token

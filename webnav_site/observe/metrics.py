@@ -23,7 +23,7 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from annotations.access.clients import client_address
-from annotations.jobs import queue_of
+from annotations.jobs.running import queue_of
 from annotations.models import Job, Leased
 from annotations.observe import counters
 from evaluation.models import Shard

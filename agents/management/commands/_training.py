@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.models import TrainedModel
 from agents.training import card
 from agents.training.jobs import BASES, run_inline, start_training
-from annotations.jobs import cancel
+from annotations.jobs.running import cancel
 from annotations.models import Dataset, Job, Split
 
 POLL_SECONDS = 1.0

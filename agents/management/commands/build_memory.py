@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
+from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_embedding, start_rationales
-from agents.weights import MINILM
 from annotations.models import Split
 
 

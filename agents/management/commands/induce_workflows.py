@@ -7,10 +7,10 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_induction
 from agents.models import Workflow
-from agents.weights import MINILM
 
 
 class Command(BaseCommand):

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents import published, recipe_store, recipe_words
-from agents.recipes import Recipe, missing, to_dict
+from agents.recipes import published, saved, sentences
+from agents.recipes.literature import Recipe, missing, to_dict
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
 
     def handle(self, *, name: str | None, **options: Any) -> None:
         try:
-            chosen = [recipe_store.get(name)] if name else recipe_store.listed()
+            chosen = [saved.get(name)] if name else saved.listed()
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -34,7 +34,7 @@ class Command(BaseCommand):
             self._list(chosen)
 
     def _list(self, found: list[Recipe]) -> None:
-        for family, recipes in recipe_store.families(found).items():
+        for family, recipes in saved.families(found).items():
             self.stdout.write(f"\n{family}")
             for recipe in recipes:
                 lacking = missing(recipe)
@@ -42,17 +42,17 @@ class Command(BaseCommand):
                 self.stdout.write(f"  {'':24}{recipe.description}")
 
     def _describe(self, recipe: Recipe) -> None:
-        write, parent, lacking = self.stdout.write, recipe_store.parent_of(recipe), missing(recipe)
-        write(f"{recipe.name} · {recipe_store.family(recipe)} · preset {recipe.preset}")
+        write, parent, lacking = self.stdout.write, saved.parent_of(recipe), missing(recipe)
+        write(f"{recipe.name} · {saved.family(recipe)} · preset {recipe.preset}")
         write(recipe.description)
         write(f"needs {'; '.join(lacking)}" if lacking else "can run")
-        for stage in recipe_words.stages(recipe, parent):
+        for stage in sentences.stages(recipe, parent):
             write(f"\n{stage.name:10}{stage.sentence}")
             for setting in stage.settings:
                 before = "" if setting.before is None else f"   (in {recipe.parent}: {setting.before})"
                 write(f"{'':10}{setting.name} = {setting.value}{before}")
         write("\nquirks     (preset faithful sets all, corrected none)")
-        for quirk in recipe_words.quirks(recipe, parent):
+        for quirk in sentences.quirks(recipe, parent):
             before = "" if quirk.before is None else f"   (in {recipe.parent}: {'on' if quirk.before else 'off'})"
             write(f"{'':10}{'on ' if quirk.on else 'off'} {quirk.name}: {quirk.what}{before}")
         cells = published.of_recipe(recipe.name)

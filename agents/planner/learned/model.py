@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.planner.learned import features
 from agents.planner.learned.arrays import (
     similarity_columns,

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.embedding import Encoder
-from agents.memory.text import memory_text
+from agents.encoders.embedding import Encoder
 from agents.planner.learned.model import LearnedModel, Prediction
 from agents.planner.learned.prepare import NoCandidates, Step, prepare
-from agents.recipes import Recipe
+from agents.planner.memory_text import memory_text
+from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element

@@ -14,7 +14,7 @@ from agents.planner.learned.mentions import word_weights
 from agents.planner.learned.page import Page, markup_text, name_text, read_page
 from agents.types import Observation
 from annotations.dom.elements import Element
-from annotations.pages.deadline import page_deadline
+from annotations.sandbox.deadline import page_deadline
 
 MAX_TELLING = 16  # words of an instruction that are encoded one by one
 TEMPLATE_SHARE = 0.5

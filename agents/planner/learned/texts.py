@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 
 PART = 4096  # texts encoded between two writes
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from agents.embedding import Encoder
+from agents.encoders.embedding import Encoder
 from agents.planner.learned.arrays import Arrays, collect
 from agents.planner.learned.examples import Example
 from agents.planner.learned.fit import Settings, State, begin, run_epoch

@@ -5,8 +5,8 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotations.corpus.statistics import dataset_stats
 from annotations.models import Dataset
-from annotations.statistics import dataset_stats
 
 
 class Command(BaseCommand):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotations.corpus.exporting import export_dataset, export_release
 from annotations.datasets import WRITERS
-from annotations.exports import export_dataset, export_release
 from annotations.models import Dataset, Release, Split
 
 

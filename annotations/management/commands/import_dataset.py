@@ -7,8 +7,8 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
+from annotations.corpus.importing import Progress, Report, import_files
 from annotations.datasets import READERS, files_of
-from annotations.importing import Progress, Report, import_files
 from annotations.models import Dataset, Project, Split
 
 

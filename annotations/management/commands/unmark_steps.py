@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand
 
-from annotations.unmarking import unmark_steps
+from annotations.corpus.unmarking import unmark_steps
 
 
 class Command(BaseCommand):

@@ -7,13 +7,13 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.models import Run
-from agents.recipes import RECIPES
+from agents.recipes.literature import RECIPES
 from annotations.models import Dataset, Split
-from evaluation.following import follow, progress
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Shard, Study
-from evaluation.studies import cancel_study, create_study, run_inline
+from evaluation.studies.following import follow, progress
+from evaluation.studies.running import cancel_study, create_study, run_inline
 
 
 class Command(BaseCommand):

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.models import Dataset, Split
-from evaluation.ranker_evaluation import evaluate_ranker
+from evaluation.scores.rankers import evaluate_ranker
 
 LISTED = 20  # errors that are printed; all are counted
 

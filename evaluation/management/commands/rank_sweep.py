@@ -7,12 +7,12 @@ from itertools import product
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents import published
-from agents.weights import MINILM
+from agents.encoders.weights import MINILM
+from agents.recipes import published
 from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS, splits_of
 from evaluation.models import Study
-from evaluation.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means, sweep
+from evaluation.scores.rank_sweeps import CUTS, Cell, RankSetting, best, chosen_on_test, means, sweep
 
 TEST_NOTE = "Note: this setting was chosen on test data; choose on valid to report it on a test split."
 

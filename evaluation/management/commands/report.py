@@ -6,8 +6,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from evaluation.models import Study
-from evaluation.report_formats import FORMATS
-from evaluation.reports import report
+from evaluation.reports.formats import FORMATS
+from evaluation.reports.tables import report
 
 
 class Command(BaseCommand):

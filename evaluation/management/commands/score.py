@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.models import Dataset, Split
-from evaluation.external_scores import ExternalScores, score_mind2web, split_of
+from evaluation.external.scores import ExternalScores, score_mind2web, split_of
 from evaluation.metrics.ood import OOD, OOD_SPLITS
 from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Study
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             elif options["scores"]:
                 raise ValueError("--scores belongs to --format mind2web")
             else:
-                from evaluation.external_weblinx import score_weblinx  # sacreBLEU loads where it is needed
+                from evaluation.external.weblinx import score_weblinx  # sacreBLEU loads where it is needed
 
                 scored = score_weblinx(found, split, file)
         except ValueError as error:

@@ -8,12 +8,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.models import Dataset, Split
-from evaluation.following import follow, progress
 from evaluation.management.commands.evaluate import pairs
 from evaluation.models import Study
-from evaluation.report_formats import objects, to_markdown
-from evaluation.reports import report
-from evaluation.studies import create_study, run_inline
+from evaluation.reports.formats import objects, to_markdown
+from evaluation.reports.tables import report
+from evaluation.studies.following import follow, progress
+from evaluation.studies.running import create_study, run_inline
 
 TEST_NOTE = "Note: these settings are compared on test data; choose on dev to report a setting on a test split."
 

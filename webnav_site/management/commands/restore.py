@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from redis import RedisError
 
-from annotations.hosts.secret import fingerprint
+from annotations.access.host_secret import fingerprint
 from annotations.models import Dataset
 from webnav_site.backups.archive import ArchiveDamaged
 from webnav_site.backups.restoring import Looked, TooNew, look_through, restore

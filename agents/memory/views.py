@@ -1,0 +1,204 @@
+"""Pages of workflows, and of the memory jobs of a dataset."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.paginator import Paginator
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from agents.memory import workflow_rows as rows
+from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilter, WorkflowForm
+from agents.models import Workflow
+from annotations.access import rules
+from annotations.corpus.views import visible_dataset
+from annotations.jobs.progress import job_live
+from annotations.models import Dataset, Job, Rationale, Split, Step
+
+ROWS = 50
+SHOWN_USES = 50
+SHOWN_JOBS = 8
+KINDS = (Job.Kind.EMBED, Job.Kind.INDUCE, Job.Kind.REFINE)
+
+
+# Workflows ----------------------------------------------------------------------------------------------------------
+
+
+def workflows(request: HttpRequest, name: str) -> HttpResponse:
+    """The workflows of a dataset by site; with `?run=` those that a run induced."""
+    found = visible_dataset(request, name)
+    run = request.GET.get("run", "")
+    known = rows.visible(request.user).filter(dataset=found).select_related("website", "run")
+    known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.filter(run=None)
+    sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
+    filters = WorkflowFilter(request.GET, sites)
+    page = Paginator(_filtered(known, filters.active()), ROWS).get_page(request.GET.get("page"))
+    rights = rules.rights_of(request)
+    used = rows.use_counts([row.pk for row in page], tests=rights.sees_gold(found.project_id, Split.TEST_TASK))
+    for row in page:
+        row.used = used.get(row.pk, 0)
+    context = {
+        "dataset": found,
+        "run": run,
+        "filters": filters,
+        "page": page,
+        "groups": rows.by_website(page),
+        "may_write": rights.can("annotate", found.project_id),
+        "may_induce": rights.can("induce", found.project_id),
+    }
+    return render(request, "agents/workflows.html", context)
+
+
+def _filtered(known: QuerySet[Workflow], chosen: dict[str, str]) -> QuerySet[Workflow]:
+    if "website" in chosen:
+        known = known.filter(website__name=chosen["website"])
+    if "origin" in chosen:
+        known = known.filter(origin=chosen["origin"])
+    if text := chosen.get("q"):
+        known = known.filter(Q(name__icontains=text) | Q(description__icontains=text) | Q(body__icontains=text))
+    return known.order_by("website__name", "website_id", "position", "pk")
+
+
+def workflow(request: HttpRequest, pk: int) -> HttpResponse:
+    """One workflow: what it says, where it came from, which steps of agents were shown it; a POST corrects it."""
+    found = _visible(request, pk)
+    may_edit = rows.may_edit(request.user, found)
+    if request.method == "POST" and not may_edit:
+        raise PermissionDenied("Workflows are edited by annotators and admins; those of a run stay as they are.")
+    form = WorkflowForm(request.POST or None, instance=found, dataset=found.dataset)
+    if request.method == "POST" and form.is_valid():
+        # The form has changed the instance already; `edit` compares with what is stored.
+        rows.edit(_visible(request, pk), request.user, form.cleaned_data)
+        messages.success(request, "Saved. The steps that were shown it keep the text that they saw.")
+        return redirect("dataset-workflow", pk)
+    return _workflow_page(request, _visible(request, pk), form if may_edit else None)
+
+
+def _workflow_page(request: HttpRequest, found: Workflow, form: WorkflowForm | None) -> HttpResponse:
+    from agents.memory.induce import prompt_of
+
+    told = rows.uses(found).select_related("run", "trajectory__conversation").defer("trace")
+    used = rules.gold_filter(request.user, told, "trajectory__conversation__split", "run__dataset__project")
+    context = {
+        "workflow": found,
+        "dataset": found.dataset,
+        "form": form,
+        "sources": found.sources.order_by("position", "pk"),
+        "prompt": prompt_of(found),
+        "uses": used[:SHOWN_USES],
+        "use_count": used.count(),
+        "run_count": used.order_by().values("run").distinct().count(),
+    }
+    return render(request, "agents/workflow.html", context)
+
+
+def workflow_new(request: HttpRequest, name: str) -> HttpResponse:
+    """A workflow written by a person."""
+    found = visible_dataset(request, name)
+    rules.require(request.user, "annotate", found.project)
+    blank = Workflow(dataset=found, origin=Workflow.Origin.PERSON)
+    form = WorkflowForm(request.POST or None, instance=blank, dataset=found)
+    if request.method == "POST" and form.is_valid():
+        made = Workflow(dataset=found, origin=Workflow.Origin.PERSON)
+        made.position = found.workflows.filter(website=form.cleaned_data["website"], run=None).count()
+        return redirect("dataset-workflow", rows.edit(made, request.user, form.cleaned_data).pk)
+    return render(request, "agents/workflow_new.html", {"dataset": found, "form": form})
+
+
+@require_POST
+def workflow_delete(request: HttpRequest, pk: int) -> HttpResponse:
+    found = _visible(request, pk)
+    if not rows.may_edit(request.user, found):
+        raise PermissionDenied("Workflows are deleted by annotators and admins; those of a run stay as they are.")
+    found.delete()
+    messages.success(request, f"Deleted {found.name}.")
+    return redirect("dataset-workflows", found.dataset.name)
+
+
+def _visible(request: HttpRequest, pk: int) -> Workflow:
+    known = rows.visible(request.user).select_related("dataset__project", "website", "run", "edited_by")
+    return get_object_or_404(known, pk=pk)
+
+
+# Memory -------------------------------------------------------------------------------------------------------------
+
+
+def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
+    """What agents remember of a dataset, and the jobs that make it; `invalid`: forms that were sent with mistakes."""
+    found = visible_dataset(request, name)
+    jobs = Job.objects.filter(dataset=found, kind__in=KINDS).select_related("created_by")
+    context = {
+        "dataset": found,
+        "encoders": _encoders(found),
+        "workflow_count": found.workflows.filter(run=None).count(),
+        "site_count": found.workflows.filter(run=None).values("website").distinct().count(),
+        "rationales": _rationale_counts(found),
+        "jobs": [(job, job_live(job)) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
+        "may": {kind: rules.can(request.user, kind, found.project) for kind in KINDS},
+        "forms": {kind: invalid.get(kind) or _form(kind, found) for kind in KINDS},
+    }
+    return render(request, "agents/memory.html", context)
+
+
+@require_POST
+def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
+    """Start one of the three jobs."""
+    from agents.memory import jobs
+
+    found = visible_dataset(request, name)
+    if kind not in KINDS:
+        raise Http404
+    rules.require(request.user, kind, found.project)
+    form = _form(kind, found, request.POST)
+    starts = {
+        Job.Kind.EMBED: lambda encoder: jobs.start_embedding(user=request.user, dataset=found, encoder=encoder),
+        Job.Kind.INDUCE: lambda encoder, website: jobs.start_induction(
+            user=request.user, dataset=found, encoder=encoder, websites=[website] if website else []
+        ),
+        Job.Kind.REFINE: lambda split: jobs.start_rationales(user=request.user, dataset=found, split=split),
+    }
+    if form.is_valid():
+        try:
+            return redirect("job", starts[kind](**form.cleaned_data).pk)
+        except ValidationError as error:
+            form.add_error(None, " ".join(error.messages))
+    return memory(request, name, **{kind: form})
+
+
+def _form(kind: str, dataset: Dataset, data=None):
+    if kind == Job.Kind.EMBED:
+        return EmbedForm(data, prefix=None, auto_id="embed_%s")
+    if kind == Job.Kind.REFINE:
+        return RefineForm(data, auto_id="refine_%s")
+    train = dataset.conversations.filter(split=Split.TRAIN).values("website")
+    names = dataset.websites.filter(pk__in=train).order_by("name").values_list("name", flat=True).distinct()
+    return InduceForm(data, websites=names, auto_id="induce_%s")
+
+
+def _encoders(dataset: Dataset) -> list[dict]:
+    """Per encoder (and form of snippet): how many snippets, exemplars and workflows it has embedded."""
+    from agents.models import Exemplar, MemorySnippet
+
+    found: dict[str, dict] = {}
+    for part, known in (
+        ("snippets", MemorySnippet.objects.filter(conversation__dataset=dataset)),
+        ("exemplars", Exemplar.objects.filter(dataset=dataset)),
+        ("workflows", dataset.workflows.filter(run=None, embedding__isnull=False)),
+    ):
+        for encoder, count in known.order_by().values_list("encoder").annotate(n=Count("pk")):
+            found.setdefault(encoder, {"encoder": encoder, "snippets": 0, "exemplars": 0, "workflows": 0})[part] = count
+    return [found[encoder] for encoder in sorted(found)]
+
+
+def _rationale_counts(dataset: Dataset) -> list[dict]:
+    """Per split: steps, and how many of them a person or a model has explained."""
+    by = {source: Exists(Rationale.objects.filter(step=OuterRef("pk"), source=source)) for source in ("human", "model")}
+    steps = Step.objects.filter(turn__conversation__dataset=dataset).annotate(**by)
+    split = "turn__conversation__split"
+    counts = {
+        "steps": Count("pk"),
+        "people": Count("pk", filter=Q(human=True)),
+        "models": Count("pk", filter=Q(model=True)),
+    }
+    return [row | {"split": row[split]} for row in steps.order_by(split).values(split).annotate(**counts)]

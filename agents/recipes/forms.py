@@ -1,0 +1,105 @@
+"""The form that derives a recipe: every setting of the parent, of which those that change are stored."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django import forms
+from django.db.models import QuerySet
+
+from agents.models import SavedRecipe
+from agents.recipes import saved, sentences
+from agents.recipes.literature import RECIPES, Recipe
+from agents.recipes.settings import PRESETS
+from annotations.models import Project
+
+FORM_STAGES = (*(stage for stage in sentences.STAGES if stage != "act"), "act")
+QUIRK_CHOICES = (("", "as the preset says"), ("true", "on"), ("false", "off"))
+
+
+class DeriveForm(forms.Form):
+    """Name, preset and settings; empty text keeps what the parent has only where the parent has nothing there."""
+
+    name = forms.SlugField(max_length=100, help_text="Letters, digits, hyphens and underscores.")
+    description = forms.CharField(max_length=300, required=False, help_text="One sentence: what is different?")
+    project = forms.ModelChoiceField(queryset=Project.objects.none(), help_text="Its members can see and use it.")
+    preset = forms.ChoiceField(
+        choices=[("", "as the parent"), *((preset, preset) for preset in PRESETS)], required=False,
+        help_text="Sets every quirk, and the metrics shown first.",
+    )  # fmt: skip
+
+    def __init__(self, *args: Any, parent: Recipe, projects: QuerySet[Project], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.parent = parent
+        self.fields["project"].queryset = projects
+        if projects.count() == 1:
+            self.fields["project"].initial = projects.get()
+        for name, value in sentences.flat(parent).items():
+            self.fields[name] = _field(name, value)
+        for quirk in sentences.quirks(parent):
+            self.fields[f"quirks.{quirk.name}"] = forms.ChoiceField(
+                choices=QUIRK_CHOICES, required=False, label=quirk.name, help_text=quirk.what
+            )
+
+    def clean_name(self) -> str:
+        name = self.cleaned_data["name"]
+        if name in RECIPES or SavedRecipe.objects.filter(name=name).exists():
+            raise forms.ValidationError(f"There is a recipe {name} already.")
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        """What differs from the parent must make a recipe; an error stands at the setting that it names."""
+        data = super().clean()
+        if self.errors:
+            return data
+        changes = self.changes()
+        if not changes:
+            raise forms.ValidationError("Change at least one setting: this is the parent as it is.")
+        try:
+            saved.derive(self.parent, data["name"], data["description"], changes)
+        except ValueError as error:
+            named = str(error).split(" ", 1)[0]
+            self.add_error(named if named in self.fields else None, str(error))
+        return data
+
+    def changes(self) -> dict[str, str]:
+        """Dotted name -> value as text, of everything that differs from the parent."""
+        data = self.cleaned_data
+        found = {"preset": data["preset"]} if data["preset"] and data["preset"] != self.parent.preset else {}
+        for name, value in sentences.flat(self.parent).items():
+            if data[name] != value:
+                found[name] = str(data[name])
+        quirks = {name: data[name] for name in self.fields if name.startswith("quirks.") and data[name]}
+        return found | quirks
+
+    def save(self, user: Any) -> SavedRecipe:
+        """Store it; the form must be valid."""
+        data = self.cleaned_data
+        return SavedRecipe.objects.create(
+            name=data["name"], description=data["description"], parent=self.parent.name, changes=self.changes(),
+            project=data["project"], created_by=user,
+        )  # fmt: skip
+
+    def stages(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
+        """(stage, its fields) in order, for the template."""
+        for stage in FORM_STAGES:
+            names = [name for name in self.fields if name.startswith(f"{stage}.")]
+            if stage == "act":
+                names = ["batch_size"]
+            yield stage, [self[name] for name in names]
+
+    def quirks(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.fields if name.startswith("quirks.")]
+
+
+def _field(name: str, value: Any) -> forms.Field:
+    """The field that takes values of the setting's kind."""
+    common: dict[str, Any] = {"initial": value, "label": name, "help_text": sentences.SETTINGS.get(name, "")}
+    if isinstance(value, bool):
+        return forms.BooleanField(required=False, **common)
+    if isinstance(value, int):
+        return forms.IntegerField(**common)
+    if isinstance(value, float):
+        return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **common)
+    if name in sentences.CHOICES:
+        return forms.ChoiceField(choices=[(choice, choice) for choice in sentences.CHOICES[name]], **common)
+    return forms.CharField(required=False, **common)

@@ -1,0 +1,358 @@
+"""Every published agent on one page: seven stages with settings. Core: data only.
+
+A run stores its recipe whole; any field can be overridden by its dotted name (`rank.top_k=20`). What the settings mean
+stands in `agents/recipes/settings.py`.
+"""
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from agents.encoders import weights
+from agents.encoders.weights import MINILM
+from agents.recipes.settings import (
+    ComposeSettings,
+    ImagineSettings,
+    ObserveSettings,
+    PlanSettings,
+    Quirks,
+    RankSettings,
+    RecallSettings,
+    SimplifySettings,
+    one_of,
+)
+
+STAGE_SETTINGS = {
+    "observe": ObserveSettings,
+    "rank": RankSettings,
+    "recall": RecallSettings,
+    "simplify": SimplifySettings,
+    "compose": ComposeSettings,
+    "plan": PlanSettings,
+    "imagine": ImagineSettings,
+    "quirks": Quirks,
+}
+FIXED = frozenset({"name", "parent", "needs", "description", "paper", "data", "preset"})  # not settings
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """One agent. `paper` names where it is described, `parent` the recipe it varies."""
+
+    name: str
+    description: str
+    paper: str = ""
+    parent: str = ""
+    preset: str = "faithful"
+    data: str = "any"  # any | weblinx: it reads recorded WebLINX turns
+    observe: ObserveSettings = field(default_factory=ObserveSettings)
+    rank: RankSettings = field(default_factory=RankSettings)
+    recall: RecallSettings = field(default_factory=RecallSettings)
+    simplify: SimplifySettings = field(default_factory=SimplifySettings)
+    compose: ComposeSettings = field(default_factory=ComposeSettings)
+    plan: PlanSettings = field(default_factory=PlanSettings)
+    imagine: ImagineSettings = field(default_factory=ImagineSettings)
+    quirks: Quirks = field(default_factory=Quirks)
+    batch_size: int = 32  # steps decided together
+    needs: tuple[str, ...] = ()  # what is not built yet and without which it cannot run
+
+    def __post_init__(self) -> None:
+        one_of("preset", self.preset, ("faithful", "corrected"))
+        one_of("data", self.data, ("any", "weblinx"))
+        if not 1 <= self.batch_size <= 1024:
+            raise ValueError(f"batch_size must lie in 1..1024, got {self.batch_size}")
+
+
+# The literature --------------------------------------------------------------------------------------------------
+
+_DEBERTA, _FLAN = "microsoft/deberta-v3-base", "google/flan-t5-base"
+_CROSS = RankSettings(kind="cross_encoder", base=_DEBERTA, top_k=50)
+_MULTICHOICE = PlanSettings("multichoice", base=_FLAN)
+_GENERATION = PlanSettings("generation", base=_FLAN)
+_TRAJECTORY = PlanSettings("trajectory", backend="endpoint", max_new_tokens=100)
+_WHOLE = SimplifySettings(memory_pages="whole")
+_MINDACT, _MT, _SYNAPSE = "Mind2Web (2023)", "MT-Mind2Web (2024)", "Synapse (2024)"
+_AWM, _MIMS, _WEBLINX, _WMA = "Agent Workflow Memory (2024)", "MIMS", "WebLINX (2024)", "WMA (2025)"
+
+
+def _derived(parent: Recipe, name: str, description: str, **changes: Any) -> Recipe:
+    """A recipe that varies another: `rank__top_k=5` replaces one setting of a stage, `rank=…` a whole one."""
+    stages: dict[str, Any] = {}
+    for key, value in changes.items():
+        stage, _, setting = key.partition("__")
+        current = stages.get(stage, getattr(parent, stage))
+        stages[stage] = dataclasses.replace(current, **{setting: value}) if setting else value
+    return dataclasses.replace(parent, name=name, description=description, parent=parent.name, **stages)
+
+
+_GROUNDED = Recipe(
+    "grounded",
+    "MiniLM ranks the elements against the instruction and recalled memory; the operation follows from the element, "
+    "the value is copied from the instruction. No LLM, no download; plan.model names a trained one.",
+    preset="corrected",
+    rank=RankSettings(
+        kind="dual_encoder", model=MINILM, top_k=50, lexical_weight=0.85, role_weight=0.7, order_weight=0.65,
+        option_weight=1.0, link_penalty=0.25, repeat_penalty=3.0,
+    ),
+    recall=RecallSettings(memory="multifaceted", k=3, weight=0.2),
+    plan=PlanSettings(kind="grounded"),
+    quirks=Quirks.of("corrected"),
+)  # fmt: skip
+_MINDACT_RECIPE = Recipe(
+    "mindact", "Cross encoder, then multi-choice knock-out over the whole conversation.", _MINDACT, rank=_CROSS,
+    recall=RecallSettings(memory="chronological", k=0), simplify=_WHOLE, plan=_MULTICHOICE,
+)  # fmt: skip
+_SELF_MAP = Recipe(
+    "self-map", "Multifaceted memory, simplified and with rationales; direct generation.", _MT, rank=_CROSS,
+    recall=RecallSettings(memory="multifaceted", k=3, rationales="model"), plan=_GENERATION,
+)  # fmt: skip
+_BARE = Recipe(
+    "bare", "The trajectory prompt alone: no exemplars, no workflows.", _MIMS,
+    rank=dataclasses.replace(_CROSS, top_k=5), plan=_TRAJECTORY,
+)  # fmt: skip
+_SYNAPSE_RECIPE = _derived(
+    _BARE, "synapse", "The trajectories of similar tasks as exemplars, found by the task's metadata.", paper=_SYNAPSE,
+    recall__exemplars="semantic", recall__exemplar_k=3,
+)  # fmt: skip
+_AWM_RECIPE = _derived(
+    _BARE, "awm", "Workflows induced from the site's train tasks, and one exemplar.", paper=_AWM,
+    recall__exemplars="environment", recall__exemplar_k=1, recall__workflows="environment",
+)  # fmt: skip
+_DMR = Recipe(
+    "dmr-minilm", "Dense markup ranking over the last turns; ranking only.", _WEBLINX, data="weblinx",
+    rank=RankSettings(kind="dmr", model=MINILM, base="sentence-transformers/all-MiniLM-L6-v2", top_k=10, exact=True),
+)  # fmt: skip
+_ACTION_STRING = Recipe(
+    "weblinx-flan-t5", "DMR candidates, hierarchical truncation, an action string; history of 5 turns.", _WEBLINX,
+    data="weblinx", rank=dataclasses.replace(_DMR.rank, exact=False),
+    plan=PlanSettings("action_string", base=_FLAN, max_new_tokens=256),
+)  # fmt: skip
+
+_RECIPES = (
+    _GROUNDED,
+    _MINDACT_RECIPE,
+    _derived(
+        _MINDACT_RECIPE, "mindact-car", "MindAct on an instruction that a model rewrote to stand alone.", paper=_MT,
+        recall=RecallSettings(memory="none", rewrite_instruction=True),
+    ),
+    _derived(
+        _MINDACT_RECIPE, "mindact-fixed", "MindAct with the first three turns as memory.", paper=_MT,
+        recall=RecallSettings(memory="fixed", k=3),
+    ),
+    _derived(
+        _MINDACT_RECIPE, "mindact-icl", "MindAct's prompt with three worked examples for an LLM.",
+        plan=dataclasses.replace(_MULTICHOICE, backend="endpoint", base=""), compose__shots=3,
+    ),
+    Recipe("deberta", "The best-ranked element; no planner, so no operation.", _MINDACT, rank=_CROSS),
+    _BARE,
+    _derived(
+        _BARE, "exemplar-environment", "One random exemplar of the site, else of its domain.",
+        recall__exemplars="environment", recall__exemplar_k=1,
+    ),
+    _SYNAPSE_RECIPE,
+    _derived(
+        _SYNAPSE_RECIPE, "synapse-abstraction", "State abstraction only: three plain examples, no trajectories.",
+        recall=RecallSettings(), compose__trajectory=False, compose__shots=3,
+    ),
+    _derived(
+        _SYNAPSE_RECIPE, "synapse-no-memory", "The same three exemplars for every task.", recall__exemplars="fixed"
+    ),
+    _derived(
+        _MINDACT_RECIPE, "synapse-conversation", "Synapse's kNN over the turns of a conversation.", paper=_MT,
+        recall=RecallSettings(memory="task_knn", k=3),
+    ),
+    Recipe(
+        "synapse-miniwob", "State abstraction and exemplars on live MiniWoB++ pages.", _SYNAPSE, plan=_TRAJECTORY,
+        needs=("a live browser environment, which is not built yet",),
+    ),
+    _SELF_MAP,
+    _derived(_SELF_MAP, "self-map-mcq", "Self-MAP without generation: multiple choice.", plan=_MULTICHOICE),
+    _derived(_SELF_MAP, "self-map-full-state", "Self-MAP without memory simplification.", simplify=_WHOLE),
+    _derived(_SELF_MAP, "self-map-no-rationale", "Self-MAP without memory refinement.", recall__rationales="none"),
+    _derived(
+        _SELF_MAP, "self-map-chronological", "Self-MAP without matching: the whole conversation.",
+        recall__memory="chronological",
+    ),
+    _AWM_RECIPE,
+    _derived(
+        _AWM_RECIPE, "awm-online", "Workflows induced from what the run did before on the site.",
+        recall__induction="online",
+    ),
+    _derived(
+        _BARE, "mims", "Workflows nearest to the predicted objective, and similar trajectories.",
+        recall=RecallSettings(
+            exemplars="semantic", exemplar_k=2, workflows="semantic", workflow_k=13, workflow_query="objective"
+        ),
+    ),
+    _DMR,
+    _derived(_DMR, "dmr-bge", "DMR with bge-small.", rank__model="", rank__base="BAAI/bge-small-en-v1.5"),
+    _derived(_DMR, "dmr-gte", "DMR with gte-base.", rank__model="", rank__base="thenlper/gte-base"),
+    _derived(
+        _DMR, "mindact-weblinx", "MindAct's cross encoder on WebLINX documents; ranking only.",
+        rank=dataclasses.replace(_CROSS, top_k=10),
+    ),
+    _ACTION_STRING,
+    _derived(
+        _ACTION_STRING, "weblinx-flan-t5-w10", "The same with a history of 10 turns and no element limit.",
+        paper="arXiv 2410.23555", rank__history_turns=10, rank__element_limit=0, compose__history_turns=10,
+    ),
+    Recipe(
+        "wma", "A world model imagines the outcome of several actions.", _WMA, plan=_TRAJECTORY,
+        imagine=ImagineSettings("world_model", 20), needs=("a world model, which is not built yet",),
+    ),
+    Recipe(
+        "cot", "WMA's baseline: the most frequent of 20 samples.", _WMA, plan=_TRAJECTORY,
+        imagine=ImagineSettings("majority", 20), needs=("choosing among samples, which is not built yet",),
+    ),
+)  # fmt: skip
+
+RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}
+
+
+def get(name: str) -> Recipe:
+    """The recipe of that name; ValueError lists the choices."""
+    if name not in RECIPES:
+        raise ValueError(f"there is no recipe {name!r}; choose one of {', '.join(RECIPES)}")
+    return RECIPES[name]
+
+
+# What is lacking -------------------------------------------------------------------------------------------------
+
+
+def asks_endpoint(recipe: Recipe) -> bool:
+    """Whether it calls an LLM endpoint."""
+    recall = recipe.recall
+    return (
+        (recipe.plan.kind not in ("first", "grounded") and recipe.plan.backend == "endpoint")
+        or recall.rewrite_instruction
+        or recall.rationales == "model"
+        or (recall.workflows == "semantic" and recall.workflow_query == "objective")
+        or (recall.workflows != "none" and recall.induction == "online")
+    )
+
+
+def missing(recipe: Recipe) -> list[str]:
+    """What the recipe needs and this installation does not have, with how to get it; empty when it can run now."""
+    lacking = list(recipe.needs)
+    rank, plan = recipe.rank, recipe.plan
+    if rank.kind != "none":
+        trainer = f"manage.py train_ranker DATASET --kind {_ranker_kind(rank)}"
+        lacking += _lacking_model("rank.model", rank.model, rank.base, trainer, rank.kind == "score_file")
+    if plan.kind not in ("first", "grounded") and plan.backend == "local" and not recipe.needs:
+        trainer = f"manage.py train_planner DATASET --kind seq2seq --paradigm {plan.kind}"
+        lacking += _lacking_model("plan.model", plan.model, plan.base, trainer)
+    if plan.kind == "grounded":
+        lacking += _lacking_for_grounded(recipe)
+    if asks_endpoint(recipe):
+        wanted = ["LLM_BASE_URL"] + ([] if plan.backend == "endpoint" and plan.model else ["LLM_MODEL"])
+        if unset := [name for name in wanted if not os.environ.get(name)]:
+            lacking.append(f"an LLM endpoint: set {' and '.join(unset)}")
+    if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation") and not recipe.needs:
+        lacking.append("a ranker: rank.kind is none")
+    return lacking
+
+
+def _ranker_kind(rank: RankSettings) -> str:
+    return "cross_encoder" if rank.kind == "cross_encoder" else "dual_encoder"
+
+
+def _lacking_model(setting: str, name: str, base: str, trainer: str, is_file: bool = False) -> list[str]:
+    if is_file:
+        return [] if Path(name).is_file() else [f"a score file: {setting}={name!r} is no file"]
+    if not name:
+        published = f" from {base}" if base else ""
+        return [f"{setting}: train one{published} ({trainer} --name NAME) or name a folder"]
+    try:
+        weights.check(name)
+    except ValueError as error:
+        return [f"{setting}: {error}"]
+    return []
+
+
+def _lacking_for_grounded(recipe: Recipe) -> list[str]:
+    """A setting that its policy would overlook must not look as if it counted."""
+    lacking = [] if recipe.rank.kind == "dual_encoder" else ["rank.kind=dual_encoder"]
+    if recipe.recall.memory not in ("none", "multifaceted"):
+        lacking.append("recall.memory=none or multifaceted")
+    if recipe.recall.exemplars != "none" or recipe.recall.workflows != "none":
+        lacking.append("recall.exemplars=none and recall.workflows=none: its planner reads no prompt")
+    if recipe.plan.model:
+        lacking += _lacking_model("plan.model", recipe.plan.model, "", "train_planner")
+    return lacking
+
+
+# Stored, changed, compared ---------------------------------------------------------------------------------------
+
+
+def to_dict(recipe: Recipe) -> dict[str, Any]:
+    return dataclasses.asdict(recipe)
+
+
+def from_dict(values: dict[str, Any]) -> Recipe:
+    """The inverse of `to_dict`, for stored runs; settings that did not exist then take their defaults."""
+    stages = {name: kind(**values[name]) for name, kind in STAGE_SETTINGS.items() if name in values}
+    return Recipe(**{"description": "", **values, **stages, "needs": tuple(values.get("needs", ()))})
+
+
+def sha256(recipe: Recipe) -> str:
+    """Identity of the settings; the same recipe gives the same hash on every machine."""
+    return hashlib.sha256(json.dumps(to_dict(recipe), sort_keys=True).encode()).hexdigest()
+
+
+def with_preset(recipe: Recipe, preset: str) -> Recipe:
+    """The recipe with every quirk and its first metric set as the preset says."""
+    return dataclasses.replace(recipe, preset=preset, quirks=Quirks.of(preset))
+
+
+def override(recipe: Recipe, settings: dict[str, str]) -> Recipe:
+    """A recipe with fields replaced by dotted name, values given as text. ValueError names what is wrong."""
+    for name, text in settings.items():
+        recipe = with_preset(recipe, text) if name == "preset" else _replace(recipe, name, name.split("."), text)
+    return recipe
+
+
+def _replace(settings: Any, name: str, parts: list[str], text: str) -> Any:
+    if not dataclasses.is_dataclass(settings):
+        raise ValueError(f"there is no setting {name!r}: {name.removesuffix('.' + '.'.join(parts))} is a plain value")
+    types = {f.name: f.type for f in dataclasses.fields(settings)}
+    if parts[0] not in types or parts[0] in FIXED:
+        names = ", ".join(sorted(set(types) - FIXED | ({"preset"} if "preset" in types else set())))
+        raise ValueError(f"there is no setting {name!r}; here one may set: {names}")
+    current = getattr(settings, parts[0])
+    if len(parts) == 1 and dataclasses.is_dataclass(current):
+        inner = ", ".join(f"{name}.{f.name}" for f in dataclasses.fields(current))
+        raise ValueError(f"{name} is a group of settings: {inner}")
+    if len(parts) > 1:
+        return dataclasses.replace(settings, **{parts[0]: _replace(current, name, parts[1:], text)})
+    try:
+        value = type(current)(text) if not isinstance(current, bool) else {"true": True, "false": False}[text.lower()]
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{name} must be {type(current).__name__}, got {text!r}") from error
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {text!r}")
+    return dataclasses.replace(settings, **{parts[0]: value})
+
+
+@lru_cache(maxsize=1000)  # a study shows the same recipes many times
+def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
+    """Dotted name -> (value in base, value here) of every setting that differs; base: the named one, or its parent."""
+    base = base or RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")
+    own, other = _flat(to_dict(recipe)), _flat(to_dict(base))
+    return {
+        name: (other.get(name), value)
+        for name, value in own.items()
+        if other.get(name) != value and name not in FIXED - {"preset"}
+    }
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
+    return flat

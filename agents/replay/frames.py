@@ -1,0 +1,63 @@
+"""The recorded page of a step as the replay page shows it: signed addresses to frame, and the pruned tree as lines."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from django.http import HttpRequest
+from django.urls import reverse
+
+from annotations.access.rules import Sight
+from annotations.dom.marks import Mark
+from annotations.dom.tree import PageError
+from annotations.models import Snapshot, Step
+from annotations.pages.snapshot_host import page_address
+from annotations.sandbox import asking
+
+HIDDEN_PAGE: dict[str, Any] = {
+    "before": None,
+    "after": None,
+    "raw": None,
+    "screenshot": None,
+    "elements": 0,
+    "bytes": 0,
+    "hidden": True,
+}
+
+
+def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Sight) -> dict[str, Any]:
+    """The frames of a step: {before, after, raw, screenshot, elements, bytes, hidden}; what was not recorded, or is
+    not shown to the user (`hidden`), is null.
+
+    `step`, which the user may see, comes with its snapshots. Marks are written into the page only where frames run no
+    scripts; elsewhere the browser draws them.
+    """
+    if sight == Sight.PLACE:
+        return HIDDEN_PAGE
+    before, recorded = step.snapshot, step.raw_snapshot
+    return {
+        "before": _frame(request, before, marks),
+        "after": _frame(request, step.snapshot_after, ()) if sight == Sight.GOLD else None,
+        "raw": _frame(request, recorded, marks) if recorded and recorded.can_be_shown else None,
+        "screenshot": reverse("api:screenshot-image", args=[step.screenshot.sha256]) if step.screenshot else None,
+        "elements": before.node_count if before else 0,
+        "bytes": before.raw_size if before else 0,
+        "hidden": sight < Sight.GOLD,
+    }
+
+
+def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any] | None:
+    """`page` names the content: the same page under a new address need not be loaded again. `plain`: without marks."""
+    if snapshot is None:
+        return None
+    view = page_address(request, snapshot, marks=marks)
+    plain = view.url if view.scripted else page_address(request, snapshot).url
+    facts = {"url": view.url, "plain": plain, "sandbox": view.sandbox, "scripted": view.scripted}
+    return {"page": snapshot.sha256, **facts}
+
+
+def pruned_lines(html: str, kept: Iterable[str]) -> dict[str, Any]:
+    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
+    try:
+        return asking.pruned(html, list(kept))
+    except PageError as error:
+        return {"lines": [], "cut": False, "missing": 0, "error": str(error)}

@@ -1,0 +1,166 @@
+"""What the replay page and the API say about a trajectory: plain dictionaries built from rows.
+
+`seq` counts the steps of a conversation from 0. Whoever may not see gold (`gold=False`) is told of a step that it was
+decided, and nothing of what: agents decide on pages that gold actions led to, after they were told those actions.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.db.models import Count
+from django.db.models.fields.json import KT
+
+from agents.models import Trajectory, TrajectoryStep
+from agents.replay.verdicts import verdict
+from annotations.dom.marks import Kind, Mark
+from annotations.models import Step, Target, Turn
+
+MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
+SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
+
+
+def outline(trajectory: Trajectory) -> list[dict[str, Any]]:
+    """The turns of its conversation: {index, instruction, step_count}. One query."""
+    turns = Turn.objects.filter(conversation=trajectory.conversation_id).order_by("index")
+    return list(turns.values("index", "instruction").annotate(step_count=Count("steps")))
+
+
+def gold_steps(trajectory: Trajectory) -> list[Step]:
+    """The steps of its conversation in sequence: the place in the list is `seq`. Without candidates."""
+    steps = Step.objects.filter(turn__conversation=trajectory.conversation_id).defer("candidates", "extra")
+    return list(steps.order_by("turn__index", "index"))
+
+
+def progress(trajectory: Trajectory, steps: list[dict[str, Any]]) -> dict[str, Any]:
+    """State and counts around rows of `rows`: what a viewer asks for again and again."""
+    return {
+        "trajectory": trajectory.pk,
+        "state": trajectory.state,
+        "run_state": trajectory.run.state,
+        "step_count": trajectory.step_count,
+        "stored": trajectory.steps.count(),
+        "steps": steps,
+    }
+
+
+def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[str, Any]]:
+    """The stored steps with a greater sequence number, in order. Two queries, without traces or candidates."""
+    steps = (
+        trajectory.steps.filter(seq__gt=after)
+        .annotate(representation=KT("trace__act__representation"))
+        .select_related("step__turn")
+        .prefetch_related("step__targets")
+        .defer("trace", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
+        .order_by("seq")
+    )
+    return [_row(step, step.representation or "", gold) for step in steps]
+
+
+def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
+    """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
+    steps = trajectory.steps.select_related("step__turn").prefetch_related("step__targets")
+    step = steps.defer("step__candidates", "step__extra").get(seq=seq)
+    row = _row(step, step.trace.get("act", {}).get("representation", ""), gold)
+    return row | (_recorded(step) if gold else HIDDEN_DETAIL)
+
+
+def _recorded(step: TrajectoryStep) -> dict[str, Any]:
+    targets, total = list(step.step.targets.all()), _candidate_total(step)
+    return {
+        "verdict": verdict(step, targets, total),
+        "candidates": _candidates(step),
+        "candidate_total": total,
+        "marks": _marks(step, targets),
+        "memory": step.trace.get("recall", {}).get("snippets", []),
+        "trace": _trace(step.trace),
+        "error": step.error,
+        "call_index": step.call_index,
+        "calls": step.calls,
+        "prompt_tokens": step.prompt_tokens,
+        "completion_tokens": step.completion_tokens,
+    }
+
+
+# What stands for `_recorded` where gold is hidden.
+HIDDEN_DETAIL: dict[str, Any] = {
+    "verdict": [],
+    "candidates": [],
+    "candidate_total": None,
+    "marks": [],
+    "memory": [],
+    "trace": {},
+    "error": "",
+    "call_index": None,
+    "calls": None,
+    "prompt_tokens": None,
+    "completion_tokens": None,
+}
+
+
+def _row(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
+    """One stored step in short. Without gold: its place, the rest is null."""
+    decided = {
+        "operation": step.operation,
+        "value": step.value,
+        "node_id": step.node_id,
+        "action_repr": representation,
+        "element_correct": step.element_correct,
+        "operation_f1": step.operation_f1,
+        "success": step.success,
+        "gold_rank": step.gold_rank,
+        "milliseconds": step.milliseconds,
+        "gold": _gold(step.step),
+    }
+    return {
+        "seq": step.seq,
+        "step": step.step_id,
+        "turn_index": step.step.turn.index,
+        "step_index": step.step.index,
+        "instruction": step.step.turn.instruction,
+    } | (decided if gold else dict.fromkeys(decided))
+
+
+def _gold(step: Step) -> dict[str, Any]:
+    return {
+        "operation": step.operation,
+        "value": step.value,
+        "node_ids": [target.node_id for target in step.targets.all()],
+        "action_repr": step.action_repr,
+    }
+
+
+def _candidates(step: TrajectoryStep) -> list[dict[str, Any]]:
+    """The ranking, best first; only the first ones have a text."""
+    texts = {item["node_id"]: item["text"] for item in step.trace.get("rank", {}).get("top", [])}
+    ranked = zip(step.candidate_ids, step.candidate_scores, strict=False)
+    return [{"node_id": node, "score": score, "text": texts.get(node, "")} for node, score in ranked]
+
+
+def _candidate_total(step: TrajectoryStep) -> int:
+    """How many elements were ranked: the row keeps the best 200 of them."""
+    seen = step.trace.get("observe", {}).get("candidates")
+    return seen if isinstance(seen, int) else len(step.candidate_ids)
+
+
+def _marks(step: TrajectoryStep, targets: Sequence[Target]) -> list[dict[str, str]]:
+    """What is marked in the page, most important first, as `SnapshotFrame` takes it."""
+    ranks = {node: rank for rank, node in enumerate(step.candidate_ids, 1)}
+    found = [_mark("gold", target.node_id, ranks) for target in targets if not target.pruned]
+    if step.node_id:
+        found.append(_mark("predicted", step.node_id, ranks))
+    named = {mark.node_id for mark in found}
+    best = [node for node in step.candidate_ids[:MARKED_CANDIDATES] if node not in named]
+    return [mark.message() for mark in [*found, *(Mark(node, "candidate", str(ranks[node])) for node in best)]]
+
+
+def _mark(kind: Kind, node: str, ranks: dict[str, int]) -> Mark:
+    return Mark(node, kind, f"{kind} · rank {ranks[node]}" if node in ranks else f"{kind} · not ranked")
+
+
+def _trace(trace: dict[str, Any]) -> dict[str, Any]:
+    """The stages' records without the ranking and the snippets, which `candidates` and `memory` hold."""
+    shown = {}
+    for word, record in trace.items():
+        kept = isinstance(record, dict) and word != "seconds"
+        shown[word] = {k: v for k, v in record.items() if (word, k) not in SHOWN_APART} if kept else record
+    return shown

@@ -1,0 +1,121 @@
+"""The replay page: the steps of a stored or running trajectory, each under its own address."""
+
+from typing import Any
+
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from agents.models import Trajectory, TrajectoryStep
+from agents.replay import rows as replay_rows
+from agents.replay.frames import page_view, pruned_lines
+from annotations.access import rules
+from annotations.corpus.step_page import sight_of
+from annotations.dom.marks import Mark
+from annotations.models import Step
+
+SNAPSHOTS = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
+ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outline or the detail has them
+
+
+def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
+    """The first step; while none is stored, the page that waits for it."""
+    found = _visible(request, pk)
+    if found.steps.exists():
+        return redirect("trajectory-step", pk, 0)
+    return _page(request, found, 0)
+
+
+def trajectory_step(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
+    """One step, whether it is stored already or not."""
+    return _page(request, _visible(request, pk), seq)
+
+
+def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
+    """What a step needs to be shown: {detail: as in the API, null while it is not stored; page: its frames}."""
+    found = _visible(request, pk)
+    gold = _sees_gold(request, found)
+    try:
+        detail = replay_rows.detail(found, seq, gold=gold)
+    except TrajectoryStep.DoesNotExist:
+        detail = None
+    marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
+    step = _step(found, seq)
+    sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
+    return JsonResponse({"detail": detail, "page": page_view(request, step, marks, sight)})
+
+
+def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
+    """The pruned page: what stage `simplify` kept, or all ranked elements where it says nothing."""
+    found = _visible(request, pk)
+    step = get_object_or_404(found.steps.select_related("step__snapshot__dictionary"), seq=seq)
+    if not _sees_gold(request, found):
+        return JsonResponse({"lines": [], "cut": False, "missing": 0, "error": "Hidden with the gold."})
+    kept = step.trace.get("simplify", {}).get("kept")
+    nodes = kept if isinstance(kept, list) else step.candidate_ids[: kept if isinstance(kept, int) else None]
+    snapshot = step.step.snapshot
+    return JsonResponse(pruned_lines(snapshot.html, nodes) if snapshot else {"lines": [], "cut": False, "missing": 0})
+
+
+def _visible(request: HttpRequest, pk: int) -> Trajectory:
+    rows = Trajectory.objects.select_related("run__dataset__project", "conversation__website")
+    return get_object_or_404(rules.visible(request.user, rows), pk=pk)
+
+
+def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
+    return rules.rights_of(request).sees_gold(found.run.dataset.project_id, found.conversation.split)
+
+
+def _step(found: Trajectory, seq: int) -> Step:
+    steps = Step.objects.filter(turn__conversation=found.conversation_id).order_by("turn__index", "index")
+    without_pages = (f"{name}__data" for name in SNAPSHOTS)
+    step = steps.select_related("turn", *SNAPSHOTS).defer("candidates", "extra", *without_pages)[seq : seq + 1].first()
+    if step is None:
+        raise Http404
+    return step
+
+
+def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
+    turns = replay_rows.outline(found)
+    if seq >= sum(turn["step_count"] for turn in turns):
+        raise Http404
+    gold = _sees_gold(request, found)
+    study = found.run.studies.order_by("-id").first()
+    context = {"trajectory": found, "run": found.run, "study": study, "gold": gold}
+    return render(request, "agents/replay.html", context | {"data": _data(found, turns, seq, gold)})
+
+
+def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) -> dict[str, Any]:
+    """Everything the page starts with: all steps in short; the rest is read step by step."""
+    rows = replay_rows.rows(found, gold=gold)
+    newest = max((step.created_at for step in found.steps.only("created_at").order_by("-created_at")[:1]), default=None)
+    return {
+        "seq": seq,
+        "turns": turns,
+        "gold": gold,
+        "progress": replay_rows.progress(found, [_brief(row) for row in rows]),
+        "url": reverse("trajectory", args=[found.pk]),
+        "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
+        "socket": f"/ws/trajectories/{found.pk}/",
+        "age": (timezone.now() - newest).total_seconds() if newest else None,
+        "neighbours": _neighbours(found),
+    }
+
+
+def _brief(row: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in row.items() if key not in ROW_PARTS}
+
+
+def _neighbours(found: Trajectory) -> dict[str, str | None]:
+    """Addresses of the conversations before and after this one in its run."""
+    here = found.conversation.position
+    others = found.run.trajectories.order_by("conversation__position", "pk")
+    before = Q(conversation__position__lt=here) | Q(conversation__position=here, pk__lt=found.pk)
+    after = Q(conversation__position__gt=here) | Q(conversation__position=here, pk__gt=found.pk)
+    previous, following = others.filter(before).last(), others.filter(after).first()
+    return {
+        "previous": reverse("trajectory", args=[previous.pk]) if previous else None,
+        "next": reverse("trajectory", args=[following.pk]) if following else None,
+    }

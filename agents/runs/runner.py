@@ -1,0 +1,184 @@
+"""Run a policy over the recorded steps of conversations: build observations, decide in batches, store, tell viewers.
+
+Offline evaluation is teacher-forced: every step is decided on the gold page after the gold earlier steps, so
+resuming means deciding the steps that have no row yet.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from agents.encoders.memory_limits import within_memory
+from agents.llm.protocol import Llm
+from agents.memory.build import build_exemplars, build_snippets
+from agents.models import Exemplar, Run, Trajectory, TrajectoryStep, Workflow
+from agents.observations import RecordedConversation
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from agents.runs import events
+from agents.runs.building import CannotRun, build_policy, memory_encoder, snippet_form
+from agents.runs.weblinx_demos import demo_of
+from agents.types import Decision, Observation
+from annotations.models import Step
+from annotations.observe import counters
+from annotations.observe.spans import span
+
+logger = logging.getLogger(__name__)
+
+STORED_CANDIDATES = 200
+
+
+class Verdict(Protocol):
+    """What a judge says of a decision; `evaluation.scores.judging.Judgement` is one."""
+
+    element_correct: bool
+    operation_f1: float
+    success: bool
+    gold_rank: int | None
+
+
+Judge = Callable[[Decision, Step], Verdict]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One gold step to decide, and where its result goes."""
+
+    trajectory: Trajectory
+    step: Step
+    seq: int
+    observation: Observation
+
+
+def run_conversations(
+    run: Run,
+    conversation_ids: list[int],
+    judge: Judge,
+    fenced: Callable[[], AbstractContextManager[None]],
+    on_batch: Callable[[], Any] = lambda: None,
+    llm: Llm | None = None,
+) -> int:
+    """Decide the missing steps of some conversations; the number of results stored.
+
+    Every batch is stored inside `fenced()`, which raises when this worker may no longer write. `llm` answers prompts
+    to endpoints; its errors that would meet every step are raised.
+    """
+    recipe = literature.from_dict(run.recipe)
+    policy = build_policy(run, llm)
+    _prepare(run, recipe, conversation_ids)
+    online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
+    stored = 0
+    for batch in _batches(run, recipe, conversation_ids, split=online):
+        begun = time.perf_counter()
+        with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
+            decisions = within_memory(policy.decide, [sample.observation for sample in batch])
+        share = (time.perf_counter() - begun) * 1000 / len(batch)
+        rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
+        with fenced():
+            TrajectoryStep.objects.bulk_create(rows, ignore_conflicts=True)
+            _update_trajectories(batch)
+        stored += len(rows)
+        _count(recipe, decisions)
+        _tell(run, batch)
+        if online and llm is not None:
+            from agents.memory.induce import induce_online
+
+            induce_online(run, batch[0].observation.website, llm)
+        on_batch()
+    return stored
+
+
+def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
+    """Embed what the recipe will search. CannotRun where there is nothing to search."""
+    recall = recipe.recall
+    if recall.memory == "multifaceted":
+        build_snippets(conversation_ids, memory_encoder(recipe), snippet_form(recipe))
+    if recall.exemplars != "none" and recall.exemplar_k:
+        encoder = memory_encoder(recipe)
+        build_exemplars(run.dataset, encoder)
+        if not Exemplar.objects.filter(dataset=run.dataset, encoder=encoder.name).exists():
+            raise CannotRun(f"{run.dataset.name} has no train split to take exemplars from")
+    if recall.workflows != "none" and recall.induction == "offline":
+        rows = Workflow.objects.filter(dataset=run.dataset, run=None)
+        if recall.workflows == "semantic":
+            rows = rows.filter(encoder=memory_encoder(recipe).name, embedding__isnull=False)
+        if not rows.exists():
+            raise CannotRun(f"{run.dataset.name} has no workflows: manage.py induce_workflows {run.dataset.name}")
+
+
+def _batches(run: Run, recipe: Recipe, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:
+    """Batches of samples; with `split` none holds steps of two conversations."""
+    batch: list[Sample] = []
+    for conversation_id in conversation_ids:
+        for sample in _samples(run, recipe, conversation_id):
+            batch.append(sample)
+            if len(batch) == recipe.batch_size:
+                yield batch
+                batch = []
+        if split and batch:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _samples(run: Run, recipe: Recipe, conversation_id: int) -> Iterator[Sample]:
+    """The steps of a conversation without a result, in order, one page in memory at a time."""
+    trajectory = run.trajectories.get(conversation_id=conversation_id)
+    done = set(trajectory.steps.values_list("step_id", flat=True))
+    recorded = RecordedConversation(conversation_id)
+    demo = demo_of(recorded) if recipe.data == "weblinx" else None
+    for seq, step in enumerate(recorded.steps):
+        if step.pk in done:
+            continue
+        more: dict[str, Any] = {}
+        if recipe.plan.kind == "trajectory":
+            if recipe.compose.trajectory:
+                more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
+            if recipe.quirks.q18_gold_in_top_k:
+                more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
+        if demo is not None:
+            more |= {"demo": demo, "demo_turn": step.source_index}
+        seen = recorded.observation(step, image=recipe.observe.observation != "text", **more)
+        yield Sample(trajectory, step, seq, seen)
+
+
+def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: float) -> TrajectoryStep:
+    action = decision.actions[0] if decision.actions else None
+    shown = decision.ranking[:STORED_CANDIDATES]
+    seconds = {stage: round(value, 5) for stage, value in decision.seconds.items()}
+    return TrajectoryStep(
+        run_id=sample.trajectory.run_id, trajectory=sample.trajectory, step=sample.step, seq=sample.seq,
+        operation=action.operation if action else "", node_id=(action.node_id or "") if action else "",
+        value=action.value if action else "", candidate_ids=[c.node_id for c in shown],
+        candidate_scores=[round(c.score, 5) for c in shown], gold_rank=verdict.gold_rank,
+        element_correct=verdict.element_correct, operation_f1=verdict.operation_f1, success=verdict.success,
+        error=decision.trace.get("observe", {}).get("error", ""), calls=decision.usage.calls,
+        prompt_tokens=decision.usage.prompt_tokens, completion_tokens=decision.usage.completion_tokens,
+        cost=decision.usage.cost, exemplar_ids=list(decision.exemplar_ids), workflow_ids=list(decision.workflow_ids),
+        milliseconds=round(milliseconds, 3), trace=decision.trace | {"seconds": seconds},
+    )  # fmt: skip
+
+
+def _count(recipe: Recipe, decisions: list[Decision]) -> None:
+    """For the operator: steps and the time of their stages."""
+    counters.STEPS.add(recipe.name, amount=len(decisions))
+    for stage in {stage for decision in decisions for stage in decision.seconds}:
+        seconds = sum(decision.seconds.get(stage, 0.0) for decision in decisions)
+        counters.STAGE_SECONDS.add(stage, recipe.name, amount=seconds)
+
+
+def _update_trajectories(batch: list[Sample]) -> None:
+    for trajectory in {sample.trajectory.pk: sample.trajectory for sample in batch}.values():
+        complete = trajectory.steps.count() >= trajectory.step_count
+        trajectory.state = Trajectory.State.DONE if complete else Trajectory.State.RUNNING
+        trajectory.save(update_fields=["state", "updated_at"])
+
+
+def _tell(run: Run, batch: list[Sample]) -> None:
+    for trajectory in {sample.trajectory.pk: sample.trajectory for sample in batch}.values():
+        events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
+    events.publish(events.run_group(run.pk), run.steps.count(), run.state)

@@ -1,0 +1,54 @@
+"""How API views ask the policy: rows that exist for the user, gold that may be shown, abilities.
+
+Views check abilities with `policy.require` where work starts; everything else is reading, narrowed by `VisibleMixin`.
+"""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from rest_framework import throttling, viewsets
+from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.request import Request
+
+from annotations.access import rules
+
+
+class VisibleMixin:
+    """Rows of other projects do not exist: lists leave them out and details answer 404.
+
+    A view whose rows say what the gold action is names the way to the split in `gold_split` (and to the project in
+    `gold_project`): rows of test splits are left out for those who may not see their gold.
+    """
+
+    request: Request
+    gold_split = ""
+    gold_project = ""
+
+    def get_queryset(self) -> QuerySet:
+        rows = rules.visible(self.request.user, super().get_queryset())
+        if self.gold_split:
+            rows = rules.gold_filter(self.request.user, rows, self.gold_split, self.gold_project)
+        return rows
+
+    def get_serializer_context(self) -> dict[str, Any]:
+        return super().get_serializer_context() | {"rights": rules.rights_of(self.request)}
+
+
+class ReadOnlyViewSet(VisibleMixin, viewsets.ReadOnlyModelViewSet):
+    """List and detail of what the user may see."""
+
+
+class AnyAccept(DefaultContentNegotiation):
+    """For downloads: the content has one type, whatever the client says that it accepts."""
+
+    def select_renderer(self, request: Request, renderers: list, format_suffix: str | None = None) -> Any:
+        return renderers[0], renderers[0].media_type
+
+
+class JobThrottle(throttling.UserRateThrottle):
+    """Per user, for requests that start work; reading is not limited."""
+
+    scope = "jobs"
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        return request.method != "POST" or super().allow_request(request, view)

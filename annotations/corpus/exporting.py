@@ -1,0 +1,153 @@
+"""Conversations out of the database: records in source order, then bytes in a published format."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from django.db.models import Prefetch, QuerySet
+
+from annotations.corpus.frozen import released_records
+from annotations.datasets import folder_writer, writer
+from annotations.datasets.recorder_marks import put_back
+from annotations.datasets.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
+from annotations.models import Conversation, Dataset, Release, ReleasedConversation, Split, Step, Turn
+
+Rows = QuerySet[Conversation] | QuerySet[ReleasedConversation]
+
+CHUNK = 20  # conversations in memory at a time
+CHECKSUMS, DATASHEET = "SHA256SUMS", "DATASHEET.md"
+ONE_FILE_PER_SPLIT = {"mt-mind2web", "mind2web"}  # formats in which the folder names the split
+
+
+def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[ConversationRecord]:
+    """Records equal to the imported ones, in constant memory."""
+    steps = Step.objects.order_by("index").select_related(
+        "snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot"
+    )  # fmt: skip
+    turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
+    ordered = conversations.order_by("position", "id").select_related("website")
+    prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
+    for conversation in prefetched.iterator(chunk_size=CHUNK):
+        yield conversation_record(conversation)
+
+
+def conversation_record(conversation: Conversation) -> ConversationRecord:
+    """One stored conversation (turns, steps and source files prefetched) as a record."""
+    return ConversationRecord(
+        source_id=conversation.source_id, website=conversation.website.name, domain=conversation.website.domain,
+        subdomain=conversation.website.subdomain, split=conversation.split, extra=conversation.extra,
+        turns=tuple(
+            TurnRecord(
+                source_id=turn.source_id, instruction=turn.instruction, source_index=turn.source_index,
+                extra=turn.extra, steps=tuple(step_record(step) for step in turn.steps.all()),
+            )
+            for turn in conversation.turns.all()
+        ),
+        files=tuple(FileRecord(kept.path, kept.content) for kept in conversation.source_files.all()),
+    )  # fmt: skip
+
+
+def step_record(step: Step) -> StepRecord:
+    """One stored step (its pages and screenshot with it) as a record."""
+    positives, negatives = step.candidate_records()
+    image = step.screenshot
+    record = StepRecord(
+        source_id=step.source_id, operation=step.operation, value=step.value,
+        original_operation=step.original_operation, action_repr=step.action_repr,
+        html=step.snapshot.html if step.snapshot else "", raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
+        html_after=step.snapshot_after.html if step.snapshot_after and step.keeps_page_after else "",
+        positives=tuple(positives), negatives=tuple(negatives), source_index=step.source_index, extra=step.extra,
+        screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
+    )  # fmt: skip
+    return put_back(record, step.marks or {})
+
+
+def export_dataset(
+    dataset: Dataset,
+    format_name: str,
+    out: Path,
+    conversations: Rows | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
+    file written.
+
+    A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
+    split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
+    Formats with a folder per conversation fill the folder `out`. `progress` is told the conversations written, after
+    every chunk; what it raises ends the export. `warn` is told of pages that are missing in what was written.
+    Raises ValueError for an unknown format, for one file of the Mind2Web family that would mix splits, and for a file
+    where a folder is needed.
+    """
+    if (write_folder := folder_writer(format_name)) is not None:
+        if out.suffix in {".json", ".jsonl"} or out.is_file():
+            raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
+        chosen = dataset.conversations.all() if conversations is None else conversations
+        return {str(out): write_folder(_counted(chosen, 0, progress), out, warn)}
+    write = writer(format_name)
+    rows = dataset.conversations.all() if conversations is None else conversations
+    found = [split for split in Split.values if rows.filter(split=split).exists()]
+    per_split = format_name in ONE_FILE_PER_SPLIT
+    if out.suffix in {".json", ".jsonl"}:
+        if per_split and len(found) > 1:
+            raise ValueError(
+                f"{format_name} keeps the split in the folder name and {out.name} would mix {', '.join(found)}: "
+                "name a folder, or one split with --split"
+            )
+        targets = {out: rows}
+    elif per_split:
+        targets = {out / split / f"{dataset.name}.json": rows.filter(split=split) for split in found}
+    else:
+        targets = {out / f"{dataset.name}.jsonl": rows}
+    counts: dict[str, int] = {}
+    for path, selected in targets.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_name(f".{path.name}.partial")  # a reader never sees half a file
+        try:
+            with partial.open("wb") as file:
+                counts[str(path)] = write(_counted(selected, sum(counts.values()), progress), file)
+            partial.replace(path)
+        finally:
+            partial.unlink(missing_ok=True)
+    return counts
+
+
+def export_release(
+    release: Release,
+    format_name: str,
+    out: Path,
+    split: str = "",
+    conversations: QuerySet[ReleasedConversation] | None = None,
+    progress: Callable[[int], None] = lambda _: None,
+    warn: Callable[[str], None] = lambda _: None,
+) -> dict[str, int]:
+    """Write a release, or those of its conversations that are given, as `export_dataset` does, the same bytes every
+    time. Beside the files lie their checksums (`sha256sum -c` reads them) and the datasheet: SHA256SUMS and
+    DATASHEET.md in a folder, else NAME.sha256 beside the file."""
+    rows = release.conversations.all() if conversations is None else conversations
+    rows = rows.filter(split=split) if split else rows
+    counts = export_dataset(release.dataset, format_name, out, rows, progress, warn)
+    if out.suffix in {".json", ".jsonl"}:
+        _write_checksums([out], out.parent, out.with_name(f"{out.name}.sha256"))
+    else:
+        (out / DATASHEET).write_text(release.datasheet, "utf-8")
+        files = sorted(path for path in out.rglob("*") if path.is_file() and path.name != CHECKSUMS)
+        _write_checksums(files, out, out / CHECKSUMS)
+    return counts
+
+
+def _write_checksums(files: list[Path], base: Path, target: Path) -> None:
+    lines = []
+    for path in files:
+        with path.open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.relative_to(base).as_posix()}\n")
+    target.write_text("".join(lines), "utf-8")
+
+
+def _counted(conversations: Rows, before: int, progress: Callable[[int], None]) -> Iterator[ConversationRecord]:
+    records = released_records if conversations.model is ReleasedConversation else conversation_records
+    for number, record in enumerate(records(conversations), before + 1):
+        yield record
+        if number % CHUNK == 0:
+            progress(number)

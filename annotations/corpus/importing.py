@@ -1,0 +1,270 @@
+"""Files into the database: idempotent, resumable, and nothing valid is lost."""
+
+import re
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from django.db import DatabaseError, DataError, IntegrityError, transaction
+from django.utils import timezone
+
+from annotations.corpus.splits import split_violations
+from annotations.corpus.store import ConversationStore, Unstorable
+from annotations.datasets import files_of, reader
+from annotations.datasets.records import BadRecord, ConversationRecord, Readable, SkippedRecord
+from annotations.dom.tree import PageError
+from annotations.models import Dataset, Split
+from annotations.pages.store import PageTooLarge
+
+BATCH = 50  # records in one transaction
+BATCH_CHARS = 32 * 1024 * 1024  # of their pages
+MAX_REPORTED_ERRORS = 1000
+# What is wrong with one record; anything else (a lost connection, say) is no fault of the record and ends the import.
+FAULTS = (Unstorable, PageError, PageTooLarge, DataError, IntegrityError)
+
+
+@dataclass
+class Report:
+    """What an import did; `to_dict` is the JSON contract of design.md section 4."""
+
+    dataset: str
+    conversations: int = 0
+    turns: int = 0
+    steps: int = 0
+    snapshots: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    records: int = 0
+    unchanged: int = 0
+    without_split: int = 0
+    error_count: int = 0
+    reasons: Counter = field(default_factory=Counter)  # of skipped records
+    errors: list[dict[str, str]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    @property
+    def nothing_landed(self) -> bool:
+        """There were errors and no good record: the import as a whole failed."""
+        return bool(self.error_count) and not (self.conversations or self.unchanged)
+
+    def bad(self, record: BadRecord) -> None:
+        self.error_count += 1
+        if len(self.errors) < MAX_REPORTED_ERRORS:
+            self.errors.append(
+                {"file": record.file, "record": record.record, "field": record.field, "message": record.message}
+            )
+
+    def skip(self, reason: str, count: int = 1) -> None:
+        self.skipped += count
+        self.reasons[reason] += count
+
+    def stored(self, counts: Counter) -> None:
+        """Add the counts of a stored batch."""
+        for name in ("conversations", "turns", "steps", "snapshots", "unchanged", "without_split"):
+            setattr(self, name, getattr(self, name) + counts[name])
+        if counts["unchanged"]:
+            self.skip("already imported, unchanged", counts["unchanged"])
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: dict(value) if name == "reasons" else value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "Report":
+        return cls(**values | {"reasons": Counter(values["reasons"])})
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where an import stands: `file` files are complete, `record` records of the next one are done."""
+
+    file: int = 0
+    record: int = 0
+    begun: str = ""  # when the import's first slice began, ISO 8601
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Told after every batch. `bytes_done` counts whole files."""
+
+    position: Position
+    files: int
+    bytes_done: int
+    bytes_total: int
+    report: Report
+
+
+class StopImport(Exception):
+    """Raised by a progress callback to end at a batch boundary; the position says where to go on."""
+
+
+def import_files(
+    format_name: str,
+    path: Path,
+    dataset: Dataset,
+    *,
+    split: str = "",
+    limit: int | None = None,
+    start: Position = Position(),
+    report: Report | None = None,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Report:
+    """Read a file or folder in a published format into a dataset.
+
+    `limit` counts records in all (good, bad and skipped), sorted by file name, then place in the file. `start` and
+    `report` continue an earlier slice. `progress` is called inside the transaction of its batch: what it writes
+    stands or falls with the batch, and any exception but StopImport takes the batch back.
+    Raises ValueError for an unknown format or split, FileNotFoundError for a path without data files.
+    """
+    if split and split not in Split.values:
+        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
+    files = files_of(format_name, path)
+    if not files:
+        raise FileNotFoundError(f"{path.name} holds no {format_name} files")
+    start = start if start.begun else replace(start, begun=timezone.now().isoformat())
+    report = report or Report(dataset.name)
+    batch = _Batch(ConversationStore(dataset, split), report, _already_read(dataset, start))
+    sizes = [_size(file) for file in files]
+    begun = time.monotonic() - report.seconds
+
+    def commit(position: Position) -> None:
+        def tell() -> None:
+            report.seconds = round(time.monotonic() - begun, 3)
+            progress(Progress(position, len(files), sum(sizes[: position.file]), sum(sizes), report))
+
+        batch.commit(tell)
+
+    records = _records(reader(format_name), files, start)
+    for position, readables in islice(records, None if limit is None else max(0, limit - report.records)):
+        report.records += 1
+        batch.add(_name(files[position.file], path), readables)
+        if batch.is_full:
+            commit(position)
+    commit(Position(len(files), 0, start.begun))
+    report.warnings = _warnings(dataset, report)
+    return report
+
+
+def _size(file: Path) -> int:
+    """Bytes of a file, or of all files of a folder."""
+    parts = [part for part in file.rglob("*") if part.is_file()] if file.is_dir() else [file]
+    return sum(part.stat().st_size for part in parts)
+
+
+def _name(file: Path, path: Path) -> str:
+    """How reports name what is read: the place below the imported `path`, with a slash behind that of a folder."""
+    name = file.name if file == path else file.relative_to(path).as_posix()
+    return f"{name}/" if file.is_dir() else name
+
+
+def _records(
+    read: Callable[[Path], Iterator[Readable]], files: list[Path], start: Position
+) -> Iterator[tuple[Position, list[Readable]]]:
+    """What was read of each record, with the position after it."""
+    for index, file in enumerate(files[start.file :], start.file):
+        first = start.record if index == start.file else 0
+        for number, readables in _grouped(read(file), first):
+            yield Position(index, number + 1, start.begun), readables
+
+
+def _grouped(readables: Iterable[Readable], first: int) -> Iterator[tuple[int, list[Readable]]]:
+    """(record number, what was read of it): all defects of one record count as one record. Starts at `first`."""
+    number, group, name = -1, [], None
+    for readable in readables:
+        own = re.match(r"[^.]*", readable.record).group() if isinstance(readable, BadRecord) else None
+        if own is None or own != name:
+            if group and number >= first:
+                yield number, group
+            number, group = number + 1, []
+        name = own
+        group.append(readable)
+    if group and number >= first:
+        yield number, group
+
+
+def _already_read(dataset: Dataset, start: Position) -> dict[str, str]:
+    """Content by source id of what earlier slices of this import have written."""
+    written = dataset.conversations.filter(created_at__gte=datetime.fromisoformat(start.begun))
+    return dict(written.values_list("source_id", "content_sha256"))
+
+
+def _warnings(dataset: Dataset, report: Report) -> list[str]:
+    rows = dataset.conversations.order_by().values_list(
+        "split", "website__name", "website__domain", "website__subdomain"
+    )
+    warnings = split_violations(rows.distinct())
+    if report.without_split:
+        warnings.append(
+            f"{report.without_split} conversations lie in no split folder and no --split was given: stored as train"
+        )
+    return warnings
+
+
+class _Batch:
+    """Records that wait to be stored together, and the ids of all records of this import so far."""
+
+    def __init__(self, store: ConversationStore, report: Report, seen: dict[str, str]) -> None:
+        self.store, self.report, self.seen = store, report, seen
+        self.waiting: list[tuple[str, ConversationRecord, str]] = []  # file, record, content
+        self.records = self.chars = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.records >= BATCH or self.chars >= BATCH_CHARS
+
+    def add(self, file: str, readables: list[Readable]) -> None:
+        """What was read of one record of `file`, named by its path below the imported folder; of a folder the bad
+        records name the file in it."""
+        self.records += 1
+        for readable in readables:
+            if isinstance(readable, BadRecord):
+                self.report.bad(replace(readable, file=file + readable.file if file.endswith("/") else file))
+            elif isinstance(readable, SkippedRecord):
+                self.report.skip(readable.reason)
+            else:
+                self._add_conversation(file, readable)
+
+    def _add_conversation(self, file: str, record: ConversationRecord) -> None:
+        sha256 = self.store.sha256(record)
+        if record.source_id not in self.seen:
+            self.seen[record.source_id] = sha256
+            self.waiting.append((file, record, sha256))
+            self.chars += sum(len(s.html) + len(s.raw_html) + len(s.html_after) for t in record.turns for s in t.steps)
+            self.chars += sum(len(kept.data) for kept in record.files)
+        elif self.seen[record.source_id] == sha256:
+            self.report.skip("repeated in this import")
+        else:
+            message = "this import holds another record with the same id and other content; the first one is kept"
+            self.report.bad(BadRecord(file, record.source_id, "source_id", message))
+
+    def commit(self, progress: Callable[[], None]) -> None:
+        """Store what waits and tell so, in one transaction: after a crash both are there or neither is."""
+        stopped = None
+        with transaction.atomic():
+            self._flush()
+            try:
+                progress()
+            except StopImport as stop:
+                stopped = stop
+        if stopped:
+            raise stopped
+
+    def _flush(self) -> None:
+        """Store what waits; when that fails, one by one, so that only the bad record is left out."""
+        waiting, self.waiting, self.records, self.chars = self.waiting, [], 0, 0
+        if not waiting:
+            return
+        try:
+            self.report.stored(self.store.store([(record, sha256) for _, record, sha256 in waiting]))
+        except (*FAULTS, DatabaseError):
+            for file, record, sha256 in waiting:
+                try:
+                    self.report.stored(self.store.store([(record, sha256)]))
+                except FAULTS as error:
+                    del self.seen[record.source_id]
+                    message = str(error).strip().splitlines()[0]
+                    self.report.bad(BadRecord(file, record.source_id, getattr(error, "field", ""), message))

@@ -1,0 +1,309 @@
+"""Write conversation records as rows: the only writer of imported conversations."""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from django.db import models, transaction
+from django.db.models import Max
+
+from annotations.datasets.recorder_marks import Marks, take_marks
+from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
+from annotations.dom.limits import check_size
+from annotations.dom.tree import NODE_ID
+from annotations.models import (
+    Conversation,
+    ConversationTally,
+    Dataset,
+    Operation,
+    Rationale,
+    SessionTask,
+    Snapshot,
+    SourceFile,
+    SourceTask,
+    Split,
+    Step,
+    Target,
+    Turn,
+    Website,
+)
+from annotations.models.conversations import pack_candidates
+from annotations.models.pages import compress
+from annotations.pages.store import PageStore, store_screenshot
+from annotations.sandbox import asking
+
+DEFAULT_SPLIT = Split.TRAIN
+MAX_WORDING = 1_000_000  # characters of an instruction, a value, a line about an action
+
+
+class Unstorable(ValueError):
+    """A record that cannot be stored, or may not replace what is stored; `field` says what of it."""
+
+    def __init__(self, field: str, message: str) -> None:
+        super().__init__(message)
+        self.field = field
+
+
+class ConversationStore:
+    """Writes records into one dataset; `split` overrides what the records say."""
+
+    def __init__(self, dataset: Dataset, split: str = "") -> None:
+        self.dataset, self.split = dataset, split
+        self._pages = PageStore()
+        self._websites: dict[tuple[str, str, str], Website] = {}
+        self._position = (dataset.conversations.aggregate(n=Max("position"))["n"] or 0) + 1
+
+    def sha256(self, record: ConversationRecord) -> str:
+        return content_sha256(record, self._split_of(record))
+
+    def store(self, records: Sequence[tuple[ConversationRecord, str]]) -> Counter:
+        """Store all or none of the records (with their `sha256`; ids must differ) in one transaction.
+
+        Counts `conversations`, `turns`, `steps`, `snapshots`, `without_split` of what was written and `unchanged`
+        of what was there already. Raises Unstorable, PageError, PageTooLarge, or DatabaseError.
+        """
+        try:
+            with transaction.atomic():
+                return self._store_all(records)
+        except BaseException:
+            self._websites.clear()  # rows made in the failed transaction are gone
+            raise
+
+    def _store_all(self, records: Sequence[tuple[ConversationRecord, str]]) -> Counter:
+        counts: Counter = Counter()
+        created = self._pages.created
+        wanted = [record.source_id for record, _ in records]
+        known = dict(self.dataset.conversations.filter(source_id__in=wanted).values_list("source_id", "content_sha256"))
+        for record, sha256 in records:
+            if known.get(record.source_id) == sha256:
+                counts["unchanged"] += 1
+                continue
+            _check(record, self._split_of(record))
+            position = self._remove(record.source_id) if record.source_id in known else None
+            self._store(record, sha256, position)
+            counts["conversations"] += 1
+            counts["turns"] += len(record.turns)
+            counts["steps"] += sum(len(turn.steps) for turn in record.turns)
+            counts["without_split"] += not (self.split or record.split)
+        counts["snapshots"] = self._pages.created - created
+        ConversationTally.fold()  # every statement above has added a row
+        return counts
+
+    def _split_of(self, record: ConversationRecord) -> str:
+        return self.split or record.split or DEFAULT_SPLIT
+
+    def _remove(self, source_id: str) -> int:
+        """Make room for a changed conversation, unless work of others refers to the stored one; its position."""
+        stored = self.dataset.conversations.get(source_id=source_id)
+        by_people = Rationale.objects.filter(step__turn__conversation=stored, source=Rationale.Source.HUMAN)
+        uses = (
+            (stored.trajectories, "which runs have used"),
+            (by_people, "which holds rationales of people"),
+            (SessionTask.objects.filter(conversation=stored), "which lies in a session of a campaign"),
+        )
+        for used, what in uses:
+            if used.exists():
+                advice = "import it into a new dataset, or delete those first"
+                raise Unstorable("", f"differs from the stored conversation, {what}: {advice}")
+        stored.delete()
+        return stored.position
+
+    def _website(self, record: ConversationRecord) -> Website:
+        key = (record.website, record.domain, record.subdomain)
+        if key not in self._websites:
+            self._websites[key], _ = Website.objects.select_related("page_dictionary").get_or_create(
+                dataset=self.dataset, name=record.website, domain=record.domain, subdomain=record.subdomain
+            )
+        return self._websites[key]
+
+    def _store(self, record: ConversationRecord, sha256: str, position: int | None) -> None:
+        website, split = self._website(record), self._split_of(record)
+        if position is None:
+            position, self._position = self._position, self._position + 1
+        conversation = Conversation.objects.create(
+            dataset=self.dataset, source_id=record.source_id, website=website, split=split, position=position,
+            content_sha256=sha256, extra=record.extra,
+        )  # fmt: skip
+        SourceFile.objects.bulk_create(
+            SourceFile(conversation=conversation, path=kept.path, data=compress(kept.data), raw_size=len(kept.data))
+            for kept in record.files
+        )
+        task = self._source_task(record, website, split)
+        turns = Turn.objects.bulk_create(
+            Turn(
+                conversation=conversation, index=index, source_id=turn.source_id, source_index=turn.source_index,
+                source_task=task, instruction=turn.instruction, extra=turn.extra,
+            )
+            for index, turn in enumerate(record.turns)
+        )  # fmt: skip
+        unmarked = [_unmarked(turn) for turn in record.turns]
+        steps = [step for turn in unmarked for step in turn.steps]
+        orders = _node_orders(steps)
+        pages = self._pages.store(website, _pages(steps, orders))
+        for turn, recorded in zip(turns, unmarked, strict=True):
+            _store_steps(turn, recorded, pages, orders)
+
+    def _source_task(self, record: ConversationRecord, website: Website, split: str) -> SourceTask | None:
+        if self.dataset.source_format != "mind2web" or len(record.turns) != 1:
+            return None
+        fields = {"website": website, "split": split, "instruction": record.turns[0].instruction}
+        return SourceTask.objects.update_or_create(
+            dataset=self.dataset, source_id=record.source_id, defaults=fields
+        )[0]  # fmt: skip
+
+
+def content_sha256(record: ConversationRecord, split: str) -> str:
+    """Identity of a record's content: equal exactly when an import into `split` would store the same rows."""
+    content = hashlib.sha256(repr(replace(record, split=split)).encode())
+    for kept in record.files:  # which `repr` leaves out
+        content.update(f"{kept.path} {len(kept.data)}\n".encode() + kept.data)
+    return content.hexdigest()
+
+
+def _check(record: ConversationRecord, split: str) -> None:
+    """Raise Unstorable, naming the field, for what no column can hold; the database would name only a constraint."""
+    if split not in Split.values:
+        raise Unstorable("split", f"expected one of {', '.join(Split.values)}, found {split[:40]!r}")
+    for field, value, column in _texts(record):
+        if len(value) > column.max_length:
+            raise Unstorable(field, f"expected at most {column.max_length} characters, found {len(value):,}")
+    _check_ids("turns", record.turns)
+    for place, turn in enumerate(record.turns):
+        _check_ids(f"turns[{place}].steps", turn.steps)
+        _check_length(f"turns[{place}].instruction", turn.instruction)
+        for number, step in enumerate(turn.steps):
+            field = f"turns[{place}].steps[{number}]"
+            _check_length(f"{field}.value", step.value)
+            _check_length(f"{field}.action_repr", step.action_repr)
+            for html in (step.raw_html, step.html_after):  # not read at import, but on later occasions
+                check_size(html)
+            if step.operation not in Operation.values:
+                expected = f"expected one of {', '.join(Operation.values)}, found {step.operation[:40]!r}"
+                raise Unstorable(f"{field}.operation", expected)
+
+
+def _check_length(field: str, text: str) -> None:
+    """What people said and did is read by tokenizers, which nothing can interrupt."""
+    if len(text) > MAX_WORDING:
+        raise Unstorable(field, f"expected at most {MAX_WORDING:,} characters, found {len(text):,}")
+
+
+def _check_ids(field: str, items: Sequence[TurnRecord] | Sequence[StepRecord]) -> None:
+    seen: set[str] = set()
+    for place, item in enumerate(items):
+        if item.source_id in seen:
+            raise Unstorable(f"{field}[{place}].source_id", f"expected an id used once, found {item.source_id!r} again")
+        seen.add(item.source_id)
+
+
+def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]]:
+    """(field of the record, its text, the column that must hold it), for columns of limited length."""
+
+    def column(model: type[models.Model], name: str) -> models.Field:
+        return model._meta.get_field(name)
+
+    yield "source_id", record.source_id, column(Conversation, "source_id")
+    yield "website", record.website, column(Website, "name")
+    yield "domain", record.domain, column(Website, "domain")
+    yield "subdomain", record.subdomain, column(Website, "subdomain")
+    for place, kept in enumerate(record.files):
+        yield f"files[{place}].path", kept.path, column(SourceFile, "path")
+    for place, turn in enumerate(record.turns):
+        yield f"turns[{place}].source_id", turn.source_id, column(Turn, "source_id")
+        for number, step in enumerate(turn.steps):
+            where = f"turns[{place}].steps[{number}]"
+            yield f"{where}.source_id", step.source_id, column(Step, "source_id")
+            yield f"{where}.original_operation", step.original_operation, column(Step, "original_operation")
+            for index, positive in enumerate(step.positives):
+                yield f"{where}.positives[{index}].node_id", positive.node_id, column(Target, "node_id")
+
+
+@dataclass(frozen=True)
+class _Unmarked:
+    """The steps of a turn as they are stored: without their recorder's marks, which are kept beside them."""
+
+    steps: tuple[StepRecord, ...]
+    marks: tuple[Marks, ...]
+    targets: tuple[str | None, ...]  # the elements that the recorder marked, for steps without a candidate that is gold
+
+
+def _unmarked(turn: TurnRecord) -> _Unmarked:
+    taken = [take_marks(step) for step in turn.steps]
+    targets = [None if step.positives else recorded_target(step.raw_html, step.source_id) for step in turn.steps]
+    return _Unmarked(tuple(step for step, _ in taken), tuple(marks for _, marks in taken), tuple(targets))
+
+
+def _node_orders(steps: Sequence[StepRecord]) -> dict[str, dict[str, int]]:
+    """Per page (html): the place of every backend node id in document order."""
+    orders: dict[str, dict[str, int]] = {}
+    asking.prepare({step.html: None for step in steps if step.html})
+    for step in steps:
+        if step.html and step.html not in orders:
+            # Reversed, so that of two elements with one id the first keeps it.
+            orders[step.html] = {
+                node: place for place, node in reversed(list(enumerate(asking.outline(step.html))))
+            }  # fmt: skip
+    return orders
+
+
+def _pages(steps: Sequence[StepRecord], orders: dict[str, dict[str, int]]) -> list[tuple[str, int]]:
+    """(html, element count) of every page of the steps; pages as recorded may be no XML, their ids are counted."""
+    pages = {html: len(order) for html, order in orders.items()}
+    for step in steps:
+        for html in (step.raw_html, step.html_after):
+            if html and html not in pages:
+                pages[html] = html.count(f"{NODE_ID}=")
+    return list(pages.items())
+
+
+def _store_steps(
+    turn: Turn, recorded: _Unmarked, pages: dict[str, Snapshot], orders: dict[str, dict[str, int]]
+) -> None:
+    steps = Step.objects.bulk_create(_step(turn, index, recorded, pages) for index in range(len(recorded.steps)))
+    Target.objects.bulk_create(
+        target
+        for step, record, marked in zip(steps, recorded.steps, recorded.targets, strict=True)
+        for target in _targets(step, record, orders.get(record.html, {}), marked)
+    )
+
+
+def _step(turn: Turn, index: int, recorded: _Unmarked, pages: dict[str, Snapshot]) -> Step:
+    record = recorded.steps[index]
+    following = recorded.steps[index + 1].html if index + 1 < len(recorded.steps) else ""
+    return Step(
+        turn=turn, index=index, source_id=record.source_id, source_index=record.source_index,
+        operation=record.operation, original_operation=record.original_operation, value=record.value,
+        action_repr=record.action_repr, snapshot=pages.get(record.html), raw_snapshot=pages.get(record.raw_html),
+        snapshot_after=pages.get(record.html_after or following), keeps_page_after=bool(record.html_after),
+        screenshot=store_screenshot(record.screenshot) if record.screenshot else None,
+        candidates=pack_candidates(record.positives, record.negatives), marks=recorded.marks[index],
+        candidate_count=len(record.positives) + len(record.negatives), extra=record.extra,
+    )  # fmt: skip
+
+
+def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str | None) -> list[Target]:
+    """Gold elements; without any, the target of the page as recorded, which pruning has taken away."""
+    targets = []
+    for position, positive in enumerate({c.node_id: c for c in record.positives}.values()):
+        place = order.get(positive.node_id)
+        targets.append(
+            Target(
+                step=step, node_id=positive.node_id, position=position, node_order=place, pruned=place is None,
+                is_original=positive.is_original_target, is_top_level=positive.is_top_level_target,
+            )
+        )  # fmt: skip
+    if not targets and marked:
+        targets.append(Target(step=step, node_id=marked, position=0, pruned=True))
+    return targets
+
+
+def recorded_target(raw_html: str, action_uid: str) -> str | None:
+    """Backend node id of the element that the recorder marked as the action's target (planners.md 1.1)."""
+    mark = raw_html.find(f'data_pw_testid_buckeye="{action_uid}"')
+    if mark < 0:
+        return None
+    tag = raw_html[raw_html.rfind("<", 0, mark) : raw_html.find(">", mark)]
+    found = re.search(rf'\b{NODE_ID}="([^"]+)"', tag)
+    return found.group(1) if found else None

@@ -1,0 +1,65 @@
+"""Take the recorder's marks out of steps that were stored before imports did so: a batch at a time, resumable."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+
+from annotations.corpus.exporting import step_record
+from annotations.datasets.recorder_marks import take_marks
+from annotations.models import Step, Website
+from annotations.models.conversations import pack_candidates
+from annotations.pages.store import PageStore
+
+BATCH = 20  # steps in one transaction, and in memory
+PAGES = {"html": "snapshot", "raw_html": "raw_snapshot", "html_after": "snapshot_after"}
+
+
+def unmark_steps(limit: int | None = None, progress: Callable[[int], None] = lambda _: None) -> int:
+    """Search the steps that nobody has searched, at most `limit`; how many were. Told after every batch.
+
+    What was done stays done: a later call goes on where this one ended, however it ended.
+    """
+    searched, store = 0, PageStore()
+    while limit is None or searched < limit:
+        with transaction.atomic():
+            steps = _unsearched(BATCH if limit is None else min(BATCH, limit - searched))
+            for step in steps:
+                _unmark(step, store)
+        searched += len(steps)
+        progress(searched)
+        if not steps:
+            break
+    return searched
+
+
+def _unsearched(count: int) -> list[Step]:
+    rows = Step.objects.filter(marks__isnull=True).order_by("pk").select_for_update(of=("self",), skip_locked=True)
+    pages = (f"{field}__dictionary" for field in PAGES.values())
+    return list(rows.select_related(*pages, "screenshot", "turn__conversation__website__page_dictionary")[:count])
+
+
+def _unmark(step: Step, store: PageStore) -> None:
+    record = step_record(step)
+    clean, marks = take_marks(record)
+    changed = {
+        field: _stored(store, step.turn.conversation.website, getattr(clean, name), getattr(step, field).node_count)
+        for name, field in PAGES.items()
+        if getattr(clean, name) != getattr(record, name)
+    }
+    candidates: dict[str, Any] = {}
+    if "positives" in marks or "negatives" in marks:
+        candidates["candidates"] = pack_candidates(clean.positives, clean.negatives)
+    Step.objects.filter(pk=step.pk).update(marks=marks, **changed, **candidates)
+    _follow(step, changed)
+
+
+def _stored(store: PageStore, website: Website, html: str, elements: int) -> Any:
+    return store.store(website, [(html, elements)])[html]
+
+
+def _follow(step: Step, changed: dict[str, Any]) -> None:
+    """Where the source keeps no page after a step, it is the next step's page."""
+    if "snapshot" in changed:
+        before = Step.objects.filter(turn=step.turn_id, index=step.index - 1, keeps_page_after=False)
+        before.update(snapshot_after=changed["snapshot"])

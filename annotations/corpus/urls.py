@@ -1,0 +1,14 @@
+"""Pages of datasets and what is in them."""
+
+from django.urls import path
+
+from annotations.corpus import rationale_views, views
+
+urlpatterns = [
+    path("datasets/", views.datasets, name="datasets"),
+    path("datasets/<slug:name>/", views.dataset, name="dataset"),
+    path("conversations/<int:pk>/", views.conversation, name="conversation"),
+    path("steps/<int:pk>/", views.step, name="step"),
+    path("steps/<int:pk>/tree/", views.step_tree, name="step-tree"),
+    path("steps/<int:pk>/rationale/", rationale_views.explain_step, name="step-rationale"),
+]

@@ -1,0 +1,114 @@
+"""Pages of datasets, conversations and steps."""
+
+from django.core.paginator import Paginator
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+
+from annotations.access import rules
+from annotations.access.rules import Sight
+from annotations.corpus.forms import ConversationFilter, ExportForm
+from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
+from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
+
+ROWS = 50
+COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
+
+
+class CountedPaginator(Paginator):
+    """Pages of rows whose number is known: a large dataset's are not counted for each page of its list."""
+
+    def __init__(self, rows: QuerySet, per_page: int, count: int) -> None:
+        super().__init__(rows, per_page)
+        self.count = count
+
+
+def datasets(request: HttpRequest) -> HttpResponse:
+    rows = list(rules.visible(request.user, Dataset.objects.for_list()).order_by("name"))
+    rights = rules.rights_of(request)
+    for row in rows:
+        row.bytes = page_bytes(row, row.step_count, tests=rights.sees_gold(row.project_id, "test"))
+    context = {"datasets": rows, "may_import": rules.projects(request.user, "import").exists()}
+    return render(request, "annotations/datasets.html", context)
+
+
+def dataset(request: HttpRequest, name: str) -> HttpResponse:
+    return dataset_page(request, visible_dataset(request, name))
+
+
+def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm | None = None) -> HttpResponse:
+    """A dataset with its list; `export_form`: one that was sent with mistakes."""
+    filters = ConversationFilter(request.GET, found)
+    rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
+    page = CountedPaginator(rows, ROWS, filters.count(rows)).get_page(request.GET.get("page"))
+    page.object_list = _list_rows(list(page))
+    splits = list(ConversationTally.by_split(found.pk))
+    abilities = ("import", "export", "evaluate", "embed", "induce", "refine")
+    rights, steps = rules.rights_of(request), sum(row["step_count"] for row in splits)
+    context = {
+        "dataset": found,
+        "splits": splits,
+        "bytes": page_bytes(found, steps, tests=rights.sees_gold(found.project_id, "test")),
+        "websites": _websites(found),
+        "filters": filters,
+        "page": page,
+        "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
+        "may": {ability: rights.can(ability, found.project_id) for ability in abilities},
+    }
+    return render(request, "annotations/dataset.html", context)
+
+
+def conversation(request: HttpRequest, pk: int) -> HttpResponse:
+    """A conversation at its first step."""
+    rows = rules.visible(request.user, Conversation.objects.with_steps().select_related("dataset__project", "website"))
+    return _workbench(request, get_object_or_404(rows, pk=pk), None)
+
+
+def step(request: HttpRequest, pk: int) -> HttpResponse:
+    rows = rules.visible(request.user, Conversation.objects.with_steps().select_related("dataset__project", "website"))
+    return _workbench(request, get_object_or_404(rows, turns__steps=pk), pk)
+
+
+def step_tree(request: HttpRequest, pk: int) -> HttpResponse:
+    """Rows below one node of a step's page, for the tree's branches that were shut."""
+    steps = Step.objects.select_related("snapshot__dictionary", "turn__conversation__dataset")
+    found = get_object_or_404(rules.visible(request.user, steps).defer("candidates"), pk=pk)
+    inside = found.turn.conversation
+    sight = sight_of(request, found, inside.dataset.project_id, inside.split)
+    first, last = request.GET.get("from", "0"), request.GET.get("to", "")
+    if found.snapshot is None or sight == Sight.PLACE or not first.isdecimal() or (last and not last.isdecimal()):
+        raise Http404
+    gold = gold_ids(found) if sight == Sight.GOLD else []
+    rows = tree_fragment(found, gold, request.GET.get("node", ""), int(first), int(last) if last else None)
+    return render(request, "annotations/_tree.html", {"rows": rows, "step": found})
+
+
+def _workbench(request: HttpRequest, found: Conversation, step_pk: int | None) -> HttpResponse:
+    page = step_page(request, found, step_pk)
+    return render(request, "annotations/step.html", vars(page) | {"tabs": TABS})
+
+
+def _list_rows(pks: list[int]) -> list[Conversation]:
+    """Rows with what they begin with, for one page of a list only."""
+    said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
+    rows = Conversation.objects.for_list().filter(pk__in=pks).annotate(first_instruction=Subquery(said[:1]))
+    return list(rows.order_by("position", "id"))
+
+
+def _websites(found: Dataset) -> QuerySet:
+    """The dataset's websites, each with `count`, its conversations."""
+    rows = found.websites.annotate(count=ConversationTally.total("conversations", website=OuterRef("pk")))
+    return rows.order_by("domain", "subdomain", "name")
+
+
+def visible_dataset(request: HttpRequest, name: str) -> Dataset:
+    return get_object_or_404(rules.visible(request.user, Dataset.objects.select_related("project")), name=name)
+
+
+def page_bytes(found: Dataset, step_count: int, *, tests: bool) -> dict[str, int]:
+    """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count.
+    Without `tests` those of the other splits."""
+    kept = found.page_totals
+    if found.is_miscounted(step_count) and step_count <= COUNTED_AT_ONCE:
+        kept = found.count_pages(step_count)
+    return kept if tests else kept.get("open", {})

@@ -1,0 +1,50 @@
+"""Stored conversations as WebLINX's replay: what agents read of a demonstration besides its steps.
+
+A step's place in the replay is its `source_index`, so the turns before it are `replay_turns(conversation)[:index]`.
+Conversations of other formats give the turns that an export in WebLINX's format would write.
+"""
+
+import json
+from typing import Any
+
+from annotations.corpus.exporting import conversation_records
+from annotations.datasets.weblinx_build import demonstration
+from annotations.datasets.weblinx_demos import CANDIDATES
+from annotations.datasets.weblinx_turns import boxes_name
+from annotations.models import Conversation, SourceFile, Step
+
+REPLAY = "replay.json"
+
+
+def replay_turns(conversation: Conversation) -> list[dict[str, Any]]:
+    """The replay's turns in order, as published. One query for a demonstration; the whole conversation for others."""
+    content = _file(conversation.pk, REPLAY)
+    if content is not None:
+        return content["data"]
+    (record,) = conversation_records(Conversation.objects.filter(pk=conversation.pk))
+    return demonstration(record).turns
+
+
+def bboxes(step: Step) -> dict[str, Any] | None:
+    """Boxes by uid of the step's page in CSS pixels; None where none were recorded. One query besides the step's."""
+    path = boxes_name(step.extra.get("page", ""))
+    return _file(step.turn.conversation_id, path) if path else None
+
+
+def page_html(step: Step) -> str | None:
+    """The page as recorded, with the line ends that reading it as text gives; None where none was recorded."""
+    if step.raw_snapshot is None:
+        return None
+    return step.raw_snapshot.html.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def candidate_scores(step: Step) -> list[dict[str, Any]]:
+    """What a candidates file said of the step: uid, label, score, rank, and for the first ones `doc`; best rank
+    first, [] where none was imported."""
+    found = _file(step.turn.conversation_id, CANDIDATES) or {}
+    return found.get(str(step.source_index), [])
+
+
+def _file(conversation_id: int, path: str) -> dict[str, Any] | None:
+    kept = SourceFile.objects.filter(conversation_id=conversation_id, path=path).first()
+    return json.loads(kept.content) if kept is not None else None

@@ -1,0 +1,372 @@
+"""Imports, exports and releases as background jobs: started by people, run by `io` workers in slices."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+
+from django.conf import settings
+from django.core.exceptions import ValidationError
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from django.utils.text import slugify
+
+from annotations.access import rules
+from annotations.corpus.exporting import export_dataset, export_release
+from annotations.corpus.importing import Position, Progress, Report, StopImport, import_files
+from annotations.datasets import READERS, WRITERS
+from annotations.datasets.files import ArchiveError
+from annotations.datasets.records import BadRecord
+from annotations.jobs import full_disk, placement, stopping, waking
+from annotations.jobs.uploads import below_import_root, forget_upload, keep_upload, source_of
+from annotations.models import Dataset, Job, Project, Split
+from annotations.models.leases import OUTAGES
+from annotations.storage import forget_scratch, private_folder, scratch, store
+
+SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
+MAX_RUNNING_PER_USER = 5
+LONGEST_NAME = Dataset._meta.get_field("name").max_length
+IO_KINDS = (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE)
+SHOWN_WARNINGS = 100
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
+
+
+class Cancelled(Exception):
+    """The job was cancelled by a person."""
+
+
+# Starting -----------------------------------------------------------------------------------------------------------
+
+
+def start_import(
+    *,
+    user,
+    project: Project,
+    format: str,
+    name: str,
+    split: str = "",
+    limit: int | None = None,
+    upload: UploadedFile | None = None,
+    path: str = "",
+) -> Job:
+    """A queued import of an uploaded file, or of a file or folder below IMPORT_ROOT. Raises ValidationError."""
+    rules.require(user, "import", project)
+    errors: dict[str, str] = {}
+    if format not in READERS:
+        errors["format"] = f"Choose one of {', '.join(READERS)}."
+    if not name or slugify(name) != name:
+        errors["name"] = "Use lower-case letters, digits and hyphens."
+    elif len(name) > LONGEST_NAME:
+        errors["name"] = f"Use at most {LONGEST_NAME} characters."
+    elif Dataset.objects.filter(name=name).exclude(project=project).exists():
+        errors["name"] = "This name is taken by another project."
+    if split and split not in Split.values:
+        errors["split"] = f"Choose one of {', '.join(Split.values)}."
+    if limit is not None and limit < 1:
+        errors["limit"] = "Import at least one record."
+    if bool(upload) == bool(path):
+        errors["upload"] = "Give either a file to upload or a path on the server."
+    if upload and upload.size and upload.size > settings.MAX_UPLOAD_BYTES:
+        errors["upload"] = f"At most {settings.MAX_UPLOAD_BYTES // 1024**3} GB; put larger files below IMPORT_ROOT."
+    if path:
+        try:
+            below_import_root(path)
+        except ValidationError as error:
+            errors["path"] = error.messages[0]
+    check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    file = keep_upload(upload) if upload else ""
+    params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
+    if upload:
+        params["original_name"] = Path(upload.name or "upload").name[:200]
+    return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
+
+
+def start_export(*, user, dataset: Dataset, format: str, split: str = "", release: str = "") -> Job:
+    """A queued export of the dataset as it is, or of the release with this version; test splits are left out for users
+    who may not see their gold. Raises ValidationError."""
+    rules.require(user, "export", dataset.project)
+    errors: dict[str, str] = {}
+    if format not in WRITERS:
+        errors["format"] = f"Choose one of {', '.join(WRITERS)}."
+    if split and split not in Split.values:
+        errors["split"] = f"Choose one of {', '.join(Split.values)}."
+    elif split and not rules.sees_gold(user, dataset.project, split):
+        errors["split"] = "The gold actions of this split are not open to you; ask an admin of the project."
+    if release and not dataset.releases.filter(version=release).exists():
+        errors["release"] = f"There is no release {release} of {dataset}."
+    check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    name = f"{dataset.name}-{release}" if release else dataset.name
+    params = {"format": format, "name": name, "split": split} | ({"release": release} if release else {})
+    return queue(Job(kind=Job.Kind.EXPORT, project=dataset.project, dataset=dataset, created_by=user, params=params))
+
+
+def check_quota(user, errors: dict[str, str]) -> None:
+    """Add an error where the user has too many unfinished jobs."""
+    open_states = [Job.State.QUEUED, Job.State.RUNNING]
+    if Job.objects.filter(created_by=user, state__in=open_states).count() >= MAX_RUNNING_PER_USER:
+        errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."
+
+
+def queue(job: Job) -> Job:
+    """Store a new job and tell a worker of it."""
+    with transaction.atomic():
+        job.save()
+        publish(job)  # not an outbox: the reaper publishes again what was lost
+    return job
+
+
+def publish(job: Job) -> None:
+    """Wake up a worker of the job's queue once the row is committed."""
+    # Robust: without a broker the job still stands, and the reaper publishes it when the broker is back.
+    transaction.on_commit(partial(_tell_workers, job), robust=True)
+
+
+def _tell_workers(job: Job) -> None:
+    from annotations.tasks import run_job
+
+    if waking.broker_answers():
+        run_job.apply_async((job.pk,), queue=queue_of(job.kind))
+
+
+def queue_of(kind: str) -> str:
+    """Files are `io` work; training, embedding and what asks models are `gpu` work."""
+    return "io" if kind in IO_KINDS else "gpu"
+
+
+def waiting_in(queue: str) -> QuerySet[Job]:
+    """The jobs that wait for a worker of the queue `io` or `gpu`."""
+    queued = Job.objects.filter(state=Job.State.QUEUED)
+    return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
+
+
+NEEDS: dict[str, Callable[[Job], placement.Needs]] = {}
+"""Kind -> what a job needs of the host that works on it; others add theirs."""
+
+
+def better_queue(pk: int) -> str | None:
+    """The queue of a host that suits a waiting job better than this one; None to work on it here."""
+    job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
+    if job is None or job.kind not in NEEDS:
+        return None
+    return placement.better_queue(queue_of(job.kind), NEEDS[job.kind](job))
+
+
+def cancel(job: Job) -> None:
+    """A queued job ends at once, a running one at its next batch."""
+    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
+    Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
+        state=Job.State.CANCELLED, finished_at=timezone.now()
+    )  # fmt: skip
+
+
+def retry(job: Job) -> Job:
+    """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew when
+    it had come to its end with errors."""
+    over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
+    if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and store.exists(job.file)):
+        raise ValidationError("The upload is gone: start a new import.")
+    fields = {
+        "state": Job.State.QUEUED,
+        "attempt": 0,
+        "furthest": {},
+        "cancel_requested": False,
+        "last_error": "",
+        "error_id": "",
+        "last_log": "",
+        "finished_at": None,
+    }
+    with transaction.atomic():
+        if not Job.objects.filter(pk=job.pk, state__in=over).update(**fields):
+            raise ValidationError("Only a job that has ended without success can be retried.")
+        publish(job)
+    job.refresh_from_db()
+    return job
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+def run(job: Job) -> bool:
+    """Work on a claimed job for at most one slice; True when it must be queued again."""
+    with job.heartbeat():
+        try:
+            return RUNNERS[job.kind](job)
+        except Cancelled:
+            job.finish(Job.State.CANCELLED)
+        except ArchiveError as error:  # refused for what it is: trying again would refuse it again
+            if job.finish(Job.State.FAILED, last_error=_explained(error)):
+                forget_upload(job)
+        except (ValueError, OSError, ValidationError) as error:  # bad input: explained, not retried
+            job.finish(Job.State.FAILED, last_error=_explained(error))
+        except MemoryError:
+            job.finish(Job.State.FAILED, last_error=_out_of_memory(job))
+        except Exception as error:
+            if full_disk.is_full(error):
+                job.finish(Job.State.FAILED, last_error=full_disk.MESSAGE)
+                return False
+            job.release(f"{type(error).__name__}: {error}")
+            if isinstance(error, OUTAGES):
+                return True
+            raise
+    return False
+
+
+def _out_of_memory(job: Job) -> str:
+    advice = job.memory_advice() or "give the worker more, or split the work: an import by --limit or file by file"
+    return f"Out of memory: {advice}"
+
+
+def _explained(error: Exception) -> str:
+    """The message, without places on the server's disk."""
+    if full_disk.is_full(error):
+        return full_disk.MESSAGE
+    if isinstance(error, ValidationError):
+        return " ".join(error.messages)
+    if isinstance(error, OSError) and error.filename:
+        return f"{Path(error.filename).name}: {error.strerror}"
+    return str(error)
+
+
+def _run_import(job: Job) -> bool:
+    params = job.params
+    source, problems = _source(job)
+    dataset, _ = Dataset.objects.get_or_create(
+        name=params["name"], defaults={"project": job.project, "source_format": params["format"]}
+    )
+    if dataset.project_id != job.project_id:
+        raise ValueError(f"the dataset {dataset.name} belongs to another project")
+    Job.objects.filter(pk=job.pk).update(dataset=dataset)
+    state = job.progress.get("resume")
+    start = Position(**state) if state else Position()
+    report = Report.from_dict(job.report) if state else Report(dataset.name)
+    if not state:
+        for member, message in problems:
+            report.bad(BadRecord(member, "", "", message))
+    begun = time.monotonic()
+
+    def tell(progress: Progress) -> None:
+        _tell_import(job, progress)
+        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
+            raise StopImport
+
+    try:
+        report = import_files(
+            params["format"], source, dataset, split=params["split"], limit=params["limit"], start=start,
+            report=report, progress=tell,
+        )  # fmt: skip
+    except StopImport:
+        return job.hand_back()
+    _finish_import(job, report)
+    return False
+
+
+def _finish_import(job: Job, report: Report) -> None:
+    failed = report.nothing_landed
+    state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
+    error = "No record could be imported; see the errors below." if failed else ""
+    progress = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
+    progress.pop("resume", None)  # it has come to its end: tried again, it starts anew
+    if job.finish(state, report=report.to_dict(), last_error=error, progress=progress) and state == Job.State.DONE:
+        forget_upload(job)
+
+
+def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:
+    """What to import, and the members of an uploaded zip that are damaged."""
+    if job.params["path"]:
+        return below_import_root(job.params["path"]), []
+    return source_of(job.file, job.params["original_name"])
+
+
+def _tell_import(job: Job, progress: Progress) -> None:
+    report = progress.report
+    values = {
+        "phase": f"file {min(progress.position.file + 1, progress.files)} of {progress.files}",
+        "done": report.records, "total": job.params["limit"], "unit": "records",
+        "bytes_done": progress.bytes_done, "bytes_total": progress.bytes_total,
+        "per_second": round(report.records / report.seconds, 1) if report.seconds else None,
+        "resume": asdict(progress.position),
+    }  # fmt: skip
+    if not job.tell(values, report=report.to_dict()):
+        raise Cancelled
+
+
+def _run_export(job: Job) -> bool:
+    dataset, params = job.dataset, job.params
+    if dataset is None:
+        raise ValueError("the dataset has been deleted")
+    if job.created_by is None:  # nobody to ask what may be seen
+        raise ValueError("the person who asked for this export has been removed")
+    release = dataset.releases.get(version=params["release"]) if params.get("release") else None
+    rows = release.conversations.all() if release else dataset.conversations.all()
+    if params["split"]:
+        rows = rows.filter(split=params["split"])
+    project = "release__dataset__project" if release else "dataset__project"
+    rows = rules.gold_filter(job.created_by, rows, "split", project)
+    sees_test = rules.sees_gold(job.created_by, job.project, Split.TEST_TASK)
+    total = rows.count()
+
+    def tell(phase: str, done: int) -> None:
+        tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+
+    tell("writing", 0)
+    name = f"exports/{job.pk}.zip"
+    forget_scratch(name)
+    folder, archive = scratch(name) / "files", scratch(name) / "export.zip"
+    private_folder(folder)
+    try:
+        out, told = folder / dataset.name, lambda done: tell("writing", done)
+        warnings: list[str] = []
+        if release:
+            counts = export_release(
+                release, params["format"], out, conversations=rows, progress=told, warn=warnings.append
+            )
+        else:
+            counts = export_dataset(dataset, params["format"], out, rows, progress=told, warn=warnings.append)
+        tell("compressing", total)
+        _zip(folder, archive)
+        store.keep(name, archive)
+        report = {
+            "conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size,
+            "test_gold": sees_test,
+        } | ({"warnings": _first(warnings)} if warnings else {})  # fmt: skip
+    finally:
+        forget_scratch(name)
+    job.finish(Job.State.DONE, file=name, report=report, last_error="")
+    return False
+
+
+def _first(warnings: list[str]) -> list[str]:
+    """As many as a person reads, and how many more there are."""
+    more = len(warnings) - SHOWN_WARNINGS
+    return [*warnings[:SHOWN_WARNINGS], *([f"and {more:,} more like these"] if more > 0 else [])]
+
+
+def _zip(folder: Path, archive: Path) -> None:
+    """The folder as a zip whose bytes depend only on its content."""
+    with ZipFile(archive, "w", ZIP_DEFLATED) as out:
+        for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+            info = ZipInfo(str(path.relative_to(folder)), ZIP_TIME)
+            info.compress_type = ZIP_DEFLATED
+            with path.open("rb") as source, out.open(info, "w", force_zip64=True) as target:
+                shutil.copyfileobj(source, target, 1024 * 1024)
+
+
+RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
+"""Kind -> what works on a claimed job for one slice and says whether it must go on; others add theirs."""
+
+
+def tell_job(job: Job, values: dict) -> None:
+    """Store the progress; raises Cancelled when the job is no longer ours or was cancelled."""
+    if not job.tell(values):
+        raise Cancelled
+    job.progress = values
+    job.told()

@@ -1,0 +1,116 @@
+"""The sample project: its datasets, built from the sources in this repository, and the demo accounts."""
+
+import json
+import os
+import secrets
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.db import transaction
+
+from annotations.corpus.importing import import_files
+from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Membership, Project, Role, Split
+from annotations.sample.build import build
+from annotations.sample.weblinx import build as build_weblinx
+from annotations.work import stages
+from annotations.work.organise import sessions
+
+NAME = "sample"
+DEMO_ACCOUNTS = "demo_accounts.json"
+ACCOUNTS = (  # name, role, sees test gold
+    ("admin", Role.ADMIN, True),
+    ("annotator", Role.ANNOTATOR, False),
+    ("reviewer", Role.REVIEWER, True),
+)
+WEBLINX_NAME = "sample-weblinx"
+CAMPAIGN = "Sample pilot"
+ABOUT = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
+DATASETS = {  # name -> format and description
+    NAME: ("mt-mind2web", ABOUT),
+    WEBLINX_NAME: ("weblinx", f"Twelve of the sample's conversations as demonstrations in WebLINX's format. {ABOUT}"),
+}
+
+
+def load_sample(say: Callable[[str], None] = lambda _: None) -> bool:
+    """Build and import the sample datasets once, and make the demo accounts; False when they were there, or were
+    deleted since."""
+    missing = [name for name in DATASETS if not _marker(name).exists()]
+    if not missing:
+        return False
+    project, _ = Project.objects.get_or_create(slug="sample", defaults={"name": "Sample"})
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, NAME)
+        say("building the sample datasets …")
+        build(source)
+        for name in missing:
+            if name == WEBLINX_NAME:
+                build_weblinx(source, Path(folder, name))
+            _import(name, Path(folder, name), project, say)
+    if NAME in missing:
+        make_demo_accounts(project)
+        make_demo_campaign(Dataset.objects.get(name=NAME), say)
+    for name in missing:
+        _marker(name).touch()
+    return True
+
+
+def mark_loaded() -> None:
+    """The sample datasets are not loaded any more, as if they had been here and were deleted."""
+    for name in DATASETS:
+        _marker(name).touch()
+
+
+@transaction.atomic
+def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
+    """A campaign with work for the demo accounts: the train conversations of the sample, to be decomposed again."""
+    campaign, created = Campaign.objects.get_or_create(
+        project=dataset.project, name=CAMPAIGN, defaults={"source": dataset, "rubric": DEFAULT_RUBRIC}
+    )
+    if not created:
+        return
+    text = (Path(__file__).with_name("guidelines.md")).read_text("utf-8")
+    Guideline.objects.create(campaign=campaign, version=1, text=text)
+    tasks = dataset.conversations.filter(split=Split.TRAIN).order_by("position").values_list("pk", flat=True)
+    sessions.act(campaign, None, {"do": "each", "tasks": list(tasks)})
+    for session in campaign.sessions.live():
+        stages.open_work(session)
+    say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")
+
+
+def _marker(name: str) -> Path:
+    """The file that says that a dataset has been loaded."""
+    return Path(settings.VAR_DIR) / f"{name}-loaded"
+
+
+def _import(name: str, folder: Path, project: Project, say: Callable[[str], None]) -> None:
+    format_name, description = DATASETS[name]
+    fields = {"project": project, "source_format": format_name, "description": description, "licence": "Apache-2.0"}
+    dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)
+    report = import_files(format_name, folder, dataset)
+    if report.error_count:  # built from our own sources, so this is a fault of ours and must not pass unseen
+        raise RuntimeError(f"{report.error_count} records of {name} could not be imported: {report.errors[0]}")
+    say(f"{name}: {report.conversations + report.unchanged} conversations imported in {report.seconds:.1f} s")
+
+
+@transaction.atomic
+def make_demo_accounts(project: Project) -> None:
+    """One account per role with a random password, kept in var/secrets for `make run` to print."""
+    passwords = {}
+    for name, role, sees_test_gold in ACCOUNTS:
+        user, created = get_user_model().objects.get_or_create(username=name)
+        if created:
+            passwords[name] = secrets.token_urlsafe(9)
+            user.set_password(passwords[name])
+            user.is_staff = user.is_superuser = role == Role.ADMIN
+            user.save()
+        Membership.objects.get_or_create(
+            project=project, user=user, defaults={"role": role, "sees_test_gold": sees_test_gold}
+        )
+    path = Path(settings.VAR_DIR) / "secrets" / DEMO_ACCOUNTS
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        json.dump(passwords, file)

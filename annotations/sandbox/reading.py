@@ -1,0 +1,141 @@
+"""What is asked of foreign pages, from bytes to bytes: run by the processes of `sandbox.py` only. Core.
+
+`FUNCTIONS` is all that they can be told to do. Answers are JSON unless something else is said.
+"""
+
+import gzip
+import json
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from annotations.dom import tree_rows
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.marks import Mark
+from annotations.dom.page_tree import page_rows
+from annotations.dom.prune import prune_tree
+from annotations.dom.render import render_page
+from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, node_ids, parse
+from annotations.dom.weblinx_clean_html import page_of
+from annotations.dom.weblinx_page import page_xml
+
+MAX_TEXT = 300_000  # characters of a text tab; browsers stay quick below that
+MAX_LINES = 2000  # of a pruned tree
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+
+
+def outline(page: bytes) -> bytes:
+    """The backend node ids in document order."""
+    return _json(node_ids(parse(page)))
+
+
+def outlines(page: bytes, lengths: Sequence[int]) -> bytes:
+    """The `outline` of several pages that stand one behind the other, one a line; an empty line for a bad page."""
+    answers, place = [], 0
+    for length in lengths:
+        try:
+            answers.append(outline(page[place : place + length]))
+        except PageError:
+            answers.append(b"")
+        place += length
+    return b"\n".join(answers)
+
+
+def tags(page: bytes) -> bytes:
+    """The tag of each backend node id."""
+    return _json({element.get(NODE_ID): str(element.tag) for element in parse(page).iter("*")})
+
+
+def render(page: bytes, marks: Sequence[Sequence[str]] = (), script: str = "", nonce: str = "") -> bytes:
+    """The gzipped document that a browser shows. Level 1 halves the time of the default and is within a few per cent
+    of its size on markup."""
+    document = render_page(page, marks=[Mark(*values) for values in marks], script=script, nonce=nonce)
+    return gzip.compress(document.encode(), compresslevel=1, mtime=0)
+
+
+def step_view(page: bytes, tab: str, gold: Collection[str], candidates: Collection[str]) -> bytes:
+    """For one tab of the step page: the place and the words of each candidate, and `rows` or `text`."""
+    root = parse(page)
+    places: dict[str, int] = {}
+    said: dict[str, str] = {}
+    wanted = frozenset(candidates)
+    for place, element in enumerate(root.iter("*")):
+        node_id = element.get(NODE_ID)
+        if node_id in wanted:
+            places.setdefault(node_id, place)
+            said[node_id] = tree_rows.label(element)  # the last of several, as the ranker's are
+    answer: dict[str, Any] = {"places": places, "said": said}
+    if tab == "tree":
+        answer["rows"] = [asdict(row) for row in tree_rows.tree(root, gold)]
+    elif tab == "accessibility":
+        text = accessibility_tree(root)
+        answer |= {"text": text[:MAX_TEXT], "characters": len(text)}
+    return _json(answer)
+
+
+def children(page: bytes, node_id: str, gold: Collection[str], first: int, last: int | None) -> bytes:
+    """The rows below one element."""
+    return _json([asdict(row) for row in tree_rows.children(parse(page), node_id, gold, first, last)])
+
+
+def rows(page: bytes, gold: Collection[str], candidates: Collection[str]) -> bytes:
+    """The whole tree as flat rows."""
+    return _json(page_rows(parse(page), gold, candidates))
+
+
+def pruned(page: bytes, kept: Iterable[str]) -> bytes:
+    """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}.
+
+    Of a `<text>`, which agents may name too, the element around it is kept.
+    """
+    root = parse(page)
+    shown, kept = _shown_ids(root), list(kept)
+    found = [shown[node] for node in kept if node in shown]
+    lines = list(_lines(prune_tree(root, found))) if found else []
+    return _json({"lines": lines[:MAX_LINES], "cut": len(lines) > MAX_LINES, "missing": len(kept) - len(found)})
+
+
+def _shown_ids(root: Element) -> dict[str, str]:
+    """Node id -> that of the element itself, or of the nearest one around a `<text>`; the first of several counts."""
+    shown: dict[str, str] = {}
+    around: dict[Element, str | None] = {}
+    for element in root.iter("*"):  # document order: a parent always comes before its children
+        node_id = element.get(NODE_ID)
+        own = node_id if element.tag != TEXT else None
+        around[element] = own or around.get(element.getparent())
+        if node_id is not None and around[element] is not None:
+            shown.setdefault(node_id, around[element])
+    return shown
+
+
+def _lines(root: Element) -> Iterable[tuple[int, str, str, str]]:
+    depths = {root: 0}
+    for element in root.iter("*"):  # document order: a parent always comes before its children
+        parent = element.getparent()
+        if parent in depths:
+            depths[element] = depths[parent] + 1
+        if element.tag != TEXT:
+            yield depths[element], str(element.tag), tree_rows.own_text(element), element.get(NODE_ID, "")
+
+
+def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
+    """A recording of WebLINX: one line of JSON with the tags of its uids, and the page as XML."""
+    return _tags_and_xml(*page_xml(page.decode("utf-8", "surrogatepass"), boxes))
+
+
+def chat_page(page: bytes) -> bytes:
+    """A page of WebLINX's chat rows, likewise."""
+    return _tags_and_xml(*page_of(page.decode("utf-8", "surrogatepass")))
+
+
+def _tags_and_xml(xml: str, tags: dict[str, str]) -> bytes:
+    return _json(tags) + b"\n" + xml.encode("utf-8", "surrogatepass")
+
+
+FUNCTIONS: dict[str, Callable[..., bytes]] = {
+    function.__name__: function
+    for function in (outline, outlines, tags, render, step_view, children, rows, pruned, recording, chat_page)
+}

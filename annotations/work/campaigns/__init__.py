@@ -1,0 +1,1 @@
+"""Campaigns: their rules and guidelines, giving out work by name, the bin."""

@@ -1,0 +1,113 @@
+"""Giving items to people by name: who would get what, doing it, and taking back what nobody has begun."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import QuerySet
+
+from annotations.access import rules
+from annotations.models import Assignment, Campaign, Item, Stage
+from annotations.work.queue.handing import NEEDS, hand
+
+
+@dataclass(frozen=True)
+class Order:
+    """How to distribute: people with their weights, people per item, and the most that one person has (0: no cap)."""
+
+    people: tuple[tuple[AbstractBaseUser, float], ...]
+    overlap: int
+    cap: int = 0
+
+
+@dataclass
+class Plan:
+    """Who would get what: (item, person) pairs, and how many places stay free with the reason."""
+
+    pairs: list[tuple[Item, AbstractBaseUser]] = field(default_factory=list)
+    unfilled: Counter = field(default_factory=Counter)
+
+    def per_person(self) -> list[tuple[str, int]]:
+        counts = Counter(person.get_username() for _, person in self.pairs)
+        return sorted(counts.items())
+
+
+def able_people(campaign: Campaign, stage: str) -> list[Any]:
+    """Members of the project who may work on a stage, by name."""
+    roles = [role for role, abilities in rules.ABILITIES.items() if NEEDS[Stage(stage)] in abilities]
+    members = campaign.project.memberships.filter(role__in=roles, user__is_active=True)
+    return [member.user for member in members.select_related("user").order_by("user__username")]
+
+
+def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) -> Plan:
+    """Fill every item up to the overlap, each place with the person who has least for their weight.
+
+    Nobody gets an item twice, their own rewrite to verify, a test split whose gold they may not see, or more than the
+    cap, what they have had already included. Items come with `assignments`, `session` and `subject` loaded.
+    """
+    made = Plan()
+    had = _had(campaign, stage)
+    weights = {person: weight for person, weight in order.people if weight > 0}
+    sees_test = {person: rules.sees_gold(person, campaign.project, "test") for person in weights}
+    for item in items:
+        holders = {one.user_id for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
+        author = item.subject.user_id if item.subject else None
+        for _ in range(order.overlap - len(holders)):
+            able = [person for person in weights if person.pk not in holders and person.pk != author]
+            seeing = [person for person in able if sees_test[person] or not item.session.split.startswith("test")]
+            below = [person for person in seeing if not order.cap or had[person.pk] < order.cap]
+            if not below:
+                made.unfilled["cap" if seeing else "gold" if able else "people"] += 1
+                continue
+            person = min(below, key=lambda one: ((had[one.pk] + 1) / weights[one], one.get_username()))
+            had[person.pk] += 1
+            holders.add(person.pk)
+            made.pairs.append((item, person))
+    return made
+
+
+@transaction.atomic
+def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) -> Plan:
+    """Do what `plan` says, on rows locked so that nobody claims the same places meanwhile."""
+    locked = list(items.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
+    fresh = loaded(Item.objects.filter(pk__in=locked))
+    made = plan(campaign, stage, fresh, order)
+    used = {
+        item.pk: {one.slot for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
+        for item in fresh
+    }
+    for item, person in made.pairs:
+        slot = next(slot for slot in range(order.overlap) if slot not in used[item.pk])
+        used[item.pk].add(slot)
+        hand(item, person, slot)
+    Item.objects.filter(pk__in=locked, overlap__lt=order.overlap).update(overlap=order.overlap)
+    return made
+
+
+def loaded(items: QuerySet[Item]) -> list[Item]:
+    """Items as `plan` wants them, heaviest first."""
+    rows = items.select_related("session__campaign", "subject").prefetch_related("assignments")
+    return list(rows.order_by("-session__weight", "session__position", "pk"))
+
+
+def not_begun(items: QuerySet[Item]) -> QuerySet[Assignment]:
+    """Assignments that nobody has touched, in their first round."""
+    return Assignment.objects.filter(item__in=items.order_by(), state=Assignment.State.ASSIGNED, round=1, version=0)
+
+
+@transaction.atomic
+def take_back(items: QuerySet[Item]) -> int:
+    """Free the places of everything not begun; how many."""
+    rows = Assignment.objects.filter(pk__in=not_begun(items).values("pk")).select_for_update()
+    return Assignment.objects.filter(pk__in=[row.pk for row in rows], state=Assignment.State.ASSIGNED).update(
+        state=Assignment.State.RELEASED
+    )
+
+
+def _had(campaign: Campaign, stage: str) -> Counter:
+    """How many items of the stage each person has had, by their key."""
+    rows = Assignment.objects.active().filter(item__session__campaign=campaign, item__stage=stage)
+    return Counter(rows.values_list("user_id", flat=True))

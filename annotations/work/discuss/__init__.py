@@ -1,0 +1,1 @@
+"""Discuss: comments beside the work, mentions, the inbox."""

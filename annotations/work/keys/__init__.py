@@ -1,0 +1,1 @@
+"""Keys that people have chosen for commands."""

@@ -1,0 +1,1 @@
+"""Measure: progress, agreement between people, hidden gold items. Numbers only, no pages."""

@@ -1,0 +1,1 @@
+"""Organise: which single tasks become one conversation."""

@@ -1,0 +1,156 @@
+"""Organising sessions: the page, its actions as JSON, proposals, and opening the work."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.db import transaction
+from django.db.models import Count, OuterRef, Prefetch, Subquery
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotations.models import Campaign, Proposal, Session, SessionTask, Turn
+from annotations.work import stages
+from annotations.work.campaigns.views import managed_campaign
+from annotations.work.edits.json_body import read_body
+from annotations.work.edits.operations import BadEdit
+from annotations.work.organise import sessions
+from annotations.work.propose import proposing
+
+
+def organise(request: HttpRequest, pk: int) -> HttpResponse:
+    campaign = managed_campaign(request, pk)
+    live = campaign.sessions.live()
+    context = {
+        "campaign": campaign,
+        "state": state(campaign),
+        "batches": sorted(filter(None, live.order_by().values_list("batch", flat=True).distinct())),
+        "unopened": unopened(campaign).count(),
+    }
+    return render(request, "annotate/organise.html", context)
+
+
+@require_POST
+def act(request: HttpRequest, pk: int) -> JsonResponse:
+    """One action of `sessions.act`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
+    campaign = managed_campaign(request, pk)
+    try:
+        wanted = read_body(request)
+    except BadEdit as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    try:
+        change = sessions.act(campaign, request.user, wanted)
+    except sessions.Refused as error:
+        return JsonResponse({"error": str(error)}, status=409)
+    except (BadEdit, ValueError, KeyError, TypeError):
+        return JsonResponse({"error": "The request names no action that can be done."}, status=400)
+    live = session_rows(campaign, change.sessions)
+    shown = {row["id"] for row in live}
+    return JsonResponse(
+        {
+            "said": change.said,
+            "sessions": live,
+            "gone": [key for key in change.sessions if key not in shown],
+            "proposals": proposal_rows(campaign, change.proposals),
+            "decided": change.proposals,
+            "undo": change.undo,
+            "unopened": unopened(campaign).count(),
+        }
+    )
+
+
+@require_http_methods(["GET", "POST"])
+def propose(request: HttpRequest, pk: int) -> JsonResponse:
+    """The proposals; a POST makes new ones of the leftovers, by their words at once and, where the campaign has the
+    embedded model propose, by its vectors in a job: {"said", "proposals", "job": address of its state or null}."""
+    campaign = managed_campaign(request, pk)
+    job = None
+    if request.method == "POST":
+        sessions.suggest(campaign)
+        if campaign.proposer == Campaign.Proposer.EMBEDDED:
+            job = proposing.start_sessions_job(campaign, request.user)
+    rows = proposal_rows(campaign)
+    said = f"{len(rows)} session{'' if len(rows) == 1 else 's'} proposed." if rows else "No leftovers go together."
+    state_url = reverse("job-state", args=[job.pk]) if job else None
+    return JsonResponse({"said": said, "proposals": rows, "job": state_url})
+
+
+@require_POST
+def open_work(request: HttpRequest, pk: int) -> HttpResponse:
+    """Open the decomposition of every session that is not open yet, as a batch of this name."""
+    campaign = managed_campaign(request, pk)
+    batch = request.POST.get("batch", "").strip()[:100]
+    with transaction.atomic():
+        waiting = list(unopened(campaign).select_related("campaign__project").select_for_update(of=("self",)))
+        for session in waiting:
+            session.batch = batch
+            session.save(update_fields=["batch"])
+            stages.open_work(session)
+    if waiting:
+        named = f" as batch “{batch}”" if batch else ""
+        messages.success(request, f"Opened {len(waiting)} session{'' if len(waiting) == 1 else 's'}{named}.")
+    else:
+        messages.info(request, "Every session with tasks is open already.")
+    return redirect("annotate-campaign", pk)
+
+
+def unopened(campaign: Campaign):
+    """Live sessions with tasks that nobody can work on yet."""
+    filled = SessionTask.objects.filter(campaign=campaign, conversation__turns__steps__isnull=False).values("session")
+    return campaign.sessions.live().filter(items=None, pk__in=filled)
+
+
+def state(campaign: Campaign) -> dict[str, Any]:
+    """Everything that the page's script starts from."""
+    return {
+        "act": reverse("annotate-organise-act", args=[campaign.pk]),
+        "propose": reverse("annotate-organise-propose", args=[campaign.pk]),
+        "tasks": task_rows(campaign),
+        "sessions": session_rows(campaign),
+        "proposals": proposal_rows(campaign),
+    }
+
+
+def task_rows(campaign: Campaign) -> list[dict[str, Any]]:
+    """All tasks of the source dataset in its order, without their pages."""
+    said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")[:1]
+    counts = {"n_turns": Count("turns", distinct=True), "n_steps": Count("turns__steps")}
+    rows = campaign.source.conversations.annotate(text=Subquery(said), **counts).order_by("position", "pk")
+    return [
+        {"id": pk, "name": name, "site": site, "split": split, "text": text or "", "turns": turns, "steps": steps}
+        for pk, name, site, split, text, turns, steps in rows.values_list(
+            "pk", "source_id", "website__name", "split", "text", "n_turns", "n_steps"
+        )
+    ]
+
+
+def session_rows(campaign: Campaign, keys: list[int] | None = None) -> list[dict[str, Any]]:
+    """Live sessions with their tasks, all or those named."""
+    rows = campaign.sessions.live() if keys is None else campaign.sessions.live().filter(pk__in=keys)
+    at_work = sessions.begun(campaign)
+    ordered = SessionTask.objects.order_by("position")
+    found: list[Session] = list(rows.prefetch_related(Prefetch("tasks", queryset=ordered), "items"))
+    return [
+        {
+            "id": row.pk,
+            "name": row.name,
+            "position": row.position,
+            "why": row.why,
+            "batch": row.batch,
+            "tasks": [task.conversation_id for task in row.tasks.all()],
+            "open": bool(row.items.all()),
+            "begun": row.pk in at_work,
+        }
+        for row in found
+    ]
+
+
+def proposal_rows(campaign: Campaign, keys: list[int] | None = None) -> list[dict[str, Any]]:
+    """Proposals not decided, all or those named, in dataset order."""
+    rows: list[Proposal] = list(sessions.open_proposals(campaign).order_by("pk"))
+    return [
+        {"id": row.pk, "tasks": row.content["tasks"], "why": row.content["why"], "model": row.model_name}
+        for row in rows
+        if keys is None or row.pk in keys
+    ]

@@ -1,0 +1,1 @@
+"""The queue: who gets which item next, leases, and why there is none."""

@@ -1,0 +1,85 @@
+"""My queue: what is mine over all campaigns, the next item, and why there is none."""
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_POST
+
+from annotations.access import rules
+from annotations.models import Assignment, Campaign, Stage
+from annotations.work.queue import handing
+
+SHOWN = 200
+DONE_SHOWN = 20
+# What waits for verification holds up what is done already, so it comes first.
+STAGES = (Stage.VERIFY, Stage.REWRITE, Stage.DECOMPOSE)
+
+
+def queue(request: HttpRequest) -> HttpResponse:
+    return _page(request, [])
+
+
+@require_POST
+def next_item(request: HttpRequest) -> HttpResponse:
+    """Claim the next item, of one campaign and stage or of any, and open it; without one, say why."""
+    reasons = []
+    for campaign, stage in _wanted(request):
+        if (found := handing.next_item(request.user, campaign, stage)) is not None:
+            return redirect("annotate-item", found.pk)
+        reasons.append((campaign, stage, handing.why_nothing(request.user, campaign, stage)))
+    if not reasons:
+        messages.info(request, "There is no campaign that you can work in; ask an admin of your project.")
+    return _page(request, reasons)
+
+
+@require_POST
+def give_back(request: HttpRequest, pk: int) -> HttpResponse:
+    """Let go of one of one's own items."""
+    mine = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    found = get_object_or_404(mine.select_related("item__session"), pk=pk)
+    try:
+        handing.give_back(found)
+        messages.success(request, f"{found.item.session} is given back: somebody else can have it.")
+    except handing.Refused as error:
+        messages.error(request, str(error))
+    return redirect("annotate-queue")
+
+
+def _wanted(request: HttpRequest) -> list[tuple[Campaign, str]]:
+    """Campaigns and stages to look in: own work first wherever it is, then what the role allows."""
+    open_ones = Campaign.objects.live().filter(closed_at=None).select_related("project")
+    campaigns = list(rules.visible(request.user, open_ones))
+    if (named := request.POST.get("campaign", "")).isdecimal():
+        campaigns = [campaign for campaign in campaigns if campaign.pk == int(named)]
+    stages = [stage for stage in STAGES if request.POST.get("stage", stage) == stage]
+    by_key = {campaign.pk: campaign for campaign in campaigns}
+    mine = _mine(request).filter(item__session__campaign__in=by_key, item__stage__in=stages)
+    first = [(by_key[one.item.session.campaign_id], one.item.stage) for one in mine[:1]]
+    able = {
+        ability: set(rules.projects(request.user, ability).values_list("pk", flat=True))
+        for ability in set(handing.NEEDS.values())
+    }
+    rest = [(c, stage) for c in campaigns for stage in stages if c.project_id in able[handing.NEEDS[stage]]]
+    return first + [pair for pair in rest if pair not in first]
+
+
+def _mine(request: HttpRequest):
+    """The user's unfinished assignments that can be worked on, in the order in which they should be."""
+    own = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    open_ones = own.filter(item__session__campaign__deleted_at=None, item__session__campaign__closed_at=None)
+    rows = handing.in_order_of_need(handing.held_items(open_ones))
+    return rows.select_related("item__session__campaign", "item__session__website")
+
+
+def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> HttpResponse:
+    own = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    done = own.filter(state=Assignment.State.SUBMITTED, item__session__deleted_at=None)
+    may = {ability: rules.projects(request.user, ability).exists() for ability in ("annotate", "review", "manage")}
+    context = {
+        "mine": _mine(request).annotate(steps=Count("item__session__tasks__conversation__turns__steps"))[:SHOWN],
+        "done": done.select_related("item__session__campaign").order_by("-submitted_at")[:DONE_SHOWN],
+        "reasons": reasons,
+        "may": may,
+    }
+    return render(request, "annotate/queue.html", context)

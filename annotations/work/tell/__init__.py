@@ -1,0 +1,1 @@
+"""Tell: events, webhooks to addresses outside, and the audit trail that the database writes."""

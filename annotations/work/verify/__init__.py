@@ -1,0 +1,1 @@
+"""Verify: a person judges what another made; agreement, and feedback on hidden gold items."""

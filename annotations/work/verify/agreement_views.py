@@ -1,0 +1,72 @@
+"""Agreement in a campaign, hidden gold items, and what their annotators learn from them."""
+
+from django.contrib import messages
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotations.access import rules
+from annotations.models import Assignment, Campaign, Session, Stage
+from annotations.work.measure import agreement as measures
+from annotations.work.measure import gold
+from annotations.work.measure.agreement_tables import report
+from annotations.work.queue import handing
+
+
+@never_cache
+def agreement(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far people agree; for admins also how each did on gold items."""
+    campaign = _campaign(request, pk, "review")
+    manages = rules.can(request.user, "manage", campaign.project)
+    context = {
+        "campaign": campaign,
+        "report": report(campaign),
+        "near": measures.NEAR,
+        "level": round(100 * measures.LEVEL),
+        "manages": manages,
+        "gold_count": campaign.sessions.live().filter(is_gold=True).count(),
+    }
+    if manages:
+        context |= {"accuracy": gold.accuracy(campaign), "candidates": gold.candidates(campaign)}
+    return render(request, "annotate/agreement.html", context)
+
+
+@require_POST
+def make_gold(request: HttpRequest, pk: int) -> HttpResponse:
+    """Turn a session into a hidden gold item, solved by an annotation that passed elsewhere."""
+    rows = rules.visible(request.user, Session.objects.live().select_related("campaign__project"))
+    session = get_object_or_404(rows, pk=pk)
+    rules.require(request.user, "manage", session.campaign.project)
+    solved = dict(gold.candidates(session.campaign)).get(session)
+    if solved is None:
+        messages.error(request, f"{session} cannot be a gold item: it was begun, or nobody has solved it elsewhere.")
+    else:
+        gold.use_as_gold(session, solved)
+        messages.success(request, f"{session} is a gold item now; annotators are not told.")
+    return redirect("annotate-agreement", session.campaign_id)
+
+
+@never_cache
+def feedback(request: HttpRequest, pk: int) -> HttpResponse:
+    """What differed from the known solution: for the annotator, once they have submitted, and for admins."""
+    rows = Assignment.objects.filter(item__session__is_gold=True, state=Assignment.State.SUBMITTED)
+    rows = rows.exclude(item__stage=Stage.VERIFY).exclude(item__session__gold=None)
+    rows = rows.select_related("user", "item__session__campaign__project")
+    found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    campaign = found.item.session.campaign
+    if found.user_id != request.user.pk:
+        if not rules.can(request.user, "manage", campaign.project):
+            raise Http404
+    else:
+        rules.require_gold(request.user, campaign.project, found.item.session.split)
+    following = handing.next_item(request.user, campaign, found.item.stage) if found.user == request.user else None
+    context = {"assignment": found, "campaign": campaign, "compared": gold.compare(found), "following": following}
+    return render(request, "annotate/feedback.html", context)
+
+
+def _campaign(request: HttpRequest, pk: int, ability: str) -> Campaign:
+    rows = rules.visible(request.user, Campaign.objects.live().select_related("project"))
+    campaign = get_object_or_404(rows, pk=pk)
+    rules.require(request.user, ability, campaign.project)
+    return campaign

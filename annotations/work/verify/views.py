@@ -1,0 +1,119 @@
+"""The verify page: a rewritten conversation is judged against the rubric, with the recorded pages beside it."""
+
+from typing import Any
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotations.access import rules
+from annotations.models import Assignment, Stage, Verdict
+from annotations.text import guidelines
+from annotations.work.edits import saving
+from annotations.work.edits.json_body import read_body
+from annotations.work.queue import handing
+from annotations.work.verify import verdicts
+from annotations.work.verify.page import verify_context
+from annotations.work.write.document_views import for_the_workbench
+
+RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project", "item__subject__user")
+
+
+@never_cache
+def verify(request: HttpRequest, pk: int) -> HttpResponse:
+    """One's own verification to judge; that of others to read."""
+    found = _visible(request, pk)
+    session, subject = found.item.session, found.item.subject
+    # The document is the subject's: its relations are what this page has read already.
+    subject.item.session = session
+    why_not = _why_not(found, request.user)
+    context = verify_context(request, found) | {
+        "verification": found,
+        "subject": subject,
+        "session": session,
+        "campaign": session.campaign,
+        "guideline": found.guideline or session.campaign.guidelines.first(),
+        "why_not": why_not,
+    }
+    context["blocks"] = guidelines.blocks(context["guideline"].text) if context["guideline"] else []
+    context["data"] = _data(request, found, writable=not why_not)
+    return render(request, "annotate/verify.html", context)
+
+
+@for_the_workbench
+@require_POST
+def judge(request: HttpRequest, pk: int) -> JsonResponse:
+    """Give a verdict on the version that was read. 422 with the reason when it cannot be given."""
+    body = read_body(request)
+    found = _visible(request, pk)
+    checklist, defects = body.get("checklist") or {}, body.get("defects") or []
+    if not isinstance(checklist, dict) or not all(isinstance(row, dict) for row in defects):
+        raise saving.BadEdit("A checklist maps codes to true or false; defects are a list of objects.")
+    if body.get("outcome") not in Verdict.Outcome.values:
+        raise saving.BadEdit("The outcome is accept or return.")
+    try:
+        with transaction.atomic():
+            saving.check_lease(found, request.user, body.get("token"))
+            if body.get("version") != found.item.subject.version:
+                return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
+            verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
+    except verdicts.Refused as error:
+        return JsonResponse({"problems": [str(error)]}, status=422)
+    following = handing.next_item(request.user, found.item.session.campaign, Stage.VERIFY)
+    return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})
+
+
+@for_the_workbench
+@require_POST
+def give_back(request: HttpRequest, pk: int) -> JsonResponse:
+    """Let somebody else verify it."""
+    found = _visible(request, pk)
+    try:
+        with transaction.atomic():
+            saving.check_lease(found, request.user, read_body(request).get("token"))
+            handing.give_back(found)
+    except handing.Refused as error:
+        return JsonResponse({"problems": [str(error)]}, status=422)
+    return JsonResponse({"next": None})
+
+
+def _visible(request: HttpRequest, pk: int) -> Assignment:
+    """A verification of the user's projects; only for those who may review and see its gold."""
+    rows = Assignment.objects.filter(item__stage=Stage.VERIFY, item__session__deleted_at=None)
+    found = get_object_or_404(rules.visible(request.user, rows.select_related(*RELATED)), pk=pk)
+    session = found.item.session
+    rules.require(request.user, "review", session.campaign.project)
+    rules.require_gold(request.user, session.campaign.project, session.split)
+    return found
+
+
+def _why_not(verification: Assignment, user: Any) -> str:
+    """Why this user cannot judge it; "" when they can."""
+    if verification.user_id != user.pk:
+        return f"{verification.user.get_username()} verifies this."
+    if verification.state == Assignment.State.SUBMITTED:
+        return "You have judged this round."
+    if verification.state not in Assignment.UNFINISHED:
+        return "This verification was given back."
+    if verification.item.subject.state != Assignment.State.SUBMITTED:
+        return f"{verification.item.subject.user.get_username()} is correcting it."
+    return ""
+
+
+def _data(request: HttpRequest, verification: Assignment, *, writable: bool) -> dict[str, Any]:
+    """What the page's script needs beside the document."""
+    pk = verification.pk
+    return {
+        "id": pk,
+        "user": request.user.pk,
+        "round": verification.item.subject.round,
+        "version": verification.item.subject.version,
+        "writable": writable,
+        "judge": reverse("annotate-verify-judge", args=[pk]),
+        "give_back": reverse("annotate-verify-give-back", args=[pk]),
+        "take": reverse("annotate-take", args=[pk]),
+        "lease": reverse("annotate-lease", args=[pk]),
+    }

@@ -1,0 +1,245 @@
+"""The document of an annotation for the browser: reading it, saving edits, the lease, handing in. JSON.
+
+A browser whose session has ended gets 401 instead of the sign-in page, keeps its journal and sends it again later.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from annotations.access import rules
+from annotations.models import Assignment, Campaign, Step
+from annotations.work import stages
+from annotations.work.edits import saving
+from annotations.work.edits.json_body import read_body
+from annotations.work.edits.operations import BadEdit
+from annotations.work.edits.saving import NotYours
+from annotations.work.propose import proposing
+from annotations.work.queue import handing
+from annotations.work.write.document import answer, document, edit_row, frame, lease, proposal_row, readable
+from annotations.work.write.page_titles import page_titles
+from annotations.work.write.step_trees import page_tree_response
+
+MAX_HISTORY = 500  # edits shown at once, newest first
+RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
+
+
+def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Errors as JSON: {"error", "code"}. 401 without a session, 409 without the lease, 400 for what makes no sense."""
+
+    @login_not_required
+    @wraps(view)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return JsonResponse({"code": "signed_out", "error": "You are signed out; sign in to go on."}, status=401)
+        try:
+            response = view(request, *args, **kwargs)
+        except NotYours as error:
+            response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
+        except handing.Refused as error:
+            response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
+        except BadEdit as error:
+            response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
+        if not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response
+
+    return answered
+
+
+@for_the_workbench
+@require_GET
+def show(request: HttpRequest, pk: int) -> JsonResponse:
+    return JsonResponse(document(request, _readable(request, pk)))
+
+
+@for_the_workbench
+@require_POST
+def save(request: HttpRequest, pk: int) -> JsonResponse:
+    body = read_body(request)
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        saved = saving.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
+    return JsonResponse(answer(saved))
+
+
+@for_the_workbench
+@require_POST
+def undo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, saving.undo)
+
+
+@for_the_workbench
+@require_POST
+def redo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, saving.redo)
+
+
+@for_the_workbench
+@require_POST
+def beat(request: HttpRequest, pk: int) -> JsonResponse:
+    """A heartbeat: whether the lease is still held with this token."""
+    token = _uuid(read_body(request), "token")
+    held = None if token is None else handing.beat(Assignment.objects.filter(pk=pk, user=request.user), token)
+    told = lease(held or _readable(request, pk), request.user)
+    return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
+
+
+@for_the_workbench
+@require_POST
+def take(request: HttpRequest, pk: int) -> JsonResponse:
+    """The lease for whoever asks; somebody else's work only when their time is up."""
+    live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
+    assignment = get_object_or_404(rules.visible(request.user, live.select_related(*RELATED)), pk=pk)
+    _check_gold(request, assignment)
+    return JsonResponse(lease(handing.take(assignment, request.user), request.user))
+
+
+@for_the_workbench
+@require_POST
+def submit(request: HttpRequest, pk: int) -> JsonResponse:
+    """Hand in what the browser has seen, and say what comes next."""
+    body = read_body(request)
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        saving.check_lease(assignment, request.user, body.get("token"))
+        if _base(body) != assignment.version:
+            return JsonResponse({"code": "stale", "error": "It has changed meanwhile; look at it again."}, status=409)
+        try:
+            stages.submit(assignment)
+        except stages.NotReady as error:
+            return JsonResponse({"problems": error.problems}, status=422)
+    if assignment.item.session.is_gold and assignment.item.session.gold:
+        return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
+    following = handing.next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
+    return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
+
+
+@for_the_workbench
+@require_POST
+def give_back(request: HttpRequest, pk: int) -> JsonResponse:
+    with transaction.atomic():
+        assignment = _locked(request, pk)
+        saving.check_lease(assignment, request.user, read_body(request).get("token"))
+        handing.give_back(assignment)
+    return JsonResponse({"next": None})
+
+
+@for_the_workbench
+@require_POST
+def propose(request: HttpRequest, pk: int) -> JsonResponse:
+    """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
+    kind = str(read_body(request).get("kind"))
+    assignment = _own(request, pk)
+    try:
+        if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
+            return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
+        return JsonResponse({"proposal": proposal_row(proposing.propose(assignment, kind))})
+    except proposing.NoProposals as error:
+        return JsonResponse({"code": "no_proposal", "error": str(error)}, status=422)
+    except ValidationError as error:
+        return JsonResponse({"code": "no_proposal", "error": " ".join(error.messages)}, status=422)
+
+
+@for_the_workbench
+@require_GET
+def history(request: HttpRequest, pk: int) -> JsonResponse:
+    """The edits, newest first: who changed what, and when."""
+    rows = _readable(request, pk).edits.select_related("user").order_by("-version")[:MAX_HISTORY]
+    return JsonResponse({"edits": [edit_row(edit) for edit in rows]})
+
+
+@for_the_workbench
+@require_GET
+def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
+    """How the page of a step is shown: addresses of rendered pages run out, this gives new ones."""
+    rows = _readable(request, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
+    step: Step = get_object_or_404(rows.defer("candidates", "snapshot__data", "raw_snapshot__data"), pk=step_pk)
+    return JsonResponse({"frame": frame(request, step)})
+
+
+@for_the_workbench
+@require_GET
+def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
+    """The whole tree of a step's page, `{"nodes": [[depth, node id, tag, label, gold, candidate], …]}`."""
+    rows = _readable(request, pk).item.session.steps().select_related("snapshot__dictionary")
+    step: Step = get_object_or_404(rows.prefetch_related("targets"), pk=step_pk)
+    return page_tree_response(request, step)
+
+
+@for_the_workbench
+@require_GET
+def pages(request: HttpRequest, pk: int) -> JsonResponse:
+    """What the page of each step is called: read after the document, as it opens the pages."""
+    return JsonResponse({"pages": page_titles(_readable(request, pk).item.session)})
+
+
+def _readable(request: HttpRequest, pk: int) -> Assignment:
+    found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
+    _check_gold(request, found)
+    return found
+
+
+def _own(request: HttpRequest, pk: int) -> Assignment:
+    """The user's own annotation, under way."""
+    found = _readable(request, pk)
+    if found.user_id != request.user.pk:
+        raise PermissionDenied("Only the person who does an item writes in it.")
+    rules.require(request.user, "annotate", found.item.session.campaign.project)
+    if found.state not in Assignment.UNFINISHED:
+        raise NotYours("submitted", "It has been submitted.")
+    return found
+
+
+def _locked(request: HttpRequest, pk: int) -> Assignment:
+    """The assignment for writing. 404 for what the user may not know of, 403 for others' work.
+
+    Who had it before it was taken over goes on to `check_lease`, which says so.
+    """
+    found = saving.locked(pk, request.user)
+    if found is None or found.role is None:
+        raise Http404("no such annotation")
+    if found.user_id != request.user.pk and not found.events.filter(user=request.user).exists():
+        get_object_or_404(readable(request.user), pk=pk)
+        raise PermissionDenied("Only the person who does an item writes in it.")
+    if "annotate" not in rules.ABILITIES[found.role]:
+        rules.require(request.user, "annotate", found.item.session.campaign.project)
+    _check_gold(request, found)
+    return found
+
+
+def _check_gold(request: HttpRequest, assignment: Assignment) -> None:
+    session = assignment.item.session
+    rules.require_gold(request.user, session.campaign.project_id, session.split)
+
+
+def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
+    body = read_body(request)
+    op_id = _uuid(body, "op_id")
+    with transaction.atomic():
+        saved = step(_locked(request, pk), request.user, body.get("token"), _base(body), op_id)
+    return JsonResponse(answer(saved))
+
+
+def _base(body: dict[str, Any]) -> int:
+    base = body.get("base")
+    if isinstance(base, bool) or not isinstance(base, int) or not 0 <= base < 2**31:
+        raise BadEdit("A request has a base: the version that the browser has seen.")
+    return base
+
+
+def _uuid(body: dict[str, Any], name: str) -> UUID | None:
+    try:
+        return UUID(str(body[name])) if body.get(name) is not None else None
+    except ValueError as error:
+        raise BadEdit(f"The {name} is a UUID.") from error

@@ -1,0 +1,1 @@
+"""Predictions that were made elsewhere: read, checked, scored with the same metrics."""

@@ -1,0 +1,178 @@
+"""Score Mind2Web predictions that were made elsewhere, with the metrics that studies use; WebLINX's are beside it."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from agents.ranker.score_file import ScoreFile
+from agents.types import Action
+from annotations.models import Dataset, Split, Step
+from evaluation.external.predictions import ActionPrediction, Defect, read_actions
+from evaluation.metrics.element import element_accuracy
+from evaluation.metrics.operation import operation_f1
+from evaluation.metrics.outcomes import Metric, StepOutcome
+from evaluation.metrics.ranking import gold_rank
+from evaluation.metrics.scores import headlines, score
+from evaluation.metrics.step import step_success
+from evaluation.models import Study
+
+NONE = ActionPrediction(None, "")
+
+
+@dataclass
+class ExternalScores:
+    """What came out: headline metrics by preset and name, counts, and the predictions and gold that found no partner.
+
+    `unknown` are ids in the file that the split does not have; `missing` are steps of the split that the file does not
+    predict: they count as failures.
+    """
+
+    counts: dict[str, int]
+    metrics: dict[str, dict[str, Metric]]
+    unknown: list[str]
+    missing: list[str]
+    defects: list[Defect] = field(default_factory=list)
+
+
+def split_of(path: Path) -> str:
+    """The split that a published file name starts with ("test_task_predictions_top50.json"); "" for none."""
+    return next(
+        (split for split in sorted(Split.values, key=len, reverse=True) if path.name.startswith(f"{split}_")), ""
+    )
+
+
+class _Gold(NamedTuple):
+    """A gold step with the outcome's fields that no prediction changes."""
+
+    sample: str
+    action: str  # "OP value"
+    positives: tuple[str, ...]
+    place: dict
+
+
+def score_mind2web(
+    dataset: Dataset,
+    split: str,
+    predictions: Path,
+    scores: Path | None = None,
+    *,
+    top_k: int = 50,
+    keeps_punctuation: bool = False,
+) -> ExternalScores:
+    """Join a file of predictions with the gold steps of a split ("": the whole dataset).
+
+    With candidate scores, `faithful` skips steps without a gold element among the first `top_k` and accepts only gold
+    elements among them (planners.md 4.4); without, only steps that have no gold element on their page are skipped, and
+    there are no ranking metrics. `keeps_punctuation`: operation F1 as multiple choice computes it (Q25).
+    Raises ValueError when a file cannot be used or nothing in it belongs to the split.
+    """
+    predicted, defects = read_actions(predictions)
+    ranked = _ranks(scores) if scores else None
+    gold = list(_gold_steps(dataset, split))
+    known = {step.sample for step in gold}
+    if len(known) < len(gold):
+        raise ValueError(
+            "several steps of this dataset share their annotation and action ids, so none can be told apart"
+        )
+    unknown = [sample for sample in predicted if sample not in known]
+    missing = [step.sample for step in gold if step.sample not in predicted]
+    refuse_strangers(predictions, predicted, unknown, defects, gold)
+    metrics, skipped = {}, 0
+    for preset in Study.Preset.values:
+        cut = top_k if preset == Study.Preset.FAITHFUL else None
+        judge = _Judge(ranked, cut, keeps_punctuation)
+        outcomes = [judge.outcome(step, predicted.get(step.sample, NONE)) for step in gold]
+        shown = headlines(score(outcomes, preset)).items()
+        metrics[preset] = {name: value for name, value in shown if ranked is not None or not _is_ranking(name)}
+        skipped += sum(outcome.skipped for outcome in outcomes)
+    counts = _counts(gold, missing, unknown, defects) | {"skipped": skipped}
+    if ranked is not None:
+        counts["unranked"] = sum(step.sample not in ranked for step in gold)
+    return ExternalScores(counts, metrics, unknown, missing, defects)
+
+
+def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: list[Defect]) -> dict[str, int]:
+    return {
+        "conversations": len({step.place["conversation"] for step in gold}),
+        "turns": len({step.place["turn"] for step in gold}),
+        "steps": len(gold),
+        "predicted": len(gold) - len(missing),
+        "missing": len(missing),
+        "unknown": len(unknown),
+        "defects": len(defects),
+    }
+
+
+def _ranks(path: Path) -> Mapping[str, Mapping[str, int]]:
+    try:
+        return ScoreFile.read(path).ranks
+    except OSError as error:
+        raise ValueError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+
+
+def _gold_steps(dataset: Dataset, split: str) -> Iterator[_Gold]:
+    rows = Step.objects.filter(turn__conversation__dataset=dataset)
+    if split:
+        rows = rows.filter(turn__conversation__split=split)
+    rows = rows.select_related("turn__conversation__website").prefetch_related("targets").defer("candidates")
+    order = ("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
+    for position, step in enumerate(rows.order_by(*order).iterator(chunk_size=2000)):
+        turn = step.turn
+        site = turn.conversation.website
+        yield _Gold(
+            f"{turn.source_id}_{step.source_id}",
+            Action(step.operation, None, step.value).operation_text(),
+            tuple(target.node_id for target in step.targets.all() if not target.pruned),
+            {
+                "conversation": str(turn.conversation_id), "turn": str(turn.pk), "turn_index": turn.index,
+                "website": site.name, "domain": site.domain, "operation": step.operation, "position": position,
+            },
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """How one preset judges; `cut` is the rank from which gold elements do not count, None in `corrected`."""
+
+    ranked: Mapping[str, Mapping[str, int]] | None
+    cut: int | None
+    keeps_punctuation: bool
+
+    def outcome(self, gold: _Gold, predicted: ActionPrediction) -> StepOutcome:
+        """The facts of one step."""
+        ranks = None if self.ranked is None else self.ranked.get(gold.sample, {})
+        rank = None if ranks is None else gold_rank(ranks, gold.positives)
+        accepted = gold.positives
+        if self.cut is not None and ranks is not None:
+            accepted = tuple(node for node in gold.positives if ranks.get(node, self.cut) < self.cut)
+        if self.cut is not None and not accepted:
+            return StepOutcome(
+                element_correct=0.0, operation_f1=0.0, success=False, skipped=True, gold_rank=rank, **gold.place
+            )
+        element = element_accuracy(predicted.element, accepted)
+        f1 = 0.0 if predicted == NONE else operation_f1(predicted.text, gold.action, not self.keeps_punctuation)
+        return StepOutcome(
+            element_correct=element, operation_f1=f1, success=step_success(element, f1), gold_rank=rank, **gold.place
+        )
+
+
+def _is_ranking(metric: str) -> bool:
+    return metric.startswith(("recall@", "mrr"))
+
+
+def refuse_strangers(
+    path: Path, predicted: Collection, unknown: list[str], defects: list[Defect], gold: Collection
+) -> None:
+    """ValueError when no prediction belongs to the split, with the likely reason."""
+    if not gold:
+        raise ValueError("the dataset has no conversation in this split")
+    if not predicted:
+        raise ValueError(f"no prediction in {path.name} can be read: {defects[0] if defects else 'it is empty'}")
+    if len(unknown) == len(predicted):
+        raise ValueError(
+            f"none of the {len(predicted):,} predictions in {path.name} belongs to this split of the dataset; "
+            f"the first is for {unknown[0]!r}"
+        )

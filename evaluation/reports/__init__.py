@@ -1,0 +1,1 @@
+"""Reports: scores as the papers print them, beside the published numbers."""

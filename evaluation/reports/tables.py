@@ -1,0 +1,156 @@
+"""Scores of studies as the papers print them: rows recipes, columns splits × metrics, published numbers beneath."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from agents.models import Run
+from agents.recipes import published
+from annotations.models import Split
+from evaluation.metrics import label
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
+from evaluation.models import Score, Study
+from evaluation.scores.tables import WEBLINX, changed_settings, planners
+
+AGENT_METRICS = ("element_accuracy", "operation_f1", "step_success", "turn_success")
+RANKING_METRICS = ("recall@1", "recall@5", "recall@10", "mrr")
+PRESET_WORDS = {
+    "faithful": "published quirks and groupings",
+    "corrected": "all steps count, mean over conversations",
+}
+Place = tuple[str, str]  # split ("" = all, "ood" = mean of four), metric
+
+
+@dataclass(frozen=True)
+class PublishedRow:
+    """What one row of a paper's table says of a recipe; only cells that have a column here."""
+
+    label: str
+    values: dict[Place, float]
+
+
+@dataclass
+class Row:
+    """One recipe with one seed; `settings` are those that differ from the named recipe."""
+
+    recipe: str
+    settings: dict[str, tuple]
+    seed: int
+    limit: int | None
+    scores: dict[Place, Estimate] = field(default_factory=dict)
+    incomplete: bool = False  # of some run not every step has a result
+    published: list[PublishedRow] = field(default_factory=list)
+
+    @property
+    def label(self) -> str:
+        """The recipe and what was changed in it."""
+        changes = ", ".join(f"{name}={value}" for name, (_, value) in self.settings.items())
+        return f"{self.recipe} ({changes})" if changes else self.recipe
+
+
+@dataclass
+class Table:
+    """The runs on one dataset, all with the metric set of one preset."""
+
+    dataset: str
+    data: str  # the dataset's format
+    preset: str
+    splits: list[str]
+    metrics: list[str]
+    rows: list[Row]
+
+    @property
+    def groupings(self) -> dict[str, str]:
+        """Metric -> what its values are means over."""
+        return {metric: score.grouping for row in self.rows for (_, metric), score in row.scores.items()}
+
+    @property
+    def caption(self) -> str:
+        """Metric set, groupings and intervals in one sentence, and where published numbers come from."""
+        by_grouping: dict[str, list[str]] = {}
+        for metric, grouping in self.groupings.items():
+            by_grouping.setdefault(grouping, []).append(label(metric))
+        means = "; ".join(f"{', '.join(names)}: mean over {grouping}s" for grouping, names in by_grouping.items())
+        text = (
+            f"Percent. Metric set {self.preset} ({PRESET_WORDS[self.preset]}). {means}. "
+            "Brackets: 95 % percentile bootstrap over conversations."
+        )
+        if OOD in self.splits:
+            text += f" {OOD}: unweighted mean of {', '.join(OOD_SPLITS)}; its bracket combines theirs (MOVER)."
+        if any(row.incomplete for row in self.rows):
+            text += " * Not every step has a result."
+        if any(row.published for row in self.rows):
+            text += f" Published: as the papers print it, on the authors' {published.DATA_WORDS[self.data]}."
+        return text
+
+
+def report(studies: Sequence[Study], preset: str = "") -> list[Table]:
+    """A table per dataset of the studies' runs that have scores; `preset` defaults to the first study's."""
+    preset = preset or studies[0].preset
+    runs = Run.objects.filter(studies__in=studies).distinct().select_related("dataset").order_by("id")
+    by_dataset: dict[int, list[Run]] = {}
+    for run in runs:
+        by_dataset.setdefault(run.dataset_id, []).append(run)
+    tables = [_table(of_dataset, preset) for of_dataset in by_dataset.values()]
+    return [table for table in tables if table.rows]
+
+
+def _table(runs: list[Run], preset: str) -> Table:
+    scores: dict[int, dict[str, Score]] = {}
+    for score in Score.objects.headline(preset).filter(run__in=runs):
+        scores.setdefault(score.run_id, {})[score.metric] = score
+    scored = [run for run in runs if run.pk in scores]
+    metrics = _metrics(scored, scores)
+    splits = sorted({run.split for run in scored}, key=_place_of_split)
+    table = Table(runs[0].dataset.name, runs[0].dataset.source_format, preset, splits, metrics, [])
+    rows: dict[tuple, Row] = {}
+    for run in scored:
+        row = _row_for(run, rows)
+        row.incomplete |= run.state != Run.State.DONE
+        row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
+    for row in rows.values():
+        _add_ood(row)
+    if any(split == OOD for row in rows.values() for split, _ in row.scores):
+        table.splits.append(OOD)
+    for row in rows.values():
+        row.published = _published(row, table)
+    table.rows = list(rows.values())
+    return table
+
+
+def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
+    """The row of the run's recipe and seed; another one where a split was run again."""
+    again = 0
+    while (key := (run.recipe_sha256, run.seed, run.limit, again)) in rows:
+        if all(split != run.split for split, _ in rows[key].scores):
+            return rows[key]
+        again += 1
+    rows[key] = Row(run.recipe_name, changed_settings(run), run.seed, run.limit)
+    return rows[key]
+
+
+def _add_ood(row: Row) -> None:
+    """Give the row the means of its out-of-domain splits, where it has them all."""
+    by_split: dict[str, dict[str, Estimate]] = {}
+    for (split, metric), score in row.scores.items():
+        by_split.setdefault(split, {})[metric] = score
+    row.scores |= {(OOD, metric): mean for metric, mean in ood_means(by_split).items()}
+
+
+def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[str]:
+    """Those of WebLINX's action strings or of agents; of rankings where no run plans; else whatever there is."""
+    there = dict.fromkeys(metric for of_run in scores.values() for metric in of_run)
+    kinds = planners(runs)
+    wanted = WEBLINX if kinds == {"action_string"} else AGENT_METRICS if kinds else RANKING_METRICS
+    return [metric for metric in wanted if metric in there] or list(there)
+
+
+def _published(row: Row, table: Table) -> list[PublishedRow]:
+    found: dict[str, dict[Place, float]] = {}
+    for cell in published.of_recipe(row.recipe, table.data):
+        if cell.split in table.splits and cell.metric in table.metrics:
+            found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value
+    return [PublishedRow(label, values) for label, values in found.items()]
+
+
+def _place_of_split(split: str) -> int:
+    return Split.values.index(split) if split else -1

@@ -1,0 +1,1 @@
+"""Scores: stored steps judged, counted, broken down and laid out as tables."""

@@ -1,0 +1,86 @@
+"""Stored steps into scores: a pure function of rows, computed again whenever a run ends."""
+
+from agents.models import Run, TrajectoryStep
+from agents.types import Action
+from evaluation.metrics.outcomes import StepOutcome
+from evaluation.metrics.scores import headlines, score
+from evaluation.models import Score, Study
+from evaluation.scores.breakdowns import store_breakdown
+from evaluation.scores.judging import Gold, judge_as_published
+from evaluation.scores.weblinx import weblinx_metrics
+
+
+def outcomes(run: Run, preset: str) -> list[StepOutcome]:
+    """The facts of every stored step in the order of the split.
+
+    `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
+    (planners.md 6.2), and planners whose own evaluation judges differently are judged as there; `corrected` judges
+    every step alike.
+    """
+    faithful = preset == Study.Preset.FAITHFUL
+    top_k = run.recipe["rank"]["top_k"]
+    judged = _as_published(run) if faithful else {}
+    rows = (
+        TrajectoryStep.objects.filter(run=run)
+        .order_by("trajectory__conversation__position", "trajectory__conversation_id", "seq")
+        .values_list(
+            "pk", "trajectory__conversation_id", "step__turn_id", "step__turn__index", "step__operation",
+            "trajectory__conversation__website__name", "trajectory__conversation__website__domain",
+            "element_correct", "operation_f1", "success", "gold_rank",
+        )
+    )  # fmt: skip
+    found = []
+    for position, row in enumerate(rows.iterator()):
+        pk, conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
+        element, f1, success = judged.get(pk, (float(element), f1, success))
+        skipped = faithful and (rank is None or rank >= top_k)
+        found.append(
+            StepOutcome(
+                conversation=str(conversation), turn=str(turn), turn_index=turn_index, operation=operation,
+                website=website, domain=domain, position=position, gold_rank=rank, skipped=skipped,
+                element_correct=0.0 if skipped else element, operation_f1=0.0 if skipped else f1,
+                success=success and not skipped,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
+    """Stored step -> judgement, for the planners whose own evaluation differs from ours."""
+    planner = run.recipe["plan"]["kind"]
+    if planner not in ("multichoice", "trajectory"):
+        return {}
+    rows = run.steps.select_related("step").prefetch_related("step__targets").only(
+        "operation", "node_id", "value", "step__operation", "step__value", "trace"
+    )  # fmt: skip
+    found = {}
+    for row in rows.iterator(chunk_size=500):
+        gold_ids = tuple(target.node_id for target in row.step.targets.all() if not target.pruned)
+        action = Action(row.operation, row.node_id, row.value) if row.node_id else None
+        text = row.trace.get("plan", {}).get("text", "")
+        gold = Gold(row.step.operation, row.step.value, gold_ids)
+        found[row.pk] = judge_as_published(planner, action, text, gold)
+    return found
+
+
+def store_scores(run: Run) -> int:
+    """Replace the run's scores of both presets; the number of steps they rest on."""
+    rows, count = [], 0
+    for preset in Study.Preset.values:
+        steps = outcomes(run, preset)
+        count = len(steps)
+        store_breakdown(run, preset, steps)
+        metrics = score(steps, preset, seed=run.seed) if steps else []
+        if run.recipe.get("data") == "weblinx" and steps:
+            metrics = [*weblinx_metrics(run, preset), *metrics]  # their recall@k is the one to show
+        first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
+        rows += [
+            Score(
+                run=run, preset=preset, metric=metric.name, grouping=metric.grouping, value=metric.value,
+                low=metric.low, high=metric.high, n=metric.n, headline=(metric.name, metric.grouping) in first,
+            )
+            for metric in metrics
+        ]  # fmt: skip
+    Score.objects.filter(run=run).delete()
+    Score.objects.bulk_create(rows)
+    return count

@@ -1,0 +1,166 @@
+"""Stored scores as the tables of a study's page: recipes × metrics with intervals, and their interval plot."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import ceil, floor
+
+from agents.models import Run
+from agents.recipes import literature
+from evaluation.metrics import WEBLINX_LABELS, label
+from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
+from evaluation.models import Score
+
+MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
+WEBLINX = tuple(WEBLINX_LABELS)
+RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
+PLOTTED = {MAIN: "turn_success", WEBLINX: "overall"}  # the metric whose intervals are drawn at first
+FULL_NAMES = {
+    "element_accuracy": "Element accuracy",
+    "operation_f1": "Operation F1",
+    "step_success": "Step success rate",
+    "turn_success": "Turn success rate",
+    "conversation_success": "Conversation success rate",
+    "mrr": "Mean reciprocal rank of the gold element",
+    "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
+    "intent_match": "Intent match",
+    "element_group": "Intersection over union of the boxes, over turns that act on an element",
+    "text_group": "chrF or URLF, over turns that write a text or an address",
+}
+PLOT_WIDTH = 190  # pixels, of which PLOT_MARGIN on each side are for the marks and their numbers
+PLOT_MARGIN = 11  # half of "100"
+
+
+@dataclass(frozen=True)
+class Column:
+    metric: str
+    label: str
+    full_name: str
+    grouping: str  # what the mean is taken over
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One interval, in pixels."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Row:
+    run: Run
+    label: str
+    settings: dict[str, tuple]  # those that differ from the named recipe
+    cells: list[Estimate | None]
+    plot: Plot | None = None
+
+
+@dataclass
+class Table:
+    """One split's runs; `n` says how many conversations, turns or steps the numbers are means over."""
+
+    split: str
+    columns: list[Column]
+    rows: list[Row] = field(default_factory=list)
+    ticks: list[tuple[float, int]] = field(default_factory=list)  # pixel, percent
+    sizes: list[str] = field(default_factory=list)
+
+    @property
+    def grouping(self) -> str:
+        """What all numbers are means over; "" when the columns differ and each says its own."""
+        groupings = {column.grouping for column in self.columns}
+        return groupings.pop() if len(groupings) == 1 else ""
+
+
+def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
+    """The columns of the main table: those of WebLINX where every run that plans writes its action strings."""
+    return WEBLINX if planners(runs) == {"action_string"} else MAIN
+
+
+def planners(runs: Iterable[Run]) -> set[str]:
+    """The kinds of planners in the runs' recipes; taking the first candidate is none."""
+    return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
+
+
+def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str) -> list[Table]:
+    """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
+    headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
+    several_seeds = len({run.seed for run in runs}) > 1
+    found: dict[str, Table] = {}
+    for run in runs:
+        cells = [headline.get((run.pk, metric)) for metric in metrics]
+        if not any(cells):
+            continue
+        table = found.setdefault(run.split, Table(run.split or "all splits", _columns(metrics, cells)))
+        name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
+        table.rows.append(Row(run, name, changed_settings(run), cells))
+    together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
+    for table in together:
+        _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None)
+        table.sizes = _sizes(table)
+    return together
+
+
+def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table]:
+    """A table of the means over WebLINX's out-of-domain splits, of the recipes that ran on all four."""
+    by_recipe: dict[tuple, dict[str, Row]] = {}
+    for split, table in tables.items():
+        for row in table.rows:
+            by_recipe.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
+    rows = []
+    for of_recipe in by_recipe.values():
+        cells = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}
+        if means := ood_means({split: {m: cell for m, cell in row.items() if cell} for split, row in cells.items()}):
+            first = of_recipe[OOD_SPLITS[0]]
+            rows.append(Row(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
+    name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
+    return [Table(name, _columns(metrics, rows[0].cells), rows)] if rows else []
+
+
+def changed_settings(run: Run) -> dict[str, tuple]:
+    """Dotted name -> (usual value, value here) of the recipe's settings that a run changed."""
+    try:
+        return literature.changed(literature.from_dict(run.recipe))
+    except (KeyError, TypeError, ValueError):  # stored by an older version: shown as it was named
+        return {}
+
+
+def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column]:
+    columns = []
+    for metric, cell in zip(metrics, cells, strict=True):
+        short = label(metric)
+        columns.append(Column(metric, short, FULL_NAMES.get(metric, short), cell.grouping if cell else ""))
+    return columns
+
+
+def _sizes(table: Table) -> list[str]:
+    """ "34 conversations", "191 turns": read off the scores, which know what they are means over."""
+    counts = {cell.grouping: cell.n for row in table.rows for cell in row.cells if cell}
+    units = [unit for unit in ("conversation", "turn", "step") if unit in counts]
+    return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
+
+
+def _sort_and_plot(table: Table, column: int | None) -> None:
+    if column is None:
+        return
+    table.rows.sort(key=lambda row: -(row.cells[column].value if row.cells[column] else -1.0))
+    shown = [row.cells[column] for row in table.rows if row.cells[column]]
+    if not shown:
+        return
+    low = floor(min(score.low for score in shown) * 10) / 10
+    high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
+
+    def pixel(value: float) -> float:
+        return round(PLOT_MARGIN + (value - low) / (high - low) * (PLOT_WIDTH - 2 * PLOT_MARGIN), 1)
+
+    step = 0.1 if high - low <= 0.5 else 0.2
+    values = [low + place * step for place in range(int((high - low) / step + 1.001))]
+    table.ticks = [(pixel(value), round(100 * value)) for value in values]
+    table.rows = [
+        Row(row.run, row.label, row.settings, row.cells, _plot(row.cells[column], pixel)) for row in table.rows
+    ]
+
+
+def _plot(score: Estimate | None, pixel) -> Plot | None:
+    return Plot(pixel(score.low), pixel(score.value), pixel(score.high)) if score else None

@@ -1,0 +1,86 @@
+"""Scores of runs on WebLINX data, in the published grouping and in the clean one (dmr_wma.md A5.2, A7.5)."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from agents.models import Run
+from agents.observations import RecordedConversation
+from agents.recipes import literature
+from agents.runs.weblinx_demos import demo_of
+from agents.weblinx.quirks import WeblinxQuirks
+from evaluation.metrics.bootstrap import intervals
+from evaluation.metrics.outcomes import Metric
+from evaluation.metrics.weblinx_groups import aggregate
+from evaluation.metrics.weblinx_ranking import CUTS, MRR_CUT
+from evaluation.metrics.weblinx_turns import Prediction, compare, score_turns
+
+Sums = dict[tuple[str, str], list[tuple[float, int]]]  # (metric, grouping) -> (sum, count) of each conversation
+# What is shown of the two sets of groups; rows of single intents follow in both.
+GROUPS = {
+    "faithful": (
+        ("overall", "overall", "overall"), ("overall", "intent-match", "intent_match"),
+        ("element-group", "iou", "element_group"), ("text-group", "chrf-urlf", "text_group"),
+    ),
+    "corrected": (
+        ("overall", "overall", "overall"), ("overall", "intent-match", "intent_match"),
+        ("element-clean", "iou", "element_group"), ("text-clean", "chrf-urlf", "text_group"),
+    ),
+}  # fmt: skip
+
+
+def weblinx_metrics(run: Run, preset: str) -> list[Metric]:
+    """Action metrics of runs that write action strings, ranking metrics of all; headlines first.
+
+    Turn scores are averaged over turns, intervals are drawn over conversations that have such turns.
+    """
+    recipe = literature.from_dict(run.recipe)
+    sums: Sums = defaultdict(list)
+    if recipe.plan.kind == "action_string":
+        quirks = literature.with_preset(recipe, preset).quirks.narrowed(WeblinxQuirks)
+        for trajectory in run.trajectories.order_by("conversation__position", "pk"):
+            _add_actions(sums, trajectory, preset, quirks)
+    _add_ranking(sums, run)
+    return [
+        _measured(metric, grouping, parts, run.seed) for (metric, grouping), parts in sums.items() if _counted(parts)
+    ]
+
+
+def _add_actions(sums: Sums, trajectory, preset: str, quirks: WeblinxQuirks) -> None:
+    recorded = RecordedConversation(trajectory.conversation_id)
+    demo = demo_of(recorded)
+    rows = trajectory.steps.order_by("seq").values_list("step__source_index", "trace")
+    replies = [(turn, trace.get("plan", {})) for turn, trace in rows]
+    predictions = [Prediction(demo.name, turn, plan["reply"]) for turn, plan in replies if "reply" in plan]
+    kept, _ = compare(predictions, {demo.name: demo}, quirks)
+    means = aggregate(score_turns(kept, quirks=quirks), quirks)
+    shown = {(row, metric): name for row, metric, name in GROUPS[preset]}
+    intents = {key: f"{key[0]}.{key[1].replace('-', '_')}" for key in means if key[0].isalpha() and key[0] != "overall"}
+    for key, name in {**shown, **intents}.items():
+        mean = means.get(key)
+        if mean is not None and mean.unconditional is not None:
+            sums[name, "turn"].append((mean.unconditional * mean.n, mean.n))
+
+
+def _add_ranking(sums: Sums, run: Run) -> None:
+    """Recall and MRR over positive elements; turns without one among their candidates do not count (A5.2)."""
+    by_conversation: dict[int, list[int]] = defaultdict(list)
+    rows = run.steps.filter(gold_rank__isnull=False).order_by("trajectory__conversation__position", "seq")
+    for conversation, rank in rows.values_list("trajectory__conversation_id", "gold_rank"):
+        by_conversation[conversation].append(rank + 1)
+    for ranks in by_conversation.values():
+        for k in CUTS:
+            sums[f"recall@{k}", "positive element"].append((float(sum(rank <= k for rank in ranks)), len(ranks)))
+        reciprocal = sum(1 / rank for rank in ranks if rank <= MRR_CUT)
+        sums["mrr", "positive element"].append((reciprocal, len(ranks)))
+
+
+def _counted(parts: Sequence[tuple[float, int]]) -> list[tuple[float, int]]:
+    return [(total, count) for total, count in parts if count]
+
+
+def _measured(metric: str, grouping: str, parts: Sequence[tuple[float, int]], seed: int) -> Metric:
+    totals, counts = np.array(_counted(parts), dtype=float).T
+    low, high = intervals(totals[:, None], counts[:, None], seed)[:, 0]
+    return Metric(metric, float(totals.sum() / counts.sum()), float(low), float(high), int(counts.sum()), grouping)

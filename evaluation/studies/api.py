@@ -1,0 +1,165 @@
+"""Studies, shards and scores; a POST to studies starts an evaluation."""
+
+from django.db.models import Prefetch, QuerySet
+from django.http import HttpResponse, HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.reverse import reverse
+
+from agents.api import RunViewSet
+from agents.models import Run
+from annotations.access import idempotency, rules
+from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet
+from annotations.access.downloads import attachment
+from annotations.models import Scope
+from evaluation.models import Score, Shard, Study
+from evaluation.reports import formats, tables
+from evaluation.reports.serializers import ReportTableSerializer
+from evaluation.scores import exporting
+from evaluation.studies import filters, serializers
+
+
+class MetricsMixin:
+    """The same metrics as JSON and as CSV."""
+
+    scopes = {"metrics_csv": Scope.EXPORT, "trajectories_jsonl": Scope.EXPORT}
+
+    def scores(self) -> QuerySet[Score]:
+        """Of the object that the URL names."""
+        raise NotImplementedError
+
+    @extend_schema(responses=serializers.MetricSerializer(many=True), filters=False)
+    @action(detail=True, pagination_class=None)
+    def metrics(self, request: Request, pk: str) -> Response:
+        """Every metric with its interval, for both presets."""
+        return Response(exporting.metric_rows(self.scores()))
+
+    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, filters=False)
+    def metrics_csv(self, request: Request, pk: str) -> HttpResponseBase:
+        """The rows of `metrics` as CSV."""
+        text = exporting.to_csv(exporting.METRIC_COLUMNS, exporting.metric_rows(self.scores()))
+        name = f"{self.queryset.model._meta.model_name}-{pk}-metrics.csv"
+        return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name)
+
+
+class ScoredRunViewSet(MetricsMixin, RunViewSet):
+    """Runs: one recipe, one split, one seed; with their metrics."""
+
+    def scores(self) -> QuerySet[Score]:
+        return Score.objects.filter(run=self.get_object())
+
+
+class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
+    """Planned comparisons."""
+
+    queryset = Study.objects.select_related("created_by", "project").prefetch_related(
+        Prefetch("runs", queryset=Run.objects.order_by("id"))
+    )
+    serializer_class = serializers.StudySerializer
+    filterset_class = filters.StudyFilter
+    throttle_classes = [JobThrottle]
+
+    def scores(self) -> QuerySet[Score]:
+        return Score.objects.filter(run__in=rules.visible(self.request.user, self.get_object().runs.all()))
+
+    @extend_schema(
+        request=serializers.StudyRequestSerializer, responses={202: serializers.StudySerializer},
+        parameters=[idempotency.PARAMETER],
+    )  # fmt: skip
+    def create(self, request: Request) -> Response:
+        """Start an evaluation; it runs in the background and its runs fill up with steps and scores."""
+        from evaluation.studies.running import create_study
+
+        wanted = serializers.StudyRequestSerializer(data=request.data, context=self.get_serializer_context())
+        wanted.is_valid(raise_exception=True)
+        rules.require(request.user, "evaluate", wanted.validated_data["dataset"].project)
+
+        def work() -> Response:
+            try:
+                study = create_study(user=request.user, **wanted.validated_data)
+            except ValueError as error:
+                raise ValidationError({"detail": str(error)}) from error
+            location = reverse("api:study-detail", [study.pk], request=request)
+            data = self.get_serializer(study).data
+            return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
+
+        return idempotency.once(request, work)
+
+    @extend_schema(
+        responses=ReportTableSerializer(many=True),
+        filters=False,
+        parameters=[OpenApiParameter("preset", enum=Study.Preset.values)],
+    )
+    @action(detail=True, pagination_class=None)
+    def report(self, request: Request, pk: str) -> Response:
+        """The tables of `manage.py report`, a table per dataset, with the published numbers of each recipe."""
+        preset = request.query_params.get("preset", "")
+        if preset and preset not in Study.Preset.values:
+            raise ValidationError({"preset": f"Choose one of {', '.join(Study.Preset.values)}."})
+        return Response(formats.objects(tables.report([self.get_object()], preset)))
+
+    @extend_schema(request=None, responses=serializers.StudySerializer)
+    @action(detail=True, methods=["post"], throttle_classes=[])
+    def cancel(self, request: Request, pk: str) -> Response:
+        """Stop after the batch of steps at work; what is stored stays and is scored."""
+        from evaluation.studies.running import cancel_study
+
+        study = self.get_object()
+        rules.require(request.user, "evaluate", study.project)
+        cancel_study(study)
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=serializers.BudgetSerializer, responses=serializers.StudySerializer)
+    @action(detail=True, methods=["post"])
+    def budget(self, request: Request, pk: str) -> Response:
+        """Replace the limits on what its model calls may use; null lifts one. `resume` goes on where it stopped."""
+        from evaluation.studies.budgets import set_budget
+
+        study = self.get_object()
+        rules.require(request.user, "evaluate", study.project)
+        wanted = serializers.BudgetSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        try:
+            set_budget(study, **wanted.validated_data)
+        except ValueError as error:
+            raise ValidationError({"detail": str(error)}) from error
+        return Response(self.get_serializer(self.get_object()).data)
+
+    @extend_schema(request=None, responses=serializers.StudySerializer, parameters=[idempotency.PARAMETER])
+    @action(detail=True, methods=["post"])
+    def resume(self, request: Request, pk: str) -> Response:
+        """Decide the steps that have no result yet."""
+        from evaluation.studies.running import resume_study
+
+        study = self.get_object()
+        rules.require(request.user, "evaluate", study.project)
+
+        def work() -> Response:
+            try:
+                resume_study(study)
+            except ValueError as error:
+                raise ValidationError({"detail": str(error)}) from error
+            return Response(self.get_serializer(self.get_object()).data)
+
+        return idempotency.once(request, work)
+
+
+class ShardViewSet(ReadOnlyViewSet):
+    """What one worker does of a run under one lease."""
+
+    queryset = Shard.objects.select_related("run__dataset").defer("run__recipe")
+    serializer_class = serializers.ShardSerializer
+    filterset_class = filters.ShardFilter
+
+
+class ScoreViewSet(ReadOnlyViewSet):
+    """One metric value of a run with its interval."""
+
+    queryset = Score.objects.all()
+    serializer_class = serializers.ScoreSerializer
+    filterset_class = filters.ScoreFilter

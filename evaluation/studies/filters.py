@@ -1,0 +1,34 @@
+"""What clients may filter evaluation's rows by. Parents are numbers, as in `annotations.corpus.filters`."""
+
+from django_filters import rest_framework as filters
+
+from annotations.corpus.filters import CreatedAfter
+from evaluation.models import Score, Shard, Study
+
+
+class StudyFilter(CreatedAfter):
+    project = filters.NumberFilter()
+    dataset = filters.NumberFilter(field_name="runs__dataset", distinct=True)
+
+    class Meta:
+        model = Study
+        fields = ["preset"]
+
+
+class ShardFilter(CreatedAfter):
+    run = filters.NumberFilter()
+    finished_after = filters.IsoDateTimeFilter(field_name="finished_at", lookup_expr="gt")
+
+    class Meta:
+        model = Shard
+        fields = ["state"]
+
+
+class ScoreFilter(filters.FilterSet):
+    run = filters.NumberFilter()
+    study = filters.NumberFilter(field_name="run__studies")
+    dataset = filters.NumberFilter(field_name="run__dataset")
+
+    class Meta:
+        model = Score
+        fields = ["preset", "metric", "grouping", "headline"]

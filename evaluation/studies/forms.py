@@ -1,0 +1,101 @@
+"""The form that starts a study."""
+
+from django import forms
+from django.db.models import QuerySet
+
+from agents.encoders import weights
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from annotations.models import ConversationTally, Dataset
+from evaluation.models import Study
+
+
+class StudyForm(forms.Form):
+    """Recipes × splits on one dataset; recipes that cannot run are listed, and refused with the reason."""
+
+    dataset = forms.ChoiceField()
+    recipes = forms.MultipleChoiceField(widget=forms.CheckboxSelectMultiple)
+    splits = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: all conversations in one table."
+    )
+    limit = forms.IntegerField(
+        required=False, min_value=1, label="Conversations", help_text="Only the first so many. Empty: all."
+    )
+    seed = forms.IntegerField(initial=0, min_value=0, max_value=2**31 - 1)
+    preset = forms.ChoiceField(
+        required=False,
+        choices=[("", "as the recipe says"), *Study.Preset.choices],
+        label="Preset",
+        help_text="The recipes' quirks, and the metrics shown first; both metric sets are always computed.",
+    )
+    budget_tokens = forms.IntegerField(required=False, min_value=1, label="Tokens at most")
+    budget_cost = forms.FloatField(required=False, min_value=0, label="Money at most")
+    budget_seconds = forms.IntegerField(required=False, min_value=1, label="Seconds at most")
+    overrides = forms.CharField(
+        required=False,
+        label="Changed settings",
+        widget=forms.Textarea({"rows": 3, "placeholder": "rank.top_k=20", "spellcheck": "false"}),
+        help_text="One key=value per line; they apply to every chosen recipe.",
+    )
+    name = forms.CharField(required=False, max_length=200, help_text="Empty: named after the recipes and the dataset.")
+
+    def __init__(self, *args, datasets: QuerySet[Dataset], offered: list[Recipe], **kwargs) -> None:
+        super().__init__(*args, **kwargs)
+        self.offered = {recipe.name: recipe for recipe in offered}
+        self.datasets = {dataset.name: dataset for dataset in datasets}
+        self.fields["dataset"].choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
+        self.fields["recipes"].choices = [(name, name) for name in self.offered]
+        named = self.datasets.get(self["dataset"].value())
+        self.split_counts = _split_counts(named) if named else []
+        self.fields["splits"].choices = [(split, split) for split, _ in self.split_counts]
+
+    def clean_dataset(self) -> Dataset:
+        return self.datasets[self.cleaned_data["dataset"]]
+
+    def clean_overrides(self) -> dict[str, str]:
+        """Dotted name -> value as text."""
+        settings: dict[str, str] = {}
+        for number, line in enumerate(self.cleaned_data["overrides"].splitlines(), 1):
+            if not line.strip():
+                continue
+            key, equals, value = line.partition("=")
+            if not equals or not key.strip():
+                raise forms.ValidationError(f"Line {number}: write key=value, for example rank.top_k=20.")
+            settings[key.strip()] = value.strip()
+        return settings
+
+    def clean(self) -> dict:
+        """Every setting must exist in every chosen recipe, have a fitting value, and leave nothing missing."""
+        data = super().clean()
+        for name in data.get("recipes", []):
+            try:
+                weights.require_open(data.get("overrides", {}))
+                changed = literature.override(self.offered[name], data.get("overrides", {}))
+            except ValueError as error:
+                self.add_error("overrides", f"{name}: {error}")
+                continue
+            if lacking := literature.missing(changed):
+                self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
+        return data
+
+    def budget(self) -> dict[str, float | None]:
+        """Limits by unit, as `create_study` takes them."""
+        return budget_of(self.cleaned_data)
+
+
+class BudgetForm(forms.Form):
+    """The limits of a study, to be raised, lowered or lifted."""
+
+    budget_tokens = forms.IntegerField(required=False, min_value=1, label="Tokens")
+    budget_cost = forms.FloatField(required=False, min_value=0, label="Money")
+    budget_seconds = forms.IntegerField(required=False, min_value=1, label="Seconds")
+
+
+def budget_of(values: dict) -> dict[str, float | None]:
+    """Limits by unit from fields named budget_UNIT."""
+    return {unit: values.get(f"budget_{unit}") for unit in ("tokens", "cost", "seconds")}
+
+
+def _split_counts(dataset: Dataset) -> list[tuple[str, int]]:
+    """The splits that a dataset has, with their conversations."""
+    return list(ConversationTally.by_split(dataset.pk).values_list("split", "conversation_count"))

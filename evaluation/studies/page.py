@@ -1,0 +1,103 @@
+"""What a study's page shows: progress, tables of both metric sets, where the chosen run fails."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.db.models.fields.json import KT
+from django.http import QueryDict
+
+from agents.models import Run, TrajectoryStep
+from agents.recipes import literature
+from annotations.access import rules
+from evaluation.metrics import label
+from evaluation.metrics.scores import Preset
+from evaluation.models import Score, Shard, Study
+from evaluation.scores import failures
+from evaluation.scores import tables as score_tables
+from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
+from evaluation.scores.scoring import outcomes
+from evaluation.studies.forms import BudgetForm
+from evaluation.studies.progress import study_live, study_state, with_progress
+
+SHOWN_SHARDS = 10  # that lost their worker
+
+
+def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
+    """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
+    may_evaluate, may_manage = (rights.can(ability, study.project_id) for ability in ("evaluate", "manage"))
+    runs = with_progress(study)
+    for run in runs:
+        run.error = rights.message(run.error, study.project_id, run.split)
+    live = study_live(study, runs)
+    preset = query.get("preset", study.preset)
+    preset = preset if preset in Study.Preset.values else study.preset
+    metrics = score_tables.main_metrics(runs)
+    plotted = query.get("plot", "")
+    plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
+    scores = list(Score.objects.headline(preset).filter(run__in=runs))
+    main = score_tables.tables(runs, scores, metrics, plotted)
+    shown = _chosen(runs, main, query.get("run"))
+    return {
+        "study": study,
+        "runs": runs,
+        "live": live,
+        "preset": preset,
+        "presets": Study.Preset.values,
+        "plotted": plotted,
+        "plotted_label": label(plotted),
+        "tables": main,
+        "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
+        "plot_width": score_tables.PLOT_WIDTH,
+        "failing": _failing(shown, preset) if shown and rights.sees_gold(study.project_id, shown.split) else None,
+        "asks_endpoint": any(literature.asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
+        "may_budget": may_evaluate,
+        "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
+        "may_cancel": may_evaluate and live.running and not study.cancel_requested,
+        "may_resume": may_evaluate and not live.running and study_state(runs) != Run.State.DONE,
+        "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
+        "may_manage": may_manage,
+        "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
+    }
+
+
+def failed_steps(user, run: Run) -> QuerySet[TrajectoryStep]:
+    """Of a run, without those of test splits for users who may not see their gold: a failed guess says what gold is
+    not."""
+    rows = failures.failed_steps(run)
+    return rules.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
+
+
+def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
+    """Failed steps of a run for the list, and the filters that were understood."""
+    rows = failed_steps(user, run).select_related(
+        "trajectory__conversation__website", "step__turn__conversation__dataset"
+    )  # fmt: skip
+    rows = rows.annotate(representation=KT("trace__act__representation"))
+    rows = rows.defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
+    chosen: dict[str, str] = {}
+    reason = next((r for r in failures.reasons(failures.top_k_of(run)) if r.key == query.get("reason")), None)
+    if reason:
+        chosen["reason"] = reason.key
+        chosen["reason_label"] = reason.label
+        rows = rows.filter(reason.condition)
+    website = run.dataset.websites.filter(name=query.get("website", "").replace("\0", "")).first()
+    if website:
+        chosen["website"] = website.name
+        rows = rows.filter(trajectory__conversation__website__name=website.name)
+    return rows.order_by("trajectory__conversation__position", "seq"), chosen
+
+
+def _chosen(runs: list[Run], tables: list[score_tables.Table], wanted: str | None) -> Run | None:
+    """The run whose failures are shown: the one asked for, else the best of the first table, else one with steps."""
+    named = next((run for run in runs if str(run.pk) == wanted), None)
+    best = tables[0].rows[0].run if tables and tables[0].rows else None
+    return named or best or next((run for run in runs if run.done), None)
+
+
+def _failing(run: Run, preset: Preset) -> dict[str, Any]:
+    found = stored_breakdown(run, preset)
+    if found is None:
+        judged = outcomes(run, preset) if "rank" in run.recipe else []  # a recipe of an older version has no slices
+        found = compute_breakdown(run, preset, judged)
+    total = sum(count for _, count in found["counts"])
+    return {"run": run, "settings": score_tables.changed_settings(run), "total": total} | found

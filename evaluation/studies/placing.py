@@ -1,0 +1,40 @@
+"""Which shard a worker takes when it is woken up, and on which host a shard is best done."""
+
+from agents.encoders import weights
+from agents.models import TrainedModel
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from annotations.jobs.placement import Needs, better_queue, held_here, preferred
+from annotations.storage import store
+from evaluation.models import Shard
+
+WEIGHTS_OF = 1.5  # times the bytes of the weights: what a model needs while it decides
+LOOKED_AT = 200
+
+
+def names_of(recipe: Recipe) -> frozenset[str]:
+    """Names of the weights that a recipe loads on the worker's host."""
+    plan = recipe.plan.model if recipe.plan.backend == "local" else ""
+    rank = "" if recipe.rank.kind == "score_file" else recipe.rank.model
+    return frozenset({rank, plan, recipe.recall.encoder} - {"", weights.MINILM})
+
+
+def queue_for(shard: Shard) -> str | None:
+    """The queue of a host that suits better; None to decide the shard here."""
+    names = names_of(literature.from_dict(shard.run.recipe))
+    trained = TrainedModel.objects.filter(name__in=names, ready=True)
+    stored = {model.name for model in trained if model.files and store.shared}
+    parameters = sum(model.metrics.get("parameters", 0) for model in trained)
+    here = {name for name in names if weights.find(name) is not None}
+    return better_queue("gpu", Needs(frozenset(names - stored - here), "", int(4 * parameters * WEIGHTS_OF)))
+
+
+def best_of(shard_id: int) -> int:
+    """The shard itself if this host holds its weights; else one of the waiting ones whose weights it holds. The other's
+    message wakes up somebody who then finds the first."""
+    waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("id")[:LOOKED_AT]
+    rows = sorted(waiting, key=lambda shard: shard.pk != shard_id)
+    if not rows:
+        return shard_id
+    wanted = [(shard.pk, names_of(literature.from_dict(shard.run.recipe))) for shard in rows]
+    return preferred(wanted, held_here()) or rows[0].pk

@@ -1,0 +1,350 @@
+"""Studies: plan runs and shards, let workers run them, cancel, resume, and end them with scores."""
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from agents.encoders import weights
+from agents.encoders.memory_limits import explained, inference_advice, is_out_of_memory
+from agents.llm.errors import BudgetExceeded
+from agents.models import Run, RunTally, Trajectory
+from agents.recipes import literature, saved
+from agents.runs import events
+from agents.runs.runner import run_conversations
+from agents.types import Decision
+from annotations.access import rules
+from annotations.hosts.code import code_revision
+from annotations.jobs import full_disk, stopping, waking
+from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
+from annotations.models.leases import OUTAGES
+from evaluation.models import Shard, Study
+from evaluation.scores.judging import Gold, Judgement, judge
+from evaluation.scores.scoring import store_scores
+from evaluation.studies.budgets import budget_fields, llm_of
+
+logger = logging.getLogger(__name__)
+
+SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
+PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
+OPEN = (Run.State.QUEUED, Run.State.RUNNING)
+SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
+TELL_AGAIN = timedelta(minutes=2)  # a shard that waits longer than this gets another message
+
+
+# Planning -----------------------------------------------------------------------------------------------------------
+
+
+def create_study(
+    *,
+    user,
+    dataset: Dataset,
+    recipes: list[str],
+    splits: list[str] | None = None,
+    seeds: list[int] | None = None,
+    limit: int | None = None,
+    overrides: dict[str, str] | None = None,
+    variants: list[dict[str, str]] | None = None,
+    preset: str | None = None,
+    name: str = "",
+    publish: bool = True,
+    budget: dict[str, float] | None = None,
+) -> Study:
+    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
+
+    `variants` runs every recipe once with each of these settings besides `overrides`: a sweep. `budget`: hard limits
+    on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
+    readable message when a recipe cannot run, a setting does not exist, or a split is empty.
+    """
+    if user is not None:
+        rules.require(user, "evaluate", dataset.project)
+    if user is not None:  # the command line belongs to the machine's operators
+        for settings in (overrides or {}, *(variants or ())):
+            weights.require_open(settings)
+    if not recipes:
+        raise ValueError("choose at least one recipe")
+    if preset and preset not in Study.Preset.values:
+        raise ValueError(f"unknown preset {preset!r}; choose one of {', '.join(Study.Preset.values)}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    splits, seeds = splits or [""], seeds or [0]
+    if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
+        raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
+    chosen = [
+        _recipe(saved.get(recipe, user), {**(overrides or {}), **variant}, preset)
+        for recipe in recipes
+        for variant in variants or [{}]
+    ]
+    plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
+    title = name or f"{', '.join(recipes)} on {dataset.name}"
+    with transaction.atomic():
+        study = Study.objects.create(
+            project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user,
+            **budget_fields(**(budget or {})),
+        )  # fmt: skip
+        for recipe, split, seed in plans:
+            run = _create_run(dataset, recipe, split, seed, limit, user)
+            study.runs.add(run)
+            if publish:
+                _publish_on_commit(run)
+    return study
+
+
+def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
+    recipe = literature.override(literature.with_preset(recipe, preset) if preset else recipe, overrides)
+    lacking = literature.missing(recipe)
+    if lacking:
+        raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
+    return recipe
+
+
+def _create_run(dataset: Dataset, recipe: "literature.Recipe", split: str, seed: int, limit: int | None, user) -> Run:
+    if split and split not in Split.values:
+        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
+    rows = dataset.conversations.order_by("position", "id")
+    if split:
+        rows = rows.filter(split=split)
+    counted = list(rows.filter(step_count__gt=0)[:limit])
+    if not counted:
+        where = f"split {split} of {dataset.name}" if split else dataset.name
+        raise ValueError(f"{where} has no conversation with steps")
+    run = Run.objects.create(
+        recipe_name=recipe.name, recipe=literature.to_dict(recipe), recipe_sha256=literature.sha256(recipe),
+        dataset=dataset, split=split, seed=seed, limit=limit, code_revision=code_revision(), created_by=user,
+        data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
+        step_count=sum(c.step_count for c in counted),
+    )  # fmt: skip
+    Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.step_count) for c in counted)
+    Shard.objects.bulk_create(
+        Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.step_count for c in part))
+        for index, part in enumerate(_parts(counted, _shard_steps(recipe)))
+    )
+    return run
+
+
+def _shard_steps(recipe: "literature.Recipe") -> float:
+    """About how many steps one worker does under one lease. What is induced online follows from the conversations
+    before, so one worker does them all."""
+    if recipe.recall.induction == "online":
+        return math.inf
+    return SHARD_STEPS if recipe.plan.kind in ("first", "grounded") else PROMPTED_SHARD_STEPS
+
+
+def _parts(conversations: list[Conversation], most: float) -> list[list[Conversation]]:
+    """Whole conversations, about `most` steps together."""
+    parts: list[list[Conversation]] = []
+    size = most
+    for conversation in conversations:
+        if size + conversation.step_count > most or not parts:
+            parts.append([])
+            size = 0
+        parts[-1].append(conversation)
+        size += conversation.step_count
+    return parts
+
+
+def _publish_on_commit(run: Run) -> None:
+    """Wake workers up once the rows are there. Robust: without Redis the study still stands, and the reaper
+    publishes later."""
+    transaction.on_commit(lambda: publish_shards(run.shards.filter(state=Shard.State.QUEUED)), robust=True)
+
+
+def publish_shards(shards: QuerySet[Shard]) -> None:
+    """Tell workers about waiting shards. Messages may be lost or repeated."""
+    from evaluation.tasks import run_shard
+
+    waiting = list(shards.values_list("pk", flat=True))
+    if not waiting or not waking.broker_answers():
+        return
+    for pk in waiting:
+        run_shard.delay(pk)
+    Shard.objects.filter(pk__in=waiting).update(published_at=timezone.now())
+
+
+# Working ------------------------------------------------------------------------------------------------------------
+
+
+class SliceOver(Exception):
+    """The shard goes on in another task."""
+
+
+def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
+    """Run a claimed shard to its end, or for one slice; then it is queued again.
+
+    What is wrong with the work is recorded on the row; losing the lease is not an error: somebody else goes on.
+    """
+    run = shard.run
+    begun = time.monotonic()
+
+    def after_batch() -> None:
+        shard.got_on()
+        on_batch()
+        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
+            raise SliceOver
+
+    started = Run.objects.filter(pk=run.pk, state=Run.State.QUEUED)
+    started.update(state=Run.State.RUNNING, started_at=timezone.now())
+    with shard.heartbeat():
+        try:
+            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm_of(run))
+        except LeaseLost as lost:
+            logger.info("%s", lost)
+            return
+        except SliceOver:
+            shard.hand_back()
+            publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
+            return
+        except BudgetExceeded as over:
+            shard.release(str(over))
+            for study in run.studies.all():
+                cancel_study(study, str(over))
+            return
+        except ValueError as error:  # a recipe or input that cannot work: trying again would not help
+            shard.finish(Shard.State.FAILED, last_error=str(error))
+        except Exception as error:
+            if is_out_of_memory(error):
+                shard.finish(Shard.State.FAILED, last_error=explained(error, inference_advice(run.recipe)))
+                finish_run(run)
+                return
+            if full_disk.is_full(error):
+                shard.finish(Shard.State.FAILED, last_error=full_disk.MESSAGE)
+                finish_run(run)
+                return
+            shard.release(f"{type(error).__name__}: {error}")
+            if isinstance(error, OUTAGES):
+                logger.warning("%s goes on: the database was away", shard)
+                publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
+                return
+            finish_run(run)  # does nothing while another attempt follows
+            raise
+        else:
+            shard.finish(Shard.State.DONE)
+    finish_run(run)
+
+
+def _judge(decision: Decision, step: Step) -> Judgement:
+    node_ids = tuple(target.node_id for target in step.targets.all() if not target.pruned)
+    action = decision.actions[0] if decision.actions else None
+    return judge(action, decision.ranking, Gold(step.operation, step.value, node_ids))
+
+
+def run_inline(study: Study, on_batch: Callable[[], None] = lambda: None) -> None:
+    """Run all shards of a study in this process: the same code that workers run, with the same attempts.
+
+    Where workers are about, the reaper tells them of waiting shards; what they hold is waited for.
+    """
+    for run in study.runs.order_by("id"):
+        while not Run.objects.get(pk=run.pk).is_over:
+            worked = False
+            for pk in run.shards.claimable().order_by("index").values_list("pk", flat=True):
+                shard = Shard.objects.claim(pk)
+                if shard is not None:
+                    _try(shard, on_batch)
+                    worked = True
+            run.shards.reap()
+            if not finish_run(run) and not worked:
+                time.sleep(0.5)
+
+
+def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
+    try:
+        work(shard, on_batch)
+    except Exception:  # recorded on the row by `work`; another attempt follows
+        logger.exception("%s failed", shard)
+
+
+# Ending -------------------------------------------------------------------------------------------------------------
+
+
+def finish_run(run: Run) -> bool:
+    """End a run whose shards are all over: scores first, then its state. True for the caller that ended it."""
+    with transaction.atomic():
+        locked = _locked(run)
+        if locked.state not in OPEN:
+            return False
+        states = set(locked.shards.values_list("state", flat=True))
+        if states & {Shard.State.QUEUED, Shard.State.RUNNING}:
+            return False
+        stored = store_scores(locked)
+        errors = locked.shards.filter(state=Shard.State.FAILED).exclude(last_error="")
+        locked.error = errors.values_list("last_error", flat=True).first() or ""
+        if stored == locked.step_count:
+            locked.state = Run.State.DONE
+        elif stored:
+            locked.state = Run.State.DONE_WITH_ERRORS
+        else:
+            locked.state = Run.State.FAILED
+        locked.finished_at = timezone.now()
+        locked.save(update_fields=["state", "error", "finished_at"])
+        _end_trajectories(locked)
+        RunTally.fold()
+    events.publish(events.run_group(run.pk), stored, locked.state)
+    return True
+
+
+def _locked(run: Run) -> Run:
+    """The run, so that only one caller ends it; rows that refer to it can still be added."""
+    return Run.objects.select_for_update(no_key=True).get(pk=run.pk)
+
+
+def _end_trajectories(run: Run) -> None:
+    unfinished = run.trajectories.exclude(state=Trajectory.State.DONE)
+    unfinished.update(state=Trajectory.State.FAILED)
+
+
+def cancel_study(study: Study, reason: str = "") -> None:
+    """Stop at the next batch. What is stored stays and is scored; `resume_study` runs the rest."""
+    Study.objects.filter(pk=study.pk).update(cancel_requested=True)
+    for run in study.runs.filter(state__in=OPEN):
+        with transaction.atomic():
+            if _locked(run).state not in OPEN:
+                continue  # it has just ended by itself
+            # Taking the token away makes the next write of a running worker fail: it stops within one batch.
+            run.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).update(
+                state=Shard.State.CANCELLED, lease_token=None, lease_until=None, finished_at=timezone.now()
+            )
+            stored = store_scores(run)
+            ended = {"state": Run.State.CANCELLED, "finished_at": timezone.now(), "error": reason}
+            Run.objects.filter(pk=run.pk).update(**ended)
+            _end_trajectories(run)
+        events.publish(events.run_group(run.pk), stored, Run.State.CANCELLED)
+
+
+def resume_study(study: Study) -> None:
+    """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
+    runs = study.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
+    if not runs:
+        raise ValueError("every run of this study is complete or still under way")
+    Study.objects.filter(pk=study.pk).update(cancel_requested=False)
+    for run in runs:
+        with transaction.atomic():
+            again = Q(state__in=[Shard.State.CANCELLED, Shard.State.FAILED])
+            run.shards.filter(again).update(
+                state=Shard.State.QUEUED,
+                attempt=0,
+                last_error="",
+                error_id="",
+                last_log="",
+                finished_at=None,
+                created_at=timezone.now(),
+            )
+            run.trajectories.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
+            Run.objects.filter(pk=run.pk).update(state=Run.State.QUEUED, finished_at=None, error="")
+            _publish_on_commit(run)
+
+
+def reap() -> None:
+    """Every 30 s: free the shards of dead workers, publish what waits, end runs whose last message was lost."""
+    waiting = Shard.objects.filter(pk__in=Shard.objects.reap())
+    # Messages pile up behind a long queue, so only those shards are told again whose message may be gone.
+    unheard = Q(published_at=None) | Q(published_at__lt=timezone.now() - TELL_AGAIN) | Q(attempt__gt=0)
+    publish_shards(waiting.filter(unheard))
+    for run in Run.objects.filter(state__in=OPEN):
+        finish_run(run)
+    RunTally.fold()

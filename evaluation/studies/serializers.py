@@ -1,0 +1,99 @@
+"""JSON of studies, shards and scores."""
+
+from rest_framework import serializers
+
+from agents.models import Run
+from annotations.corpus.serializers import UsernameField
+from annotations.hosts.identity import shown
+from annotations.jobs.serializers import MOST, OwnRelatedField
+from annotations.models import Dataset, Split
+from evaluation.models import Score, Shard, Study
+
+
+class StudyRunSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Run
+        fields = ["id", "recipe_name", "dataset", "split", "seed", "state", "step_count"]
+
+
+class StudySerializer(serializers.ModelSerializer):
+    created_by = UsernameField(source="created_by.username", default=None, read_only=True)
+    runs = StudyRunSerializer(many=True, read_only=True)
+
+    class Meta:
+        model = Study
+        fields = [
+            *("id", "project", "name", "preset", "runs", "cancel_requested", "created_by", "created_at"),
+            *("budget_tokens", "budget_cost", "budget_seconds", "spent_tokens", "spent_cost", "spent_seconds"),
+        ]
+
+
+class BudgetSerializer(serializers.Serializer):
+    """Hard limits on what model calls may use; null: none."""
+
+    tokens = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+    cost = serializers.FloatField(min_value=0, required=False, allow_null=True, default=None)
+    seconds = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
+
+
+class StudyRequestSerializer(serializers.Serializer):
+    """What to evaluate: recipes × splits × seeds on one dataset."""
+
+    dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
+    recipes = serializers.ListField(child=serializers.CharField(), allow_empty=False, max_length=20)
+    splits = serializers.ListField(
+        child=serializers.ChoiceField(choices=Split.choices, allow_blank=True), default=[""], allow_empty=False,
+        max_length=20, help_text='"" is every split.',
+    )  # fmt: skip
+    seeds = serializers.ListField(
+        child=serializers.IntegerField(min_value=0, max_value=MOST), default=[0], allow_empty=False, max_length=20
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
+    overrides = serializers.DictField(
+        child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"rank.top_k": "20"}.'
+    )
+    preset = serializers.ChoiceField(choices=Study.Preset.choices, required=False, allow_null=True, default=None)
+    name = serializers.CharField(max_length=200, required=False, allow_blank=True, default="")
+    budget = BudgetSerializer(required=False, allow_null=True, default=None)
+
+
+class ShardSerializer(serializers.ModelSerializer):
+    worker = serializers.SerializerMethodField(help_text="Host and number of the process that works on it.")
+    last_error = serializers.SerializerMethodField(help_text="Hidden where it may quote hidden gold.")
+
+    class Meta:
+        model = Shard
+        fields = [
+            *("id", "run", "index", "conversation_ids", "step_count", "state", "attempt", "worker", "heartbeat_at"),
+            *("last_error", "error_id", "created_at", "finished_at"),
+        ]
+
+    def get_worker(self, shard: Shard) -> str:
+        return shown(shard.lease_owner)
+
+    def get_last_error(self, shard: Shard) -> str:
+        return self.context["rights"].message(shard.last_error, shard.run.dataset.project_id, shard.run.split)
+
+
+class ScoreSerializer(serializers.ModelSerializer):
+    class Meta:
+        model = Score
+        fields = ["id", "run", "preset", "metric", "grouping", "headline", "value", "low", "high", "n"]
+
+
+class MetricSerializer(serializers.Serializer):
+    """One line of a metrics table; fractions 0..1 with the 95 % interval, and what the mean is taken over."""
+
+    run = serializers.IntegerField()
+    recipe = serializers.CharField()
+    dataset = serializers.CharField()
+    split = serializers.CharField(help_text="Empty: every split.")
+    seed = serializers.IntegerField()
+    preset = serializers.CharField()
+    metric = serializers.CharField()
+    grouping = serializers.CharField()
+    headline = serializers.BooleanField()
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    n = serializers.IntegerField()

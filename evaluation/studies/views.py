@@ -1,0 +1,153 @@
+"""Home, and the pages of studies."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from agents.recipes import saved
+from agents.recipes.literature import missing
+from annotations.access import rules
+from annotations.access.downloads import attachment
+from annotations.models import Dataset
+from evaluation.models import Score, Study
+from evaluation.scores import exporting, failures
+from evaluation.studies import home
+from evaluation.studies.budgets import set_budget
+from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
+from evaluation.studies.page import failed_steps, failure_rows, study_context
+from evaluation.studies.progress import study_live, with_progress
+from evaluation.studies.running import cancel_study, create_study, resume_study
+
+ROWS = 50
+
+
+def home_page(request: HttpRequest) -> HttpResponse:
+    return render(request, "evaluation/home.html", home.context(request.user))
+
+
+def studies(request: HttpRequest) -> HttpResponse:
+    page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
+    rows = [(row, study_live(row, with_progress(row))) for row in page]
+    may = rules.projects(request.user, "evaluate").exists()
+    return render(request, "evaluation/studies.html", {"page": page, "rows": rows, "may_evaluate": may})
+
+
+def study_new(request: HttpRequest) -> HttpResponse:
+    datasets = Dataset.objects.filter(project__in=rules.projects(request.user, "evaluate")).order_by("name")
+    if not rules.projects(request.user, "evaluate").exists():
+        raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
+    only = datasets.get().name if datasets.count() == 1 else ""
+    chosen = request.GET.get("recipe", "grounded")
+    offered = saved.listed(request.user)
+    initial = {"dataset": request.GET.get("dataset", only), "recipes": [r.name for r in offered if r.name == chosen]}
+    form = StudyForm(request.POST or None, datasets=datasets, offered=offered, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        study = _start(request, form)
+        if study is not None:
+            return redirect("study", study.pk)
+    listed = [(recipe, missing(recipe)) for recipe in offered]
+    return render(request, "evaluation/study_new.html", {"form": form, "recipes": listed})
+
+
+def study(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    context = study_context(found, request.GET, rules.rights_of(request))
+    return render(request, "evaluation/study.html", context)
+
+
+@require_GET
+def study_state(request: HttpRequest, pk: int) -> JsonResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    return JsonResponse(study_live(found, with_progress(found)).to_dict())
+
+
+@require_POST
+def cancel(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    rules.require(request.user, "evaluate", found.project)
+    cancel_study(found)
+    return redirect("study", pk)
+
+
+@require_POST
+def resume(request: HttpRequest, pk: int) -> HttpResponse:
+    found = get_object_or_404(_visible(request), pk=pk)
+    rules.require(request.user, "evaluate", found.project)
+    try:
+        resume_study(found)
+    except ValueError as error:
+        messages.error(request, str(error))
+    return redirect("study", pk)
+
+
+@require_POST
+def budget(request: HttpRequest, pk: int) -> HttpResponse:
+    """Change what the model calls of a study may use; a study that stopped at its budget is resumed by hand."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    rules.require(request.user, "evaluate", found.project)
+    form = BudgetForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "A limit must be a number above 0, or empty for none.")
+        return redirect("study", pk)
+    try:
+        set_budget(found, **budget_of(form.cleaned_data))
+    except ValueError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, "The budget is changed.")
+    return redirect("study", pk)
+
+
+@require_GET
+def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
+    """Every score of the study's runs, both metric sets, as a download."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    rows = exporting.metric_rows(Score.objects.filter(run__in=found.runs.all()))
+    if kind == "json":
+        return attachment(JsonResponse(rows, safe=False), f"study-{pk}.json", found.project)
+    if kind != "csv":
+        raise Http404
+    text = exporting.to_csv(exporting.METRIC_COLUMNS, rows)
+    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), f"study-{pk}.csv", found.project)
+
+
+def failing(request: HttpRequest, pk: int) -> HttpResponse:
+    """The failed steps of one run, by reason; each leads to its replay."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    runs = with_progress(found)
+    run = next((run for run in runs if str(run.pk) == request.GET.get("run")), runs[0] if runs else None)
+    if run is None:
+        raise Http404
+    rows, chosen = failure_rows(request.user, run, request.GET)
+    context = {
+        "study": found,
+        "run": run,
+        "runs": runs,
+        "chosen": chosen,
+        "reasons": failures.counted(run, failed_steps(request.user, run)),
+        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
+    }
+    return render(request, "evaluation/failures.html", context)
+
+
+def _visible(request: HttpRequest) -> QuerySet[Study]:
+    return rules.visible(request.user, Study.objects.select_related("project", "created_by"))
+
+
+def _start(request: HttpRequest, form: StudyForm) -> Study | None:
+    """The started study; None when it cannot start, with the reason in the form."""
+    data = form.cleaned_data
+    rules.require(request.user, "evaluate", data["dataset"].project)
+    try:
+        return create_study(
+            user=request.user, dataset=data["dataset"], recipes=data["recipes"], splits=data["splits"] or [""],
+            seeds=[data["seed"]], limit=data["limit"], overrides=data["overrides"], preset=data["preset"] or None,
+            name=data["name"], budget=form.budget(),
+        )  # fmt: skip
+    except ValueError as error:
+        form.add_error(None, str(error))
+        return None
