@@ -156,7 +156,7 @@ class GroundedPolicy:
             "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
             "plan": {"why": why},
             "act": {"representation": f"{text} → {action.operation}{value}"},
-        }  # fmt: skip
+        }
 
 
 def _unreadable(item: _Work) -> Decision:

@@ -31,20 +31,28 @@ class RecordedConversation:
         """What an agent is given at a step; `more` are further fields. Without `page`, neither page nor candidates."""
         website, turn = self.conversation.website, step.turn
         return Observation(
-            key=step.pk, conversation=self.conversation.pk, turn_index=turn.index, step_index=step.index,
-            website=website.name, domain=website.domain, subdomain=website.subdomain, instruction=turn.instruction,
+            key=step.pk,
+            conversation=self.conversation.pk,
+            turn_index=turn.index,
+            step_index=step.index,
+            website=website.name,
+            domain=website.domain,
+            subdomain=website.subdomain,
+            instruction=turn.instruction,
             turn_actions=tuple(past_action(s) for s in self.turn_so_far(step)),
             earlier_instructions=tuple(t for index, t in sorted(self._instructions.items()) if index < turn.index),
-            score_key=f"{turn.source_id}_{step.source_id}", **(_page(step) if page else {"html": ""}),
-            **({"screenshot": _image(step)} if image else {}), **more,
-        )  # fmt: skip
+            score_key=f"{turn.source_id}_{step.source_id}",
+            **(_page(step) if page else {"html": ""}),
+            **({"screenshot": _image(step)} if image else {}),
+            **more,
+        )
 
     def recorded(self, step: Step, *, page: bool = True) -> RecordedStep:
         """A step together with what was done."""
         positives = tuple(target.node_id for target in step.targets.all() if not target.pruned)
         return RecordedStep(
             self.observation(step, page=page), past_action(step), positives, self._rationale_of(step.pk)
-        )  # fmt: skip
+        )
 
     def _rationale_of(self, step_id: int) -> str | None:
         """The newest rationale by a person, else the newest by a model."""

@@ -40,9 +40,15 @@ class StagedPolicy:
     """Any recipe with a prompted planner, or none (`plan.kind` first)."""
 
     def __init__(
-        self, recipe: Recipe, ranker: Ranker, memory: Memory, encoder: Encoder, planner: Planner, llm: Llm | None,
+        self,
+        recipe: Recipe,
+        ranker: Ranker,
+        memory: Memory,
+        encoder: Encoder,
+        planner: Planner,
+        llm: Llm | None,
         seed: int = 0,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.recipe = recipe
         self.encoder = encoder  # of memory
         self.ranker = ranker
@@ -106,21 +112,35 @@ class StagedPolicy:
         observation, recalled = item.observation, item.recalled
         keys = {step.observation.key for step in _shown_steps(item)}
         return Prepared(
-            observation, item.ranking, random.Random(f"{self.seed} {observation.key}"),
+            observation,
+            item.ranking,
+            random.Random(f"{self.seed} {observation.key}"),
             recalled.instruction or observation.instruction,
-            tuple(self._past_step(step) for step in recalled.memory), observation.turn_steps, recalled.exemplars,
-            recalled.workflows, item.ranked_turn, {key: self._ranks[key] for key in keys if key in self._ranks},
-        )  # fmt: skip
+            tuple(self._past_step(step) for step in recalled.memory),
+            observation.turn_steps,
+            recalled.exemplars,
+            recalled.workflows,
+            item.ranked_turn,
+            {key: self._ranks[key] for key in keys if key in self._ranks},
+        )
 
     def _past_step(self, step: RecordedStep) -> PastStep:
         seen, gold = step.observation, set(step.positive_ids)
         ranks = self._ranks[seen.key]
         return PastStep(
-            seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
-            step.action.operation, step.action.value, seen.html, step.positive_ids,
+            seen.key,
+            seen.turn_index,
+            seen.step_index,
+            seen.instruction,
+            step.action.representation,
+            step.action.operation,
+            step.action.value,
+            seen.html,
+            step.positive_ids,
             tuple((node_id, rank) for node_id, rank in ranks.items() if node_id not in gold),
-            tuple(past.representation for past in seen.turn_actions), step.rationale,
-        )  # fmt: skip
+            tuple(past.representation for past in seen.turn_actions),
+            step.rationale,
+        )
 
     def _decision(self, item: _Work, plan: Planned) -> Decision:
         recalled, action = item.recalled, plan.action
@@ -133,12 +153,17 @@ class StagedPolicy:
             "recall": recalled.trace,
             **plan.trace,
             "act": {"representation": _told(action, item.ranking) if action else "none"},
-        }  # fmt: skip
+        }
         return Decision(
-            (action,) if action else (), item.ranking, recalled.snippets,
+            (action,) if action else (),
+            item.ranking,
+            recalled.snippets,
             tuple(exemplar.key for exemplar in recalled.exemplars),
-            tuple(workflow.key for workflow in recalled.workflows), recalled.usage + plan.usage, trace, item.seconds,
-        )  # fmt: skip
+            tuple(workflow.key for workflow in recalled.workflows),
+            recalled.usage + plan.usage,
+            trace,
+            item.seconds,
+        )
 
 
 class FirstPlanner:

@@ -177,9 +177,11 @@ def _mention(row: dict[str, Any], name: str, turn: int, said: list[str], steps: 
     if of >= turn:
         raise BadProposal("the first turn has nothing before it to refer to")
     return {
-        "id": name, "phenomenon": phenomenon, **place,
+        "id": name,
+        "phenomenon": phenomenon,
+        **place,
         "antecedent": {"step": steps[of], **_place(antecedent, of, said)},
-    }  # fmt: skip
+    }
 
 
 def _place(row: dict[str, Any], turn: int, said: list[str]) -> dict[str, Any]:

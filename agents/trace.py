@@ -20,9 +20,12 @@ def traced_snippets(snippets: Iterable[Snippet]) -> list[dict[str, Any]]:
     """Recalled snippets, in prompt order."""
     return [
         {
-            "step": snippet.step, "turn_index": snippet.turn_index, "step_index": snippet.step_index,
-            "instruction": snippet.instruction, "action": snippet.action,
+            "step": snippet.step,
+            "turn_index": snippet.turn_index,
+            "step_index": snippet.step_index,
+            "instruction": snippet.instruction,
+            "action": snippet.action,
             "similarity": None if snippet.similarity is None else round(snippet.similarity, 4),
         }
         for snippet in snippets
-    ]  # fmt: skip
+    ]

@@ -26,9 +26,10 @@ class EvaluateForm(forms.Form):
     split = forms.ChoiceField(choices=[("", "every split"), *Split.choices], required=False)
     limit = forms.IntegerField(min_value=1, required=False, help_text="The first conversations only; empty: all.")
     preset = forms.ChoiceField(
-        choices=[("", "the recipe's own"), *Study.Preset.choices], required=False,
+        choices=[("", "the recipe's own"), *Study.Preset.choices],
+        required=False,
         help_text="Quirks of the recipe, and which metrics are shown first; both sets are stored.",
-    )  # fmt: skip
+    )
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
@@ -66,9 +67,12 @@ class EvaluableDatasetAdmin(DatasetAdmin):
                 self._start(request, dataset, form.cleaned_data)
             return redirect(request.get_full_path())
         context = self.admin_site.each_context(request) | {
-            "title": "Evaluate with …", "form": form, "datasets": datasets, "opts": self.model._meta,
+            "title": "Evaluate with …",
+            "form": form,
+            "datasets": datasets,
+            "opts": self.model._meta,
             "checkbox": ACTION_CHECKBOX_NAME,
-        }  # fmt: skip
+        }
         return TemplateResponse(request, "admin/annotations/dataset/evaluate.html", context)
 
     def _start(self, request: HttpRequest, dataset: Dataset, wanted: dict) -> None:
@@ -77,9 +81,16 @@ class EvaluableDatasetAdmin(DatasetAdmin):
         try:
             rules.require(request.user, "evaluate", dataset.project)
             study = create_study(
-                user=request.user, dataset=dataset, recipes=[wanted["recipe"]], splits=[wanted["split"]], seeds=[0],
-                limit=wanted["limit"], overrides={}, preset=wanted["preset"] or None, name="",
-            )  # fmt: skip
+                user=request.user,
+                dataset=dataset,
+                recipes=[wanted["recipe"]],
+                splits=[wanted["split"]],
+                seeds=[0],
+                limit=wanted["limit"],
+                overrides={},
+                preset=wanted["preset"] or None,
+                name="",
+            )
         except (ValueError, PermissionDenied) as error:
             self.message_user(request, f"{dataset}: {error}", messages.ERROR)
             return

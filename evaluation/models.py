@@ -12,9 +12,11 @@ from annotations.models import Leased, LeaseQuerySet, Project
 class StudyQuerySet(models.QuerySet):
     def for_list(self) -> "StudyQuerySet":
         """Studies with what a list row shows."""
-        return self.select_related("project", "created_by").prefetch_related("runs__dataset").annotate(
-            step_total=models.Sum("runs__step_count", default=0, distinct=False)
-        )  # fmt: skip
+        return (
+            self.select_related("project", "created_by")
+            .prefetch_related("runs__dataset")
+            .annotate(step_total=models.Sum("runs__step_count", default=0, distinct=False))
+        )
 
 
 class Study(models.Model):

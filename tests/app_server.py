@@ -39,10 +39,24 @@ class AppServer:
 def running(log: Path) -> Iterator[AppServer]:
     """A server from start to stop. The app is at http://localhost:PORT, rendered pages at http://127.0.0.1:PORT."""
     command = [
-        sys.executable, "-m", "uvicorn", "webnav_site.asgi:application", "--host", "127.0.0.1", "--port", "$PORT",
-        "--lifespan", "off", "--http", "webnav_site.edge.connections:Connection", "--no-proxy-headers",
-        "--log-level", "info", "--timeout-graceful-shutdown", "1",
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "uvicorn",
+        "webnav_site.asgi:application",
+        "--host",
+        "127.0.0.1",
+        "--port",
+        "$PORT",
+        "--lifespan",
+        "off",
+        "--http",
+        "webnav_site.edge.connections:Connection",
+        "--no-proxy-headers",
+        "--log-level",
+        "info",
+        "--timeout-graceful-shutdown",
+        "1",
+    ]
     with _running(" ".join(["exec", *command]), log, {}) as (server, _):
         yield server
 

@@ -16,14 +16,23 @@ from tests.beside import counted_as
 T = TypeVar("T")
 # Unit tests of the cores: they need no database, no Django and no model library, and all of them end in 5 seconds.
 CORE = (
-    "agents/test_llm_prompts.py", "agents/test_planner_knockout.py", "agents/test_planner_page.py",
-    "agents/test_planner_parse.py", "agents/test_planner_snippets.py", "agents/test_weblinx_actions.py",
+    "agents/test_llm_prompts.py",
+    "agents/test_planner_knockout.py",
+    "agents/test_planner_page.py",
+    "agents/test_planner_parse.py",
+    "agents/test_planner_snippets.py",
+    "agents/test_weblinx_actions.py",
     "agents/test_weblinx_parse.py",
-    "annotations/test_dom_*.py", "annotations/test_files.py", "annotations/test_json_stream.py",
-    "annotations/test_miniwob_demos.py", "annotations/test_miniwob_dom.py", "annotations/test_miniwob_events.py",
-    "annotations/test_render*.py", "annotations/test_splits.py",
+    "annotations/test_dom_*.py",
+    "annotations/test_files.py",
+    "annotations/test_json_stream.py",
+    "annotations/test_miniwob_demos.py",
+    "annotations/test_miniwob_dom.py",
+    "annotations/test_miniwob_events.py",
+    "annotations/test_render*.py",
+    "annotations/test_splits.py",
     "evaluation/test_metrics_*.py",
-)  # fmt: skip
+)
 RERUNS = {"timed": 5, "browser": 2, None: 0}  # marker -> how often such a test is tried again
 
 

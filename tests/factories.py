@@ -266,9 +266,15 @@ def make_shard(run: Run | None = None, **fields: Any) -> Shard:
 
 def make_score(run: Run | None = None, **fields: Any) -> Score:
     fields = {
-        "preset": "corrected", "metric": "element_accuracy", "grouping": "conversation", "headline": True,
-        "value": 0.5, "low": 0.25, "high": 0.75, "n": 4,
-    } | fields  # fmt: skip
+        "preset": "corrected",
+        "metric": "element_accuracy",
+        "grouping": "conversation",
+        "headline": True,
+        "value": 0.5,
+        "low": 0.25,
+        "high": 0.75,
+        "n": 4,
+    } | fields
     return Score.objects.create(run=run or make_run(), **fields)
 
 

@@ -55,10 +55,21 @@ _NAMES = sorted(
     )
 )
 _VALUES = (
-    "javascript:alert(1)", "data:text/html,x", "url(//evil)", "background:url(//evil)", "</style><script>x</script>",
-    "]]>", '"><script>', "&lt;img/&gt;", "image", "text/css", "a{b:url(//evil)}", "data:image/png;base64,AA",
-    "\n\t", "é\u2028",
-)  # fmt: skip
+    "javascript:alert(1)",
+    "data:text/html,x",
+    "url(//evil)",
+    "background:url(//evil)",
+    "</style><script>x</script>",
+    "]]>",
+    '"><script>',
+    "&lt;img/&gt;",
+    "image",
+    "text/css",
+    "a{b:url(//evil)}",
+    "data:image/png;base64,AA",
+    "\n\t",
+    "é\u2028",
+)
 
 
 def random_pages(count: int) -> list[str]:

@@ -60,8 +60,11 @@ class ObjectStore:
     def environment(self) -> dict[str, str]:
         """What tells the app of it."""
         return {
-            "STORAGE_ENDPOINT": self.endpoint, "STORAGE_BUCKET": BUCKET, "STORAGE_KEY": KEY, "STORAGE_SECRET": SECRET,
-        }  # fmt: skip
+            "STORAGE_ENDPOINT": self.endpoint,
+            "STORAGE_BUCKET": BUCKET,
+            "STORAGE_KEY": KEY,
+            "STORAGE_SECRET": SECRET,
+        }
 
 
 @contextmanager
@@ -140,9 +143,13 @@ def _make_bucket(store: ObjectStore) -> None:
 
     config = Config(s3={"addressing_style": "path"}, retries={"total_max_attempts": 5, "mode": "standard"})
     client = boto3.client(
-        "s3", endpoint_url=store.endpoint, aws_access_key_id=KEY, aws_secret_access_key=SECRET,
-        region_name="us-east-1", config=config,
-    )  # fmt: skip
+        "s3",
+        endpoint_url=store.endpoint,
+        aws_access_key_id=KEY,
+        aws_secret_access_key=SECRET,
+        region_name="us-east-1",
+        config=config,
+    )
     client.create_bucket(Bucket=BUCKET)
 
 

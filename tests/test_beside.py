@@ -16,9 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def run(folder: Path, *arguments: str) -> str:
     environment = os.environ | {"CONFORMANCE_DIR": str(folder)}
     command = [sys.executable, "-m", "pytest", "-p", "no:django", "-p", "no:cacheprovider", "--disable-plugin-autoload"]
-    done = subprocess.run(
-        [*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60
-    )  # fmt: skip
+    done = subprocess.run([*command, *arguments], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout
     return done.stdout
 
@@ -49,17 +47,22 @@ def crashing_cases() -> dict[str, list]:
     prompt["exemplar"] = {"demo": [{"state": "s", "obs": "o", "act": "a"}], "code_filter_prompt": "C"}
     unread = {"text": "", "error": "IndexError: string index out of range"}
     return {
-        "planners/history_messages": [{key: snippet[key] for key in snippet if key != "history"}
-                                      | {"error": "IndexError: list index out of range"}],
-        "planners/dom_prune_repr": [{key: page[key] for key in ("html", "params")}
-                                    | {"candidate_ids": ["absent"], "error": "IndexError"}],
+        "planners/history_messages": [
+            {key: snippet[key] for key in snippet if key != "history"}
+            | {"error": "IndexError: list index out of range"}
+        ],
+        "planners/dom_prune_repr": [
+            {key: page[key] for key in ("html", "params")} | {"candidate_ids": ["absent"], "error": "IndexError"}
+        ],
         "planners/synapse_miniwob_prompts": [prompt | {"error": "KeyError: 'filter_prompt'"}],
         "planners/postprocess_multichoice": [unread],
-        "weblinx_wma/weblinx_action_parse": {"cases": [
-            {"raw": "action(intent=5)", "error": "AttributeError: 'int' object has no attribute 'lower'"},
-            {"raw": "click(uid=²)", "error": "ValueError: invalid literal for int() with base 10: '²'"},
-        ]},
-    }  # fmt: skip
+        "weblinx_wma/weblinx_action_parse": {
+            "cases": [
+                {"raw": "action(intent=5)", "error": "AttributeError: 'int' object has no attribute 'lower'"},
+                {"raw": "click(uid=²)", "error": "ValueError: invalid literal for int() with base 10: '²'"},
+            ]
+        },
+    }
 
 
 def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:

@@ -30,18 +30,19 @@ MAY_IMPORT = {
 # The wings of each app, lowest first: a wing may import those before it in its list, never one after it. What an app
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
-    "annotations": (
-        "forms", "admin_base", "dom", "sandbox", "datasets", "text", "hosts", "observe", "storage", "models", "access",
-        "pages", "corpus", "jobs", "retention", "work.tell", "work.edits", "work.propose", "work.measure",
-        "work.publishing", "work.stages", "work.queue", "work.write", "work.keys", "work.campaigns", "work.organise",
-        "work.verify", "work.discuss", "releases", "sample",
-    ),
-    "agents": (
-        "prompts", "encoders", "models", "llm", "weblinx", "types", "recipes", "trace", "observations", "planner",
-        "ranker", "memory", "policy", "grounded", "replay", "runs", "training", "proposals", "retention",
-    ),
-    "evaluation": ("metrics", "models", "scores", "reports", "external", "studies", "bench"),
-}  # fmt: skip
+    "annotations": """
+        forms admin_base dom sandbox datasets text hosts observe storage models access pages corpus jobs retention
+        work.tell work.edits work.propose work.measure work.publishing work.stages work.queue work.write work.keys
+        work.campaigns work.organise work.verify work.discuss releases sample
+    """.split(),
+    "agents": """
+        prompts encoders models llm weblinx types recipes trace observations planner ranker memory policy grounded
+        replay runs training proposals retention
+    """.split(),
+    "evaluation": """
+        metrics models scores reports external studies bench
+    """.split(),
+}
 BACK = {  # (module, imported module): an arrow against the order, and why it is there
     ("annotations.jobs.running", "annotations.tasks"): "what is enqueued is named where it is enqueued",
     ("evaluation.studies.running", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
@@ -49,29 +50,35 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
     ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
 }
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
-CORE = (
-    "annotations.datasets", "annotations.datasets.*", "annotations.dom", "annotations.dom.*",
-    "annotations.sandbox", "annotations.sandbox.*", "annotations.text", "annotations.text.*",
-    "annotations.observe.spans", "annotations.sample", "annotations.sample.*",
-    "annotations.releases.leakage", "annotations.releases.privacy",
-    "annotations.work.measure.agreement", "annotations.work.tell.public_addresses",
-    "annotations.work.edits.mentions", "annotations.work.edits.operations", "annotations.work.edits.warnings",
-    "annotations.work.propose.cuts", "annotations.work.propose.grouping", "annotations.work.propose.rewrites",
-    "agents.types", "agents.policy", "agents.grounded", "agents.trace", "agents.encoders", "agents.encoders.*",
-    "agents.recipes.literature", "agents.recipes.settings", "agents.recipes.sentences", "agents.recipes.published",
-    "agents.memory.recall", "agents.memory.select", "agents.memory.workflow_text",
-    "agents.ranker", "agents.ranker.*", "agents.planner", "agents.planner.*", "agents.llm", "agents.llm.*",
-    "agents.prompts", "agents.prompts.*", "agents.weblinx", "agents.weblinx.*",
-    "agents.training", "agents.training.settings", "agents.training.loop", "agents.training.checkpoint",
-    "agents.training.weights", "agents.training.examples", "agents.training.pairs", "agents.training.samples",
-    "agents.training.ranking", "agents.training.language", "agents.training.card", "agents.training.left_out",
-    "evaluation.scores.judging", "evaluation.metrics", "evaluation.metrics.*",
-)  # fmt: skip
+CORE = """
+    annotations.datasets annotations.datasets.* annotations.dom annotations.dom.* annotations.sandbox
+    annotations.sandbox.* annotations.text annotations.text.* annotations.observe.spans annotations.sample
+    annotations.sample.* annotations.releases.leakage annotations.releases.privacy annotations.work.measure.agreement
+    annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
+    annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
+    annotations.work.propose.rewrites agents.types agents.policy agents.grounded agents.trace agents.encoders
+    agents.encoders.* agents.recipes.literature agents.recipes.settings agents.recipes.sentences
+    agents.recipes.published agents.memory.recall agents.memory.select agents.memory.workflow_text agents.ranker
+    agents.ranker.* agents.planner agents.planner.* agents.llm agents.llm.* agents.prompts agents.prompts.*
+    agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop
+    agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
+    agents.training.samples agents.training.ranking agents.training.language agents.training.card
+    agents.training.left_out evaluation.scores.judging evaluation.metrics evaluation.metrics.*
+""".split()
 SHELL = {"annotations.sample.project", "agents.llm.stored"}  # in a core's room, and the only ones there that store
 SHELL_PACKAGES = {
-    "django", "celery", "channels", "rest_framework", "knox", "drf_spectacular", "django_filters", "pgvector",
-    "psycopg", "redis", "asgiref",
-}  # fmt: skip
+    "django",
+    "celery",
+    "channels",
+    "rest_framework",
+    "knox",
+    "drf_spectacular",
+    "django_filters",
+    "pgvector",
+    "psycopg",
+    "redis",
+    "asgiref",
+}
 # Modules that the web process loads, by their last word: job_views, account_api, page_admin and the like too.
 WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consumers", "routing", "filters", "apps"}
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
@@ -187,9 +194,10 @@ def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> 
     assert named <= set(modules())
     wiring = {"management", "migrations", "templatetags"}
     folders = {
-        name for name, path in modules().items()
+        name
+        for name, path in modules().items()
         if path.name == "__init__.py" and name.count(".") == 1 and name.partition(".")[0] in WINGS
-    }  # fmt: skip
+    }
     assert {name for name in folders if name.partition(".")[2] not in wiring} <= named | {"annotations.work"}
 
 
@@ -203,11 +211,12 @@ def test_an_arrow_back_is_found() -> None:
 
 def test_every_room_says_what_it_is_for() -> None:
     silent = [
-        name for name, path in modules().items()
+        name
+        for name, path in modules().items()
         if path.name == "__init__.py"
         and not {"management", "templatetags"} & set(path.parts)  # their names are Django's
         and not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").strip()
-    ]  # fmt: skip
+    ]
     assert silent == []
 
 
@@ -288,8 +297,13 @@ print(",".join(sorted({name.partition(".")[0] for name in sys.modules} & {"torch
 def run_alone(script: str, *arguments: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 

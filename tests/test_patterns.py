@@ -56,8 +56,12 @@ def _patterns() -> Iterator[Pattern]:
                 continue
             nodes = list(ast.walk(ast.parse(source)))
             used = _uses(nodes)
-            names = {value: name for node in nodes if isinstance(node, ast.Assign)
-                     for value, name in _assigned(node.targets[0], node.value)}  # fmt: skip
+            names = {
+                value: name
+                for node in nodes
+                if isinstance(node, ast.Assign)
+                for value, name in _assigned(node.targets[0], node.value)
+            }
             for node in nodes:
                 if isinstance(node, ast.Call) and _is_re(node.func) and isinstance(node.args[0], ast.Constant):
                     methods = (
@@ -84,21 +88,30 @@ def _uses(nodes: list[ast.AST]) -> dict[str, set[str]]:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             called.setdefault(node.value.id, set()).add(node.attr)
             holders.add(node.value)
-    loose = {node.id for node in nodes
-             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in holders}  # fmt: skip
+    loose = {
+        node.id
+        for node in nodes
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node not in holders
+    }
     return {name: methods & METHODS for name, methods in called.items() if name not in loose and methods & METHODS}
 
 
 def _is_re(function: ast.expr) -> bool:
     return (
-        isinstance(function, ast.Attribute) and function.attr in METHODS | {"compile"}
-        and isinstance(function.value, ast.Name) and function.value.id == "re"
-    )  # fmt: skip
+        isinstance(function, ast.Attribute)
+        and function.attr in METHODS | {"compile"}
+        and isinstance(function.value, ast.Name)
+        and function.value.id == "re"
+    )
 
 
 def _flags(call: ast.Call) -> int:
-    names = [node.attr for argument in [*call.args, *(k.value for k in call.keywords)]
-             for node in ast.walk(argument) if isinstance(node, ast.Attribute) and node.attr.isupper()]  # fmt: skip
+    names = [
+        node.attr
+        for argument in [*call.args, *(k.value for k in call.keywords)]
+        for node in ast.walk(argument)
+        if isinstance(node, ast.Attribute) and node.attr.isupper()
+    ]
     return sum({int(getattr(re, name)) for name in names if hasattr(re, name)})
 
 

@@ -46,10 +46,19 @@ def tiny_t5(
     `</s>` and decodes them exactly."""
     tokenizer = byte_tokenizer(texts, vocabulary, pad="<pad>", eos="</s>", template="$A </s>")
     config = T5Config(
-        vocab_size=len(tokenizer), d_model=width, d_kv=width // 4, d_ff=2 * width, num_layers=layers, num_heads=4,
-        feed_forward_proj="gated-gelu", tie_word_embeddings=True, dropout_rate=dropout, decoder_start_token_id=0,
-        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        d_model=width,
+        d_kv=width // 4,
+        d_ff=2 * width,
+        num_layers=layers,
+        num_heads=4,
+        feed_forward_proj="gated-gelu",
+        tie_word_embeddings=True,
+        dropout_rate=dropout,
+        decoder_start_token_id=0,
+        pad_token_id=tokenizer.pad_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+    )
     return _save(folder, T5ForConditionalGeneration, config, tokenizer, seed)
 
 
@@ -59,16 +68,30 @@ def tiny_cross_encoder(
     """A model with one logit per pair of texts: BERT's architecture, or DeBERTa-v3's with `deberta`."""
     tokenizer = word_tokenizer(texts)
     sizes = {
-        "vocab_size": len(tokenizer), "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": 4,
-        "intermediate_size": 2 * width, "max_position_embeddings": 512, "num_labels": 1,
-        "pad_token_id": tokenizer.pad_token_id, "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
-    }  # fmt: skip
+        "vocab_size": len(tokenizer),
+        "hidden_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 4,
+        "intermediate_size": 2 * width,
+        "max_position_embeddings": 512,
+        "num_labels": 1,
+        "pad_token_id": tokenizer.pad_token_id,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    }
     if not deberta:
         return _save(folder, BertForSequenceClassification, BertConfig(**sizes), tokenizer, seed)
     config = DebertaV2Config(
-        **sizes, relative_attention=True, position_buckets=32, norm_rel_ebd="layer_norm", share_att_key=True,
-        pos_att_type=["p2c", "c2p"], position_biased_input=False, type_vocab_size=0, pooler_dropout=0.0,
-    )  # fmt: skip
+        **sizes,
+        relative_attention=True,
+        position_buckets=32,
+        norm_rel_ebd="layer_norm",
+        share_att_key=True,
+        pos_att_type=["p2c", "c2p"],
+        position_biased_input=False,
+        type_vocab_size=0,
+        pooler_dropout=0.0,
+    )
     return _save(folder, DebertaV2ForSequenceClassification, config, tokenizer, seed)
 
 
@@ -76,10 +99,16 @@ def tiny_encoder(folder: Path, texts: Iterable[str], *, seed: int = 0, width: in
     """A BERT encoder, to be used with mean pooling; its vectors have `width` numbers."""
     tokenizer = word_tokenizer(texts)
     config = BertConfig(
-        vocab_size=len(tokenizer), hidden_size=width, num_hidden_layers=layers, num_attention_heads=4,
-        intermediate_size=2 * width, max_position_embeddings=512, pad_token_id=tokenizer.pad_token_id,
-        hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        intermediate_size=2 * width,
+        max_position_embeddings=512,
+        pad_token_id=tokenizer.pad_token_id,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+    )
     return _save(folder, BertModel, config, tokenizer, seed)
 
 
@@ -90,10 +119,18 @@ def tiny_causal(
     tokenizer = byte_tokenizer(texts, vocabulary, pad="<pad>", eos="</s>", template="$A")
     tokenizer.chat_template = CHAT_TEMPLATE
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=width, intermediate_size=2 * width, num_hidden_layers=layers,
-        num_attention_heads=4, num_key_value_heads=4, max_position_embeddings=4096, tie_word_embeddings=True,
-        pad_token_id=tokenizer.pad_token_id, bos_token_id=None, eos_token_id=tokenizer.eos_token_id,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=width,
+        intermediate_size=2 * width,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=4096,
+        tie_word_embeddings=True,
+        pad_token_id=tokenizer.pad_token_id,
+        bos_token_id=None,
+        eos_token_id=tokenizer.eos_token_id,
+    )
     return _save(folder, LlamaForCausalLM, config, tokenizer, seed)
 
 
@@ -105,17 +142,22 @@ def byte_tokenizer(
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary, special_tokens=[pad, eos], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        vocab_size=vocabulary,
+        special_tokens=[pad, eos],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
         show_progress=False,
-    )  # fmt: skip
+    )
     tokenizer.train_from_iterator(texts, trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=template, pair=f"{template} {template.replace('$A', '$B')}", special_tokens=[(eos, 1)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token=pad, eos_token=eos, clean_up_tokenization_spaces=False,
+        tokenizer_object=tokenizer,
+        pad_token=pad,
+        eos_token=eos,
+        clean_up_tokenization_spaces=False,
         model_max_length=100_000,
-    )  # fmt: skip
+    )
 
 
 def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
@@ -128,9 +170,13 @@ def word_tokenizer(texts: Iterable[str]) -> PreTrainedTokenizerFast:
         single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
     return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]",
+        tokenizer_object=tokenizer,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
         model_max_length=512,
-    )  # fmt: skip
+    )
 
 
 def _save(folder: Path, kind: type[PreTrainedModel], config, tokenizer: PreTrainedTokenizerFast, seed: int) -> Path:

@@ -48,9 +48,12 @@ def _close(pipe) -> None:
 def _environment() -> dict[str, str]:
     database = settings.DATABASES["default"]
     environment = os.environ | {
-        "PGHOST": database["HOST"], "PGPORT": database["PORT"], "PGUSER": database["USER"],
-        "PGPASSWORD": database["PASSWORD"], "PGDATABASE": database["NAME"],
-    }  # fmt: skip
+        "PGHOST": database["HOST"],
+        "PGPORT": database["PORT"],
+        "PGUSER": database["USER"],
+        "PGPASSWORD": database["PASSWORD"],
+        "PGDATABASE": database["NAME"],
+    }
     return {key: value for key, value in environment.items() if value}
 
 

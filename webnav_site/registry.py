@@ -75,10 +75,17 @@ def tell(name: str, queues: tuple[str, ...], processes: int) -> None:
 
     me = this_process()
     Worker.objects.tell(
-        str(me), name=name, host=me.host, hostname=me.hostname, queues=list(queues), processes=processes,
-        memory_bytes=_memory_limit(), gpus=_gpus() if "gpu" in queues else [], held=weights.held(),
+        str(me),
+        name=name,
+        host=me.host,
+        hostname=me.hostname,
+        queues=list(queues),
+        processes=processes,
+        memory_bytes=_memory_limit(),
+        gpus=_gpus() if "gpu" in queues else [],
+        held=weights.held(),
         versions=_versions(),
-    )  # fmt: skip
+    )
 
 
 def _memory_limit() -> int:

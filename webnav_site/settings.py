@@ -75,10 +75,15 @@ APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
 # Rendered pages live on a host of their own, so that no cookie of ours exists there. On one machine these two
 # names reach the same server; elsewhere SNAPSHOT_ORIGIN must name another domain, or pages render without scripts.
 SNAPSHOT_ORIGIN = env("SNAPSHOT_ORIGIN", f"http://127.0.0.1:{PORT}" if "APP_ORIGIN" not in os.environ else "")
-ALLOWED_HOSTS = list({
-    *env_list("ALLOWED_HOSTS"), "localhost", "127.0.0.1", "[::1]",
-    *(urlsplit(origin).hostname or "" for origin in (APP_ORIGIN, SNAPSHOT_ORIGIN) if origin),
-})  # fmt: skip
+ALLOWED_HOSTS = list(
+    {
+        *env_list("ALLOWED_HOSTS"),
+        "localhost",
+        "127.0.0.1",
+        "[::1]",
+        *(urlsplit(origin).hostname or "" for origin in (APP_ORIGIN, SNAPSHOT_ORIGIN) if origin),
+    }
+)
 CSRF_TRUSTED_ORIGINS = [APP_ORIGIN]
 
 INSTALLED_APPS = [
@@ -246,15 +251,19 @@ REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
 # The organisation's own sign-in: OpenID Connect. It lets in who is invited, and everybody of the domains named.
 OIDC_ISSUER = env("OIDC_ISSUER")
 OIDC_ALLOWED_DOMAINS = {domain.lower() for domain in env_list("OIDC_ALLOWED_DOMAINS")}
-OIDC_APPS = [
-    {
-        "provider_id": "oidc",
-        "name": env("OIDC_NAME", "your organisation"),
-        "client_id": env("OIDC_CLIENT_ID"),
-        "secret": env("OIDC_CLIENT_SECRET"),
-        "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
-    }
-] if OIDC_ISSUER else []  # fmt: skip
+OIDC_APPS = (
+    [
+        {
+            "provider_id": "oidc",
+            "name": env("OIDC_NAME", "your organisation"),
+            "client_id": env("OIDC_CLIENT_ID"),
+            "secret": env("OIDC_CLIENT_SECRET"),
+            "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
+        }
+    ]
+    if OIDC_ISSUER
+    else []
+)
 SOCIALACCOUNT_ADAPTER = "annotations.access.identities.IdentityAdapter"
 SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address finds no account: see `annotations.access.identities`
@@ -363,10 +372,17 @@ BACKUP_RECIPIENT = env("BACKUP_RECIPIENT")
 RETENTION_DAYS = {
     name: env_days(f"RETENTION_{name.upper()}_DAYS", days)
     for name, days in {
-        "exports": 30, "uploads": 7, "idempotency_keys": 1, "sessions": 1, "deliveries": 90, "jobs": 0,
-        "llm_replies": 0, "traces": 0, "access_events": 0,
+        "exports": 30,
+        "uploads": 7,
+        "idempotency_keys": 1,
+        "sessions": 1,
+        "deliveries": 90,
+        "jobs": 0,
+        "llm_replies": 0,
+        "traces": 0,
+        "access_events": 0,
     }.items()
-}  # fmt: skip
+}
 
 # Queries that take longer are logged and shown to the operator; 0: none.
 SLOW_QUERY_MS = int(env("SLOW_QUERY_MS", "500"))

@@ -19,18 +19,28 @@ def file_storage(env: Callable[..., str]) -> dict[str, Any]:
 
     # Checksums only where the protocol wants them: other stores than Amazon's refuse newer ones.
     client = Config(
-        signature_version="s3v4", s3={"addressing_style": "path"}, request_checksum_calculation="when_required",
-        response_checksum_validation="when_required", connect_timeout=5, read_timeout=60,
+        signature_version="s3v4",
+        s3={"addressing_style": "path"},
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        connect_timeout=5,
+        read_timeout=60,
         retries={"mode": "standard", "max_attempts": 4},
-    )  # fmt: skip
+    )
     options = {
-        "bucket_name": env("STORAGE_BUCKET"), "access_key": env("STORAGE_KEY"), "secret_key": env("STORAGE_SECRET"),
-        "endpoint_url": env("STORAGE_ENDPOINT") or None, "region_name": env("STORAGE_REGION", "us-east-1"),
-        "location": env("STORAGE_PREFIX"), "default_acl": None, "file_overwrite": True, "client_config": client,
+        "bucket_name": env("STORAGE_BUCKET"),
+        "access_key": env("STORAGE_KEY"),
+        "secret_key": env("STORAGE_SECRET"),
+        "endpoint_url": env("STORAGE_ENDPOINT") or None,
+        "region_name": env("STORAGE_REGION", "us-east-1"),
+        "location": env("STORAGE_PREFIX"),
+        "default_acl": None,
+        "file_overwrite": True,
+        "client_config": client,
         "transfer_config": TransferConfig(
             multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES, max_concurrency=2
         ),
-    }  # fmt: skip
+    }
     return {"BACKEND": "annotations.storage.objects.ObjectStorage", "OPTIONS": options}
 
 

@@ -86,9 +86,11 @@ class ChatLlm:
         with span("llm", model=request.model) as told:
             answer = self._all_samples(request, stop)
             told |= {
-                "prompt_tokens": answer.usage.prompt_tokens, "completion_tokens": answer.usage.completion_tokens,
-                "cost": answer.usage.cost, "failed": isinstance(answer, LlmError),
-            }  # fmt: skip
+                "prompt_tokens": answer.usage.prompt_tokens,
+                "completion_tokens": answer.usage.completion_tokens,
+                "cost": answer.usage.cost,
+                "failed": isinstance(answer, LlmError),
+            }
             return answer
 
     def _all_samples(self, request: Request, stop: threading.Event) -> Reply | LlmError:

@@ -105,6 +105,12 @@ def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector) -> 
     if split != Split.TRAIN:  # the database refuses it too
         raise AssertionError(f"exemplars come from the train split, {turn.conversation} is of {split}")
     return Exemplar(
-        dataset=dataset, conversation=turn.conversation, turn=turn, split=split,
-        domain=turn.conversation.website.domain, encoder=encoder, key_text=text, embedding=vector,
-    )  # fmt: skip
+        dataset=dataset,
+        conversation=turn.conversation,
+        turn=turn,
+        split=split,
+        domain=turn.conversation.website.domain,
+        encoder=encoder,
+        key_text=text,
+        embedding=vector,
+    )

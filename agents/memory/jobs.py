@@ -204,9 +204,7 @@ def refine(job: Job) -> bool:
     if job.params["split"]:
         steps = steps.filter(turn__conversation__split=job.params["split"])
     last = job.progress.get("resume", 0)
-    waiting = list(
-        steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id")
-    )  # fmt: skip
+    waiting = list(steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id"))
     report = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
     report["model"] = llm.info.model
     counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm)

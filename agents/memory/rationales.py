@@ -48,9 +48,11 @@ class RationaleWriter:
 def _question(request: RationaleRequest) -> str:
     step = request.step
     return load("rationale").fill(
-        page=request.page, request=step.instruction, actions="; ".join(step.past_actions) or "None",
+        page=request.page,
+        request=step.instruction,
+        actions="; ".join(step.past_actions) or "None",
         answer=request.answer,
-    )  # fmt: skip
+    )
 
 
 def _first_lines(text: str) -> str:

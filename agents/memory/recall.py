@@ -75,11 +75,12 @@ class Recaller:
         asked = [i for i, observation in enumerate(observations) if observation.earlier_instructions]
         texts = [
             prompt.fill(
-                website=observations[i].website, earlier="\n".join(observations[i].earlier_instructions),
+                website=observations[i].website,
+                earlier="\n".join(observations[i].earlier_instructions),
                 instruction=observations[i].instruction,
             )
             for i in asked
-        ]  # fmt: skip
+        ]
         for index, answer in zip(asked, self._ask(prompt, texts, REWRITE_TOKENS, asked, found), strict=True):
             found[index].instruction = answer.strip()
             found[index].trace["rewritten"] = found[index].instruction
@@ -232,6 +233,4 @@ def _page(observation: Observation, node_ids: list[str]) -> str:
 
 def _snippet(step: RecordedStep, similarity: float | None) -> Snippet:
     seen = step.observation
-    return Snippet(
-        seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, similarity
-    )  # fmt: skip
+    return Snippet(seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, similarity)

@@ -17,10 +17,17 @@ def request_of(step: RecordedStep) -> RationaleRequest:
     if not step.positive_ids:
         raise ValueError("no gold element is on it")
     past = PastStep(
-        seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
-        step.action.operation, step.action.value, seen.html, step.positive_ids,
+        seen.key,
+        seen.turn_index,
+        seen.step_index,
+        seen.instruction,
+        step.action.representation,
+        step.action.operation,
+        step.action.value,
+        seen.html,
+        step.positive_ids,
         past_actions=tuple(earlier.representation for earlier in seen.turn_actions),
-    )  # fmt: skip
+    )
     found: list[RationaleRequest] = []
     try:
         snippet(past, step.positive_ids[0], (), SnippetSettings(), found.append)

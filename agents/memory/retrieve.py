@@ -128,11 +128,15 @@ class DatasetMemory(ConversationMemory):
                 chosen = _draw(domain if domain.exists() else rows, k, drawn)
         return [
             types.Workflow(
-                row.pk, row.name, row.description, row.body, row.website.name if row.website else "",
+                row.pk,
+                row.name,
+                row.description,
+                row.body,
+                row.website.name if row.website else "",
                 getattr(row, "distance", None),
             )
             for row in chosen
-        ]  # fmt: skip
+        ]
 
     def _shown(self, row: Exemplar) -> types.Exemplar:
         if row.split != Split.TRAIN:
@@ -145,7 +149,7 @@ class DatasetMemory(ConversationMemory):
         shown = tuple(recorded.recorded(step) for step in steps)
         return types.Exemplar(
             row.pk, recorded.conversation.source_id, instruction, shown, getattr(row, "distance", None)
-        )  # fmt: skip
+        )
 
     def _recorded(self, conversation_id: int) -> RecordedConversation:
         if conversation_id not in self._conversations:

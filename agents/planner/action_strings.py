@@ -18,10 +18,20 @@ from agents.weblinx.turns import UID, UNKNOWN
 from annotations.dom.tree import PageError
 
 OPERATIONS = {
-    "click": "CLICK", "hover": "HOVER", "textinput": "TYPE", "change": "CHANGE", "load": "LOAD", "submit": "SUBMIT",
-    "scroll": "SCROLL", "say": "SAY", "copy": "COPY", "paste": "PASTE", "tabcreate": "TAB_CREATE",
-    "tabremove": "TAB_REMOVE", "tabswitch": "TAB_SWITCH",
-}  # fmt: skip
+    "click": "CLICK",
+    "hover": "HOVER",
+    "textinput": "TYPE",
+    "change": "CHANGE",
+    "load": "LOAD",
+    "submit": "SUBMIT",
+    "scroll": "SCROLL",
+    "say": "SAY",
+    "copy": "COPY",
+    "paste": "PASTE",
+    "tabcreate": "TAB_CREATE",
+    "tabremove": "TAB_REMOVE",
+    "tabswitch": "TAB_SWITCH",
+}
 VALUES = {"textinput": ("text", "value"), "change": ("value",), "load": ("url",), "say": ("utterance",)}
 
 

@@ -96,11 +96,15 @@ class ChatGenerator:
     def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
         requests = [
             Request(
-                prompt.chat(), self.model, self.temperature, self.max_tokens,
-                prompt.stop if isinstance(prompt, ChatPrompt) else (), seed=self.seed,
+                prompt.chat(),
+                self.model,
+                self.temperature,
+                self.max_tokens,
+                prompt.stop if isinstance(prompt, ChatPrompt) else (),
+                seed=self.seed,
             )
             for prompt in prompts
-        ]  # fmt: skip
+        ]
         return [
             _generated(request, reply) for request, reply in zip(requests, complete(self.llm, requests), strict=True)
         ]

@@ -116,10 +116,12 @@ class PagePlanner:
 
     def _snippets(self) -> SnippetSettings:
         return SnippetSettings(
-            self.paradigm, self.recipe.simplify.memory_pages == "simplified",
-            self.recipe.recall.rationales != "none", self.recipe.rank.top_k,
+            self.paradigm,
+            self.recipe.simplify.memory_pages == "simplified",
+            self.recipe.recall.rationales != "none",
+            self.recipe.rank.top_k,
             quirks=self.recipe.quirks.narrowed(SnippetQuirks),
-        )  # fmt: skip
+        )
 
     def _history(self, step: Prepared, reasons: dict[int, str]) -> tuple[Message, ...]:
         def rationale(request: RationaleRequest) -> str | None:

@@ -72,10 +72,12 @@ class TrajectoryPlanner:
         trace = {
             "simplify": {"elements": node_ids},
             "compose": {
-                "given": len(given), "shown": _shown_count(messages, given, query), "tokens": self._count(messages),
+                "given": len(given),
+                "shown": _shown_count(messages, given, query),
+                "tokens": self._count(messages),
                 "prompt": "\n\n".join(f"{m.role}: {m.content}" for m in messages)[-TRACED_PROMPT:],
             },
-        }  # fmt: skip
+        }
         return ChatPrompt(tuple(messages), STOP), trace
 
     def _elements(self, step: Prepared) -> list[str]:
@@ -128,10 +130,13 @@ def gold_step(step: RecordedStep, ranks: dict[str, int]) -> GoldStep:
     last = len(ranks)
     gold = set(step.positive_ids)
     return GoldStep(
-        step.action.representation, step.action.operation, step.action.value, observation.html,
+        step.action.representation,
+        step.action.operation,
+        step.action.value,
+        observation.html,
         tuple((node_id, ranks.get(node_id, last)) for node_id in step.positive_ids),
         tuple((node_id, ranks[node_id]) for node_id in ranks if node_id not in gold),
-    )  # fmt: skip
+    )
 
 
 def _shown_count(messages: list[Message], given: list[list[Message]], query: list[Message]) -> int:

@@ -23,9 +23,10 @@ class DeriveForm(forms.Form):
     description = forms.CharField(max_length=300, required=False, help_text="One sentence: what is different?")
     project = forms.ModelChoiceField(queryset=Project.objects.none(), help_text="Its members can see and use it.")
     preset = forms.ChoiceField(
-        choices=[("", "as the parent"), *((preset, preset) for preset in PRESETS)], required=False,
+        choices=[("", "as the parent"), *((preset, preset) for preset in PRESETS)],
+        required=False,
         help_text="Sets every quirk, and the metrics shown first.",
-    )  # fmt: skip
+    )
 
     def __init__(self, *args: Any, parent: Recipe, projects: QuerySet[Project], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,9 +76,13 @@ class DeriveForm(forms.Form):
         """Store it; the form must be valid."""
         data = self.cleaned_data
         return SavedRecipe.objects.create(
-            name=data["name"], description=data["description"], parent=self.parent.name, changes=self.changes(),
-            project=data["project"], created_by=user,
-        )  # fmt: skip
+            name=data["name"],
+            description=data["description"],
+            parent=self.parent.name,
+            changes=self.changes(),
+            project=data["project"],
+            created_by=user,
+        )
 
     def stages(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         """(stage, its fields) in order, for the template."""

@@ -97,78 +97,134 @@ _GROUNDED = Recipe(
     "the value is copied from the instruction. No LLM, no download; plan.model names a trained one.",
     preset="corrected",
     rank=RankSettings(
-        kind="dual_encoder", model=MINILM, top_k=50, lexical_weight=0.85, role_weight=0.7, order_weight=0.65,
-        option_weight=1.0, link_penalty=0.25, repeat_penalty=3.0,
+        kind="dual_encoder",
+        model=MINILM,
+        top_k=50,
+        lexical_weight=0.85,
+        role_weight=0.7,
+        order_weight=0.65,
+        option_weight=1.0,
+        link_penalty=0.25,
+        repeat_penalty=3.0,
     ),
     recall=RecallSettings(memory="multifaceted", k=3, weight=0.2),
     plan=PlanSettings(kind="grounded"),
     quirks=Quirks.of("corrected"),
-)  # fmt: skip
+)
 _MINDACT_RECIPE = Recipe(
-    "mindact", "Cross encoder, then multi-choice knock-out over the whole conversation.", _MINDACT, rank=_CROSS,
-    recall=RecallSettings(memory="chronological", k=0), simplify=_WHOLE, plan=_MULTICHOICE,
-)  # fmt: skip
+    "mindact",
+    "Cross encoder, then multi-choice knock-out over the whole conversation.",
+    _MINDACT,
+    rank=_CROSS,
+    recall=RecallSettings(memory="chronological", k=0),
+    simplify=_WHOLE,
+    plan=_MULTICHOICE,
+)
 _SELF_MAP = Recipe(
-    "self-map", "Multifaceted memory, simplified and with rationales; direct generation.", _MT, rank=_CROSS,
-    recall=RecallSettings(memory="multifaceted", k=3, rationales="model"), plan=_GENERATION,
-)  # fmt: skip
+    "self-map",
+    "Multifaceted memory, simplified and with rationales; direct generation.",
+    _MT,
+    rank=_CROSS,
+    recall=RecallSettings(memory="multifaceted", k=3, rationales="model"),
+    plan=_GENERATION,
+)
 _BARE = Recipe(
-    "bare", "The trajectory prompt alone: no exemplars, no workflows.", _MIMS,
-    rank=dataclasses.replace(_CROSS, top_k=5), plan=_TRAJECTORY,
-)  # fmt: skip
+    "bare",
+    "The trajectory prompt alone: no exemplars, no workflows.",
+    _MIMS,
+    rank=dataclasses.replace(_CROSS, top_k=5),
+    plan=_TRAJECTORY,
+)
 _SYNAPSE_RECIPE = _derived(
-    _BARE, "synapse", "The trajectories of similar tasks as exemplars, found by the task's metadata.", paper=_SYNAPSE,
-    recall__exemplars="semantic", recall__exemplar_k=3,
-)  # fmt: skip
+    _BARE,
+    "synapse",
+    "The trajectories of similar tasks as exemplars, found by the task's metadata.",
+    paper=_SYNAPSE,
+    recall__exemplars="semantic",
+    recall__exemplar_k=3,
+)
 _AWM_RECIPE = _derived(
-    _BARE, "awm", "Workflows induced from the site's train tasks, and one exemplar.", paper=_AWM,
-    recall__exemplars="environment", recall__exemplar_k=1, recall__workflows="environment",
-)  # fmt: skip
+    _BARE,
+    "awm",
+    "Workflows induced from the site's train tasks, and one exemplar.",
+    paper=_AWM,
+    recall__exemplars="environment",
+    recall__exemplar_k=1,
+    recall__workflows="environment",
+)
 _DMR = Recipe(
-    "dmr-minilm", "Dense markup ranking over the last turns; ranking only.", _WEBLINX, data="weblinx",
+    "dmr-minilm",
+    "Dense markup ranking over the last turns; ranking only.",
+    _WEBLINX,
+    data="weblinx",
     rank=RankSettings(kind="dmr", model=MINILM, base="sentence-transformers/all-MiniLM-L6-v2", top_k=10, exact=True),
-)  # fmt: skip
+)
 _ACTION_STRING = Recipe(
-    "weblinx-flan-t5", "DMR candidates, hierarchical truncation, an action string; history of 5 turns.", _WEBLINX,
-    data="weblinx", rank=dataclasses.replace(_DMR.rank, exact=False),
+    "weblinx-flan-t5",
+    "DMR candidates, hierarchical truncation, an action string; history of 5 turns.",
+    _WEBLINX,
+    data="weblinx",
+    rank=dataclasses.replace(_DMR.rank, exact=False),
     plan=PlanSettings("action_string", base=_FLAN, max_new_tokens=256),
-)  # fmt: skip
+)
 
 _RECIPES = (
     _GROUNDED,
     _MINDACT_RECIPE,
     _derived(
-        _MINDACT_RECIPE, "mindact-car", "MindAct on an instruction that a model rewrote to stand alone.", paper=_MT,
+        _MINDACT_RECIPE,
+        "mindact-car",
+        "MindAct on an instruction that a model rewrote to stand alone.",
+        paper=_MT,
         recall=RecallSettings(memory="none", rewrite_instruction=True),
     ),
     _derived(
-        _MINDACT_RECIPE, "mindact-fixed", "MindAct with the first three turns as memory.", paper=_MT,
+        _MINDACT_RECIPE,
+        "mindact-fixed",
+        "MindAct with the first three turns as memory.",
+        paper=_MT,
         recall=RecallSettings(memory="fixed", k=3),
     ),
     _derived(
-        _MINDACT_RECIPE, "mindact-icl", "MindAct's prompt with three worked examples for an LLM.",
-        plan=dataclasses.replace(_MULTICHOICE, backend="endpoint", base=""), compose__shots=3,
+        _MINDACT_RECIPE,
+        "mindact-icl",
+        "MindAct's prompt with three worked examples for an LLM.",
+        plan=dataclasses.replace(_MULTICHOICE, backend="endpoint", base=""),
+        compose__shots=3,
     ),
     Recipe("deberta", "The best-ranked element; no planner, so no operation.", _MINDACT, rank=_CROSS),
     _BARE,
     _derived(
-        _BARE, "exemplar-environment", "One random exemplar of the site, else of its domain.",
-        recall__exemplars="environment", recall__exemplar_k=1,
+        _BARE,
+        "exemplar-environment",
+        "One random exemplar of the site, else of its domain.",
+        recall__exemplars="environment",
+        recall__exemplar_k=1,
     ),
     _SYNAPSE_RECIPE,
     _derived(
-        _SYNAPSE_RECIPE, "synapse-abstraction", "State abstraction only: three plain examples, no trajectories.",
-        recall=RecallSettings(), compose__trajectory=False, compose__shots=3,
+        _SYNAPSE_RECIPE,
+        "synapse-abstraction",
+        "State abstraction only: three plain examples, no trajectories.",
+        recall=RecallSettings(),
+        compose__trajectory=False,
+        compose__shots=3,
     ),
     _derived(
         _SYNAPSE_RECIPE, "synapse-no-memory", "The same three exemplars for every task.", recall__exemplars="fixed"
     ),
     _derived(
-        _MINDACT_RECIPE, "synapse-conversation", "Synapse's kNN over the turns of a conversation.", paper=_MT,
+        _MINDACT_RECIPE,
+        "synapse-conversation",
+        "Synapse's kNN over the turns of a conversation.",
+        paper=_MT,
         recall=RecallSettings(memory="task_knn", k=3),
     ),
     Recipe(
-        "synapse-miniwob", "State abstraction and exemplars on live MiniWoB++ pages.", _SYNAPSE, plan=_TRAJECTORY,
+        "synapse-miniwob",
+        "State abstraction and exemplars on live MiniWoB++ pages.",
+        _SYNAPSE,
+        plan=_TRAJECTORY,
         needs=("a live browser environment, which is not built yet",),
     ),
     _SELF_MAP,
@@ -176,16 +232,22 @@ _RECIPES = (
     _derived(_SELF_MAP, "self-map-full-state", "Self-MAP without memory simplification.", simplify=_WHOLE),
     _derived(_SELF_MAP, "self-map-no-rationale", "Self-MAP without memory refinement.", recall__rationales="none"),
     _derived(
-        _SELF_MAP, "self-map-chronological", "Self-MAP without matching: the whole conversation.",
+        _SELF_MAP,
+        "self-map-chronological",
+        "Self-MAP without matching: the whole conversation.",
         recall__memory="chronological",
     ),
     _AWM_RECIPE,
     _derived(
-        _AWM_RECIPE, "awm-online", "Workflows induced from what the run did before on the site.",
+        _AWM_RECIPE,
+        "awm-online",
+        "Workflows induced from what the run did before on the site.",
         recall__induction="online",
     ),
     _derived(
-        _BARE, "mims", "Workflows nearest to the predicted objective, and similar trajectories.",
+        _BARE,
+        "mims",
+        "Workflows nearest to the predicted objective, and similar trajectories.",
         recall=RecallSettings(
             exemplars="semantic", exemplar_k=2, workflows="semantic", workflow_k=13, workflow_query="objective"
         ),
@@ -194,23 +256,38 @@ _RECIPES = (
     _derived(_DMR, "dmr-bge", "DMR with bge-small.", rank__model="", rank__base="BAAI/bge-small-en-v1.5"),
     _derived(_DMR, "dmr-gte", "DMR with gte-base.", rank__model="", rank__base="thenlper/gte-base"),
     _derived(
-        _DMR, "mindact-weblinx", "MindAct's cross encoder on WebLINX documents; ranking only.",
+        _DMR,
+        "mindact-weblinx",
+        "MindAct's cross encoder on WebLINX documents; ranking only.",
         rank=dataclasses.replace(_CROSS, top_k=10),
     ),
     _ACTION_STRING,
     _derived(
-        _ACTION_STRING, "weblinx-flan-t5-w10", "The same with a history of 10 turns and no element limit.",
-        paper="arXiv 2410.23555", rank__history_turns=10, rank__element_limit=0, compose__history_turns=10,
+        _ACTION_STRING,
+        "weblinx-flan-t5-w10",
+        "The same with a history of 10 turns and no element limit.",
+        paper="arXiv 2410.23555",
+        rank__history_turns=10,
+        rank__element_limit=0,
+        compose__history_turns=10,
     ),
     Recipe(
-        "wma", "A world model imagines the outcome of several actions.", _WMA, plan=_TRAJECTORY,
-        imagine=ImagineSettings("world_model", 20), needs=("a world model, which is not built yet",),
+        "wma",
+        "A world model imagines the outcome of several actions.",
+        _WMA,
+        plan=_TRAJECTORY,
+        imagine=ImagineSettings("world_model", 20),
+        needs=("a world model, which is not built yet",),
     ),
     Recipe(
-        "cot", "WMA's baseline: the most frequent of 20 samples.", _WMA, plan=_TRAJECTORY,
-        imagine=ImagineSettings("majority", 20), needs=("choosing among samples, which is not built yet",),
+        "cot",
+        "WMA's baseline: the most frequent of 20 samples.",
+        _WMA,
+        plan=_TRAJECTORY,
+        imagine=ImagineSettings("majority", 20),
+        needs=("choosing among samples, which is not built yet",),
     ),
-)  # fmt: skip
+)
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}
 

@@ -84,10 +84,17 @@ def cells() -> tuple[PublishedCell, ...]:
         if recipe and row.get("split"):
             found.append(
                 PublishedCell(
-                    recipe, row["source"], row["table"], row["system"], row.get("model", ""), DATA[row["source"]],
-                    row["split"], OUR_METRICS.get(row["metric"], row["metric"]), row["value"],
+                    recipe,
+                    row["source"],
+                    row["table"],
+                    row["system"],
+                    row.get("model", ""),
+                    DATA[row["source"]],
+                    row["split"],
+                    OUR_METRICS.get(row["metric"], row["metric"]),
+                    row["value"],
                 )
-            )  # fmt: skip
+            )
     return tuple(found)
 
 

@@ -163,11 +163,13 @@ def stages(recipe: Recipe, parent: Recipe | None = None) -> list[Stage]:
         names = [name for name in own if name.startswith(f"{stage}.") or (stage, name) == ("act", "batch_size")]
         settings = [
             Setting(
-                name, SETTINGS.get(name, ""), said(own[name]),
+                name,
+                SETTINGS.get(name, ""),
+                said(own[name]),
                 said(other[name]) if parent and other[name] != own[name] else None,
             )
             for name in names
-        ]  # fmt: skip
+        ]
         found.append(Stage(stage, sentences[stage], settings))
     return found
 

@@ -46,7 +46,6 @@ class RankSettings:
     history_turns: int = 5  # turns before the current one in a WebLINX query
     element_limit: int = 200  # of an element's text in a WebLINX document; 0: none but the encoder's own
     element_limit_unit: str = "chars"  # chars | tokens
-    exact: bool = False  # `dmr`: encode every element of every step, not only those that may be among the first top_k
     exact: bool = False  # dmr: encode every element as published; else the scores below the top_k are estimates
     # Weights of the evidence that an untrained encoder cannot see (`grounded` only; agents/ranker/dual_encoder.py
     # says what each is). Chosen by random search on the train split of the sample, never on a test split.

@@ -11,9 +11,13 @@ from agents.recipes.literature import Recipe, missing
 from annotations.access import rules
 
 METRIC_LABELS = {
-    "element_accuracy": "Ele. Acc", "operation_f1": "Op. F1", "step_success": "SSR", "turn_success": "TSR",
-    "conversation_success": "SR", "overall": "Overall",
-}  # fmt: skip
+    "element_accuracy": "Ele. Acc",
+    "operation_f1": "Op. F1",
+    "step_success": "SSR",
+    "turn_success": "TSR",
+    "conversation_success": "SR",
+    "overall": "Overall",
+}
 
 
 def recipes(request: HttpRequest) -> HttpResponse:

@@ -42,9 +42,12 @@ def build_policy(run: Run, llm: Llm | None = None) -> Policy:
         return _grounded(recipe)
     encoder = memory_encoder(recipe)
     memory = DatasetMemory(
-        snippet_form(recipe).key(encoder.name), run.dataset, encoder.name, run.seed,
+        snippet_form(recipe).key(encoder.name),
+        run.dataset,
+        encoder.name,
+        run.seed,
         run if recipe.recall.induction == "online" else None,
-    )  # fmt: skip
+    )
     planner = PLANNERS[recipe.plan.kind](recipe, lambda: _generator(recipe, llm, run.seed), llm)
     return StagedPolicy(recipe, build_ranker(recipe), memory, encoder, planner, llm, run.seed)
 
@@ -115,9 +118,13 @@ def _generator(recipe: Recipe, llm: Llm | None, seed: int) -> Generator:
         return ChatGenerator(llm, plan.model, plan.max_new_tokens, plan.temperature, seed if plan.temperature else None)
     generator = _loaded("plan.model", plan.model, _weights)
     generator.configure(
-        max_new_tokens=plan.max_new_tokens, max_tokens=recipe.compose.max_tokens,
-        max_piece=recipe.compose.piece_tokens, temperature=plan.temperature, constrained=plan.constrained, seed=seed,
-    )  # fmt: skip
+        max_new_tokens=plan.max_new_tokens,
+        max_tokens=recipe.compose.max_tokens,
+        max_piece=recipe.compose.piece_tokens,
+        temperature=plan.temperature,
+        constrained=plan.constrained,
+        seed=seed,
+    )
     return generator
 
 

@@ -36,8 +36,15 @@ def _line(trajectory: Trajectory, rights: Rights) -> bytes:
         extra = recorded.get(row["seq"], {})  # a step decided since is in the next export
         steps.append(row | (dict.fromkeys(extra) if hidden else extra))
     line = {
-        "trajectory": trajectory.pk, "run": trajectory.run_id, "recipe": trajectory.run.recipe_name,
-        "dataset": trajectory.run.dataset.name, "conversation": conversation.source_id, "split": conversation.split,
-        "state": trajectory.state, "step_count": trajectory.step_count, "gold_hidden": hidden, "steps": steps,
-    }  # fmt: skip
+        "trajectory": trajectory.pk,
+        "run": trajectory.run_id,
+        "recipe": trajectory.run.recipe_name,
+        "dataset": trajectory.run.dataset.name,
+        "conversation": conversation.source_id,
+        "split": conversation.split,
+        "state": trajectory.state,
+        "step_count": trajectory.step_count,
+        "gold_hidden": hidden,
+        "steps": steps,
+    }
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"

@@ -151,16 +151,29 @@ def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: flo
     shown = decision.ranking[:STORED_CANDIDATES]
     seconds = {stage: round(value, 5) for stage, value in decision.seconds.items()}
     return TrajectoryStep(
-        run_id=sample.trajectory.run_id, trajectory=sample.trajectory, step=sample.step, seq=sample.seq,
-        operation=action.operation if action else "", node_id=(action.node_id or "") if action else "",
-        value=action.value if action else "", candidate_ids=[c.node_id for c in shown],
-        candidate_scores=[round(c.score, 5) for c in shown], gold_rank=verdict.gold_rank,
-        element_correct=verdict.element_correct, operation_f1=verdict.operation_f1, success=verdict.success,
-        error=decision.trace.get("observe", {}).get("error", ""), calls=decision.usage.calls,
-        prompt_tokens=decision.usage.prompt_tokens, completion_tokens=decision.usage.completion_tokens,
-        cost=decision.usage.cost, exemplar_ids=list(decision.exemplar_ids), workflow_ids=list(decision.workflow_ids),
-        milliseconds=round(milliseconds, 3), trace=decision.trace | {"seconds": seconds},
-    )  # fmt: skip
+        run_id=sample.trajectory.run_id,
+        trajectory=sample.trajectory,
+        step=sample.step,
+        seq=sample.seq,
+        operation=action.operation if action else "",
+        node_id=(action.node_id or "") if action else "",
+        value=action.value if action else "",
+        candidate_ids=[c.node_id for c in shown],
+        candidate_scores=[round(c.score, 5) for c in shown],
+        gold_rank=verdict.gold_rank,
+        element_correct=verdict.element_correct,
+        operation_f1=verdict.operation_f1,
+        success=verdict.success,
+        error=decision.trace.get("observe", {}).get("error", ""),
+        calls=decision.usage.calls,
+        prompt_tokens=decision.usage.prompt_tokens,
+        completion_tokens=decision.usage.completion_tokens,
+        cost=decision.usage.cost,
+        exemplar_ids=list(decision.exemplar_ids),
+        workflow_ids=list(decision.workflow_ids),
+        milliseconds=round(milliseconds, 3),
+        trace=decision.trace | {"seconds": seconds},
+    )
 
 
 def _count(recipe: Recipe, decisions: list[Decision]) -> None:

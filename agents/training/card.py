@@ -50,19 +50,41 @@ def write_files(folder: Path, training: Training) -> None:
 def card(training: Training) -> str:
     """The model card as Markdown, with the front matter that model hubs read."""
     licence = training.data_licence or "not recorded with the dataset; ask where it came from"
-    return "\n".join([
-        "---", f"base_model: {json.dumps(training.base)}", "library_name: transformers", "tags: [web-navigation]",
-        "---", "", f"# {training.name}", "",
-        f"A {training.kind_label} for web navigation, trained with WebNav from `{training.base}`.", "",
-        "## Data", "",
-        f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
-        f"- data SHA-256 `{training.data_sha256}` (of the imported records, in order)",
-        f"- licence of the data: {licence}",
-        f"- the weights `{training.base}` that it started from have a licence of their own", "",
-        "## Use", "", f"{use_of(training.kind, training.name, training.settings)}", "",
-        "## Metrics", "", *_table(training.metrics), "",
-        "## Settings", "", f"Seed {training.seed}.", "", *_table(training.settings), "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            "---",
+            f"base_model: {json.dumps(training.base)}",
+            "library_name: transformers",
+            "tags: [web-navigation]",
+            "---",
+            "",
+            f"# {training.name}",
+            "",
+            f"A {training.kind_label} for web navigation, trained with WebNav from `{training.base}`.",
+            "",
+            "## Data",
+            "",
+            f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
+            f"- data SHA-256 `{training.data_sha256}` (of the imported records, in order)",
+            f"- licence of the data: {licence}",
+            f"- the weights `{training.base}` that it started from have a licence of their own",
+            "",
+            "## Use",
+            "",
+            f"{use_of(training.kind, training.name, training.settings)}",
+            "",
+            "## Metrics",
+            "",
+            *_table(training.metrics),
+            "",
+            "## Settings",
+            "",
+            f"Seed {training.seed}.",
+            "",
+            *_table(training.settings),
+            "",
+        ]
+    )
 
 
 def _table(values: dict[str, Any]) -> list[str]:

@@ -51,18 +51,14 @@ def train_grounded(work: "Work") -> Literal["paused", "done"]:
         if work.model.pk not in _readings:
             _readings.clear()
             _readings[work.model.pk] = read(examples(work.rows), settings, on_progress, examples(work.dev))
-        metrics = train(
-            _readings[work.model.pk], load_encoder(work.model.base), settings, work.folder, on_progress
-        )  # fmt: skip
+        metrics = train(_readings[work.model.pk], load_encoder(work.model.base), settings, work.folder, on_progress)
     except _SliceEnds:
         return "paused"
     except NothingToLearn as error:
         raise TrainingError(str(error)) from error
     _readings.clear()
     losses: list[list[float]] = metrics.pop("losses")
-    work.model.curve = [
-        {"step": place + 1, "epoch": place + 1, "loss": loss} for place, loss in enumerate(losses[0])
-    ]  # fmt: skip
+    work.model.curve = [{"step": place + 1, "epoch": place + 1, "loss": loss} for place, loss in enumerate(losses[0])]
     work.finish(vars(settings), _flat(metrics))
     return "done"
 

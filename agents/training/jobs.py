@@ -59,9 +59,15 @@ def start_training(
             raise ValidationError({"base": str(error)}) from error
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     model = TrainedModel(
-        name=name, kind=kind, base=base or BASES.get(kind, ""), project=dataset.project, dataset=dataset,
-        dataset_name=dataset.name, split=split, created_by=user,
-    )  # fmt: skip
+        name=name,
+        kind=kind,
+        base=base or BASES.get(kind, ""),
+        project=dataset.project,
+        dataset=dataset,
+        dataset_name=dataset.name,
+        split=split,
+        created_by=user,
+    )
     errors = _errors(model, dataset, limit, changes)
     if errors:
         raise ValidationError(errors)
@@ -142,8 +148,10 @@ def run_training(job: Job) -> bool:
         model.ready, model.finished_at, model.checkpoint = True, timezone.now(), {}
         model.save()
     report: dict[str, Any] = {
-        "said": f"Trained {model.name}", "seconds": round(seconds, 1), "metrics": model.metrics,
-    }  # fmt: skip
+        "said": f"Trained {model.name}",
+        "seconds": round(seconds, 1),
+        "metrics": model.metrics,
+    }
     if warnings := training.left_out.warnings():
         report["warnings"] = warnings
     job.finish(Job.State.DONE, report=report, last_error="")

@@ -62,9 +62,13 @@ class _LanguageTask:
     def _answers(self, model: "torch.nn.Module", prompts: list[list[int]]) -> list[str]:
         ids, mask = _padded(prompts, self.tokenizer.pad_token_id, left=not model.config.is_encoder_decoder)
         output = model.generate(
-            input_ids=ids.to(model.device), attention_mask=mask.to(model.device), do_sample=False, num_beams=1,
-            max_new_tokens=self.settings.max_new_tokens, pad_token_id=self.tokenizer.pad_token_id,
-        )  # fmt: skip
+            input_ids=ids.to(model.device),
+            attention_mask=mask.to(model.device),
+            do_sample=False,
+            num_beams=1,
+            max_new_tokens=self.settings.max_new_tokens,
+            pad_token_id=self.tokenizer.pad_token_id,
+        )
         fresh = output if model.config.is_encoder_decoder else output[:, ids.shape[1] :]
         return self.tokenizer.batch_decode(fresh, skip_special_tokens=True)
 

@@ -95,9 +95,14 @@ def train(
 
 class _Loop:
     def __init__(
-        self, task: Task, settings: LoopSettings, folder: Path, identity: str, tell: Callable[[Progress], None],
+        self,
+        task: Task,
+        settings: LoopSettings,
+        folder: Path,
+        identity: str,
+        tell: Callable[[Progress], None],
         saved: Callable[[], None],
-    ) -> None:  # fmt: skip
+    ) -> None:
         import torch
 
         if task.size < 1:
@@ -205,9 +210,11 @@ class _Loop:
         if not ends_epoch and progress.step % self.points_every:
             return
         point = {
-            "step": progress.step, "epoch": round(progress.epoch, 4), "loss": round(progress.loss or 0.0, 6),
+            "step": progress.step,
+            "epoch": round(progress.epoch, 4),
+            "loss": round(progress.loss or 0.0, 6),
             "learning_rate": self._rate(progress.step - 1),
-        }  # fmt: skip
+        }
         if ends_epoch and self.accelerator.is_main_process:
             self.task.model.eval()
             point |= {name: round(value, 6) for name, value in self.task.evaluate(self.task.model).items()}
@@ -219,10 +226,14 @@ class _Loop:
             self.tell(self.progress)  # raises when the work is no longer ours: then nothing may be written
             scaler = self.accelerator.scaler
             state = {
-                "identity": self.identity, "step": self.progress.step, "curve": self.progress.curve,
-                "losses": self.losses, "model": self.task.model.state_dict(),
-                "optimizer": self.optimizer.state_dict(), "scaler": scaler.state_dict() if scaler else None,
-            }  # fmt: skip
+                "identity": self.identity,
+                "step": self.progress.step,
+                "curve": self.progress.curve,
+                "losses": self.losses,
+                "model": self.task.model.state_dict(),
+                "optimizer": self.optimizer.state_dict(),
+                "scaler": scaler.state_dict() if scaler else None,
+            }
             save_checkpoint(self.folder, state)
             self.saved()
         self.accelerator.wait_for_everyone()

@@ -19,9 +19,11 @@ def needs_of(job: Job) -> Needs:
     stored = store.shared and trained is not None and bool(trained.files)
     had = weights.find(base) is not None or base == weights.MINILM or stored
     return Needs(
-        frozenset() if had or not base else frozenset({base}), _begun_on(job), parameters * BYTES_PER_PARAMETER,
+        frozenset() if had or not base else frozenset({base}),
+        _begun_on(job),
+        parameters * BYTES_PER_PARAMETER,
         int(job.params.get("changes", {}).get("devices", 1)),
-    )  # fmt: skip
+    )
 
 
 def _begun_on(job: Job) -> str:

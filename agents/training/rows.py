@@ -117,9 +117,11 @@ class RankingRows:
 def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingStep:
     texts = list(zip(found.node_ids, found.texts, strict=True))
     return RankingStep(
-        number, found.query, tuple(text for node_id, text in texts if node_id in gold),
+        number,
+        found.query,
+        tuple(text for node_id, text in texts if node_id in gold),
         tuple(text for node_id, text in texts if node_id not in gold),
-    )  # fmt: skip
+    )
 
 
 class StepRows:
@@ -178,11 +180,19 @@ def _item_text(step: RecordedStep) -> str:
 def _past_step(step: RecordedStep) -> PastStep:
     seen, gold = step.observation, set(step.positive_ids)
     return PastStep(
-        seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation,
-        step.action.operation, step.action.value, seen.html, step.positive_ids,
+        seen.key,
+        seen.turn_index,
+        seen.step_index,
+        seen.instruction,
+        step.action.representation,
+        step.action.operation,
+        step.action.value,
+        seen.html,
+        step.positive_ids,
         tuple((node_id, UNRANKED) for node_id in _candidate_ids(seen) if node_id not in gold),
-        tuple(past.representation for past in seen.turn_actions), step.rationale,
-    )  # fmt: skip
+        tuple(past.representation for past in seen.turn_actions),
+        step.rationale,
+    )
 
 
 def _candidate_ids(seen: Observation) -> Sequence[str]:

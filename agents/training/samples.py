@@ -58,17 +58,23 @@ class PageSamples:
     """Multi-choice or generation samples, `repeats` of each step in an epoch, drawn anew (planners.md 4.3)."""
 
     def __init__(
-        self, rows: PlanningRows, tokenizer: "PreTrainedTokenizerBase", settings: PlannerSettings, repeats: int,
+        self,
+        rows: PlanningRows,
+        tokenizer: "PreTrainedTokenizerBase",
+        settings: PlannerSettings,
+        repeats: int,
         left_out: LeftOut | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
         self.snippets = SnippetSettings(
-            paradigm=settings.paradigm, simplification=settings.simplification, refinement=settings.refinement,
+            paradigm=settings.paradigm,
+            simplification=settings.simplification,
+            refinement=settings.refinement,
             num_candidates=settings.num_candidates,
-        )  # fmt: skip
+        )
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
         steps = self.rows.get([index // self.repeats for index in indices])

@@ -40,11 +40,14 @@ def together(count: int, command: list[str]) -> Iterator[None]:
         port = _free_port()
         others = [
             subprocess.Popen(
-                command, env=os.environ | _place(rank, count, port), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                command,
+                env=os.environ | _place(rank, count, port),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
                 stderr=log,
             )
             for rank, log in enumerate(said, 1)
-        ]  # fmt: skip
+        ]
         stack.callback(_end, others)
         if not all(READY in process.stdout for process in others):  # reads until it is said, or nothing more comes
             raise _first_failure(others, said) or TrainingError("a process of the training did not start")
@@ -107,9 +110,14 @@ def _forgetting() -> Iterator[None]:
 def _place(rank: int, count: int, port: int) -> dict[str, str]:
     """As torch wants it. They share this machine's processors."""
     values = {
-        "RANK": rank, "LOCAL_RANK": rank, "WORLD_SIZE": count, "LOCAL_WORLD_SIZE": count, "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port, "OMP_NUM_THREADS": max(1, (os.cpu_count() or 1) // count),
-    }  # fmt: skip
+        "RANK": rank,
+        "LOCAL_RANK": rank,
+        "WORLD_SIZE": count,
+        "LOCAL_WORLD_SIZE": count,
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": port,
+        "OMP_NUM_THREADS": max(1, (os.cpu_count() or 1) // count),
+    }
     return {name: str(value) for name, value in values.items()}
 
 

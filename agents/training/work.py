@@ -32,9 +32,13 @@ class Work:
     is called when there is a new checkpoint."""
 
     def __init__(
-        self, model: TrainedModel, params: dict[str, Any], until: Callable[[], bool], tell: Callable[..., None],
+        self,
+        model: TrainedModel,
+        params: dict[str, Any],
+        until: Callable[[], bool],
+        tell: Callable[..., None],
         saved: Callable[[], None] = lambda: None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.model, self.params, self.until, self.tell, self.saved = model, params, until, tell, saved
         self.folder: Path = model.folder
         self.kept = model.folder / WORK
@@ -94,9 +98,19 @@ class Work:
             metrics = metrics | {"left_out": len(self.left_out)}
         model.config, model.metrics, model.data_sha256 = settings, metrics, self.rows.sha256
         written = card.Training(
-            model.name, model.kind, model.get_kind_display(), model.base, model.dataset_name, model.data_sha256,
-            model.dataset.licence, model.split, len(self.rows.conversation_ids), model.seed, settings, metrics,
-        )  # fmt: skip
+            model.name,
+            model.kind,
+            model.get_kind_display(),
+            model.base,
+            model.dataset_name,
+            model.data_sha256,
+            model.dataset.licence,
+            model.split,
+            len(self.rows.conversation_ids),
+            model.seed,
+            settings,
+            metrics,
+        )
         card.write_files(self.folder, written)
         forget_checkpoint(self.kept)
         for path in self.kept.glob("*.jsonl"):
@@ -108,9 +122,13 @@ class Work:
         last[:] = [progress]
         loss = f", loss {progress.loss:.4f}" if progress.loss is not None else ""
         self.tell(
-            f"epoch {progress.epoch:.1f}{loss}", progress.step, progress.steps, "steps", curve=progress.curve,
+            f"epoch {progress.epoch:.1f}{loss}",
+            progress.step,
+            progress.steps,
+            "steps",
+            curve=progress.curve,
             per_second=None if progress.seconds_per_step is None else round(1 / progress.seconds_per_step, 2),
-        )  # fmt: skip
+        )
 
     def _task(self, settings: LoopSettings) -> Task | None:
         """None when the slice ended while the examples were read."""

@@ -133,9 +133,12 @@ def shorten(text: str, length: int | None, side: Literal["left", "center", "righ
 
 
 def training_documents(
-    demo: Demo, generator: random.Random, negatives: int = NEGATIVES, limit: ElementLimit = ElementLimit(),
+    demo: Demo,
+    generator: random.Random,
+    negatives: int = NEGATIVES,
+    limit: ElementLimit = ElementLimit(),
     on_unread: Callable[[Turn, PageError], None] = lambda turn, error: None,
-) -> Iterator[tuple[Turn, list[ElementDoc]]]:  # fmt: skip
+) -> Iterator[tuple[Turn, list[ElementDoc]]]:
     """Per training turn the positives and a uniform sample of the negatives (A5.1); texts limited in characters only.
 
     Turns whose target is not on the page are left out, and those whose page cannot be read, which `on_unread` is told

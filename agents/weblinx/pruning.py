@@ -17,9 +17,20 @@ POSTFIX = "\nAbove are the pruned HTML contents of the page."  # counts towards 
 DROPPED_PREFIXES = ("_", "ng", "x-", "xml", "js", "data-")
 DROPPED_NAMES = frozenset({"id"})
 ENTITIES = {
-    "&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">", "&nbsp;": " ", "&ndash;": "-", "&rsquo;": "'",
-    "&lsquo;": "'", "&ldquo;": '"', "&rdquo;": '"', "&#39;": "'", "&#40;": "(", "&#41;": ")",
-}  # fmt: skip
+    "&quot;": '"',
+    "&amp;": "&",
+    "&lt;": "<",
+    "&gt;": ">",
+    "&nbsp;": " ",
+    "&ndash;": "-",
+    "&rsquo;": "'",
+    "&lsquo;": "'",
+    "&ldquo;": '"',
+    "&rdquo;": '"',
+    "&#39;": "'",
+    "&#40;": "(",
+    "&#41;": ")",
+}
 
 
 def prune(page: HtmlElement, candidates: Collection[str]) -> HtmlElement:

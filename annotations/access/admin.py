@@ -141,10 +141,14 @@ class ProjectAdmin(LeanAdmin):
     inlines = [MembershipInline]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Project]:
-        return super().get_queryset(request).annotate(
-            member_count=count_of(Membership.objects.all(), "project"),
-            dataset_count=count_of(Dataset.objects.all(), "project"),
-        )  # fmt: skip
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                member_count=count_of(Membership.objects.all(), "project"),
+                dataset_count=count_of(Dataset.objects.all(), "project"),
+            )
+        )
 
     @admin.display(ordering="member_count")
     def members(self, project: Project) -> int:

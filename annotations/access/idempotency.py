@@ -19,10 +19,12 @@ from annotations.models.idempotency import IdempotencyKey
 KEPT = timedelta(hours=24)
 REPLAYED = "Idempotency-Replayed"
 PARAMETER = OpenApiParameter(
-    "Idempotency-Key", str, OpenApiParameter.HEADER,
+    "Idempotency-Key",
+    str,
+    OpenApiParameter.HEADER,
     description="Any text of at most 200 characters, new for each piece of work. A request that is sent again with the "
     "same key within 24 hours starts nothing and gets the first answer, with the header Idempotency-Replayed.",
-)  # fmt: skip
+)
 
 
 class KeyReused(APIException):

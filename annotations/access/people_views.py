@@ -94,9 +94,13 @@ def _member(request: HttpRequest, pk: int) -> Membership:
 def _page(request: HttpRequest, **extra) -> HttpResponse:
     members = Membership.objects.select_related("user").order_by("user__username")
     invites = Invite.objects.open().filter(user=None).select_related("created_by").order_by("-id")
-    projects = rules.projects(request.user, "manage").order_by("name").prefetch_related(
-        Prefetch("memberships", queryset=members), Prefetch("invite_set", queryset=invites, to_attr="open_invites")
-    )  # fmt: skip
+    projects = (
+        rules.projects(request.user, "manage")
+        .order_by("name")
+        .prefetch_related(
+            Prefetch("memberships", queryset=members), Prefetch("invite_set", queryset=invites, to_attr="open_invites")
+        )
+    )
     outside = get_user_model().objects.filter(memberships=None).order_by("username")
     context = {
         "projects": projects,

@@ -143,9 +143,7 @@ class StepViewSet(ReadOnlyViewSet):
 
 
 def _candidate(record: Any, positive: bool | None) -> dict[str, Any]:
-    return {
-        "node_id": record.node_id, "tag": record.tag, "attributes": record.attributes, "positive": positive
-    }  # fmt: skip
+    return {"node_id": record.node_id, "tag": record.tag, "attributes": record.attributes, "positive": positive}
 
 
 class SnapshotViewSet(ReadOnlyViewSet):

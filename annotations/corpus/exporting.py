@@ -23,7 +23,7 @@ def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[Conv
     """Records equal to the imported ones, in constant memory."""
     steps = Step.objects.order_by("index").select_related(
         "snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot"
-    )  # fmt: skip
+    )
     turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
     ordered = conversations.order_by("position", "id").select_related("website")
     prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
@@ -34,17 +34,24 @@ def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[Conv
 def conversation_record(conversation: Conversation) -> ConversationRecord:
     """One stored conversation (turns, steps and source files prefetched) as a record."""
     return ConversationRecord(
-        source_id=conversation.source_id, website=conversation.website.name, domain=conversation.website.domain,
-        subdomain=conversation.website.subdomain, split=conversation.split, extra=conversation.extra,
+        source_id=conversation.source_id,
+        website=conversation.website.name,
+        domain=conversation.website.domain,
+        subdomain=conversation.website.subdomain,
+        split=conversation.split,
+        extra=conversation.extra,
         turns=tuple(
             TurnRecord(
-                source_id=turn.source_id, instruction=turn.instruction, source_index=turn.source_index,
-                extra=turn.extra, steps=tuple(step_record(step) for step in turn.steps.all()),
+                source_id=turn.source_id,
+                instruction=turn.instruction,
+                source_index=turn.source_index,
+                extra=turn.extra,
+                steps=tuple(step_record(step) for step in turn.steps.all()),
             )
             for turn in conversation.turns.all()
         ),
         files=tuple(FileRecord(kept.path, kept.content) for kept in conversation.source_files.all()),
-    )  # fmt: skip
+    )
 
 
 def step_record(step: Step) -> StepRecord:
@@ -52,13 +59,20 @@ def step_record(step: Step) -> StepRecord:
     positives, negatives = step.candidate_records()
     image = step.screenshot
     record = StepRecord(
-        source_id=step.source_id, operation=step.operation, value=step.value,
-        original_operation=step.original_operation, action_repr=step.action_repr,
-        html=step.snapshot.html if step.snapshot else "", raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
+        source_id=step.source_id,
+        operation=step.operation,
+        value=step.value,
+        original_operation=step.original_operation,
+        action_repr=step.action_repr,
+        html=step.snapshot.html if step.snapshot else "",
+        raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
         html_after=step.snapshot_after.html if step.snapshot_after and step.keeps_page_after else "",
-        positives=tuple(positives), negatives=tuple(negatives), source_index=step.source_index, extra=step.extra,
+        positives=tuple(positives),
+        negatives=tuple(negatives),
+        source_index=step.source_index,
+        extra=step.extra,
         screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
-    )  # fmt: skip
+    )
     return put_back(record, step.marks or {})
 
 

@@ -46,18 +46,24 @@ def light_conversations(conversations: QuerySet[Conversation]) -> QuerySet[Conve
 def freeze(conversation: Conversation) -> bytes:
     """The frozen text of a conversation of `light_conversations`."""
     record = {
-        "source_id": conversation.source_id, "website": conversation.website.name,
-        "domain": conversation.website.domain, "subdomain": conversation.website.subdomain,
-        "split": conversation.split, "extra": conversation.extra,
+        "source_id": conversation.source_id,
+        "website": conversation.website.name,
+        "domain": conversation.website.domain,
+        "subdomain": conversation.website.subdomain,
+        "split": conversation.split,
+        "extra": conversation.extra,
         "turns": [
             {
-                "source_id": turn.source_id, "instruction": turn.instruction, "source_index": turn.source_index,
-                "extra": turn.extra, "steps": [_frozen_step(step) for step in turn.steps.all()],
+                "source_id": turn.source_id,
+                "instruction": turn.instruction,
+                "source_index": turn.source_index,
+                "extra": turn.extra,
+                "steps": [_frozen_step(step) for step in turn.steps.all()],
             }
             for turn in conversation.turns.all()
         ],
         "files": [{"path": kept.path, **_frozen_bytes(kept.content)} for kept in conversation.source_files.all()],
-    }  # fmt: skip
+    }
     return json.dumps(record, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":")).encode()
 
 
@@ -65,16 +71,20 @@ def _frozen_step(step: Step) -> dict[str, Any]:
     positives, negatives = step.candidate_records()
     image = step.screenshot
     return {
-        "source_id": step.source_id, "operation": step.operation, "value": step.value,
-        "original_operation": step.original_operation, "action_repr": step.action_repr,
+        "source_id": step.source_id,
+        "operation": step.operation,
+        "value": step.value,
+        "original_operation": step.original_operation,
+        "action_repr": step.action_repr,
         "html": step.snapshot.sha256 if step.snapshot else "",
         "raw_html": step.raw_snapshot.sha256 if step.raw_snapshot else "",
         "html_after": step.snapshot_after.sha256 if step.snapshot_after and step.keeps_page_after else "",
         "positives": [_frozen_candidate(candidate) for candidate in positives],
         "negatives": [_frozen_candidate(candidate) for candidate in negatives],
-        "source_index": step.source_index, "extra": step.extra,
+        "source_index": step.source_index,
+        "extra": step.extra,
         "screenshot": {"media_type": image.media_type, "sha256": image.sha256} if image else None,
-    } | ({"marks": step.marks} if step.marks else {})  # fmt: skip
+    } | ({"marks": step.marks} if step.marks else {})
 
 
 def _frozen_candidate(candidate: CandidateRecord) -> dict[str, Any]:

@@ -49,9 +49,11 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None, *, told:
     turns = rows.aggregate(n=Count("turns"))["n"]
     steps = Step.objects.filter(turn__conversation__in=rows)
     figures = steps.aggregate(
-        n=Count("id"), elements=Avg("snapshot__node_count"), candidates=Avg("candidate_count"),
+        n=Count("id"),
+        elements=Avg("snapshot__node_count"),
+        candidates=Avg("candidate_count"),
         most_elements=Max("snapshot__node_count"),
-    )  # fmt: skip
+    )
     lengths = [token_count(text) for text in rows.values_list("turns__instruction", flat=True) if text]
     html, measured = _html_tokens(steps, html_sample) if told else (None, 0)
     stats = {
@@ -77,14 +79,17 @@ def _split_stats(dataset: Dataset, split: str, html_sample: int | None, *, told:
 def _site_stats(rows, conversations: int) -> dict[str, Any]:
     per_site = rows.order_by().values("website").annotate(n=Count("id")).aggregate(low=Min("n"), high=Max("n"))
     kinds = rows.aggregate(
-        websites=Count("website", distinct=True), domains=Count("website__domain", distinct=True),
+        websites=Count("website", distinct=True),
+        domains=Count("website__domain", distinct=True),
         subdomains=Count("website__subdomain", distinct=True),
-    )  # fmt: skip
+    )
     return kinds | {
         "tasks_per_site": {
-            "mean": _mean(conversations, kinds["websites"]), "min": per_site["low"], "max": per_site["high"]
+            "mean": _mean(conversations, kinds["websites"]),
+            "min": per_site["low"],
+            "max": per_site["high"],
         }
-    }  # fmt: skip
+    }
 
 
 def _dialogue_stats(rows) -> dict[str, Any]:

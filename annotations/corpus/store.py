@@ -123,9 +123,14 @@ class ConversationStore:
         if position is None:
             position, self._position = self._position, self._position + 1
         conversation = Conversation.objects.create(
-            dataset=self.dataset, source_id=record.source_id, website=website, split=split, position=position,
-            content_sha256=sha256, extra=record.extra,
-        )  # fmt: skip
+            dataset=self.dataset,
+            source_id=record.source_id,
+            website=website,
+            split=split,
+            position=position,
+            content_sha256=sha256,
+            extra=record.extra,
+        )
         SourceFile.objects.bulk_create(
             SourceFile(conversation=conversation, path=kept.path, data=compress(kept.data), raw_size=len(kept.data))
             for kept in record.files
@@ -133,11 +138,16 @@ class ConversationStore:
         task = self._source_task(record, website, split)
         turns = Turn.objects.bulk_create(
             Turn(
-                conversation=conversation, index=index, source_id=turn.source_id, source_index=turn.source_index,
-                source_task=task, instruction=turn.instruction, extra=turn.extra,
+                conversation=conversation,
+                index=index,
+                source_id=turn.source_id,
+                source_index=turn.source_index,
+                source_task=task,
+                instruction=turn.instruction,
+                extra=turn.extra,
             )
             for index, turn in enumerate(record.turns)
-        )  # fmt: skip
+        )
         unmarked = [_unmarked(turn) for turn in record.turns]
         steps = [step for turn in unmarked for step in turn.steps]
         orders = _node_orders(steps)
@@ -149,9 +159,7 @@ class ConversationStore:
         if self.dataset.source_format != "mind2web" or len(record.turns) != 1:
             return None
         fields = {"website": website, "split": split, "instruction": record.turns[0].instruction}
-        return SourceTask.objects.update_or_create(
-            dataset=self.dataset, source_id=record.source_id, defaults=fields
-        )[0]  # fmt: skip
+        return SourceTask.objects.update_or_create(dataset=self.dataset, source_id=record.source_id, defaults=fields)[0]
 
 
 def content_sha256(record: ConversationRecord, split: str) -> str:
@@ -242,9 +250,7 @@ def _node_orders(steps: Sequence[StepRecord]) -> dict[str, dict[str, int]]:
     for step in steps:
         if step.html and step.html not in orders:
             # Reversed, so that of two elements with one id the first keeps it.
-            orders[step.html] = {
-                node: place for place, node in reversed(list(enumerate(asking.outline(step.html))))
-            }  # fmt: skip
+            orders[step.html] = {node: place for place, node in reversed(list(enumerate(asking.outline(step.html))))}
     return orders
 
 
@@ -273,14 +279,24 @@ def _step(turn: Turn, index: int, recorded: _Unmarked, pages: dict[str, Snapshot
     record = recorded.steps[index]
     following = recorded.steps[index + 1].html if index + 1 < len(recorded.steps) else ""
     return Step(
-        turn=turn, index=index, source_id=record.source_id, source_index=record.source_index,
-        operation=record.operation, original_operation=record.original_operation, value=record.value,
-        action_repr=record.action_repr, snapshot=pages.get(record.html), raw_snapshot=pages.get(record.raw_html),
-        snapshot_after=pages.get(record.html_after or following), keeps_page_after=bool(record.html_after),
+        turn=turn,
+        index=index,
+        source_id=record.source_id,
+        source_index=record.source_index,
+        operation=record.operation,
+        original_operation=record.original_operation,
+        value=record.value,
+        action_repr=record.action_repr,
+        snapshot=pages.get(record.html),
+        raw_snapshot=pages.get(record.raw_html),
+        snapshot_after=pages.get(record.html_after or following),
+        keeps_page_after=bool(record.html_after),
         screenshot=store_screenshot(record.screenshot) if record.screenshot else None,
-        candidates=pack_candidates(record.positives, record.negatives), marks=recorded.marks[index],
-        candidate_count=len(record.positives) + len(record.negatives), extra=record.extra,
-    )  # fmt: skip
+        candidates=pack_candidates(record.positives, record.negatives),
+        marks=recorded.marks[index],
+        candidate_count=len(record.positives) + len(record.negatives),
+        extra=record.extra,
+    )
 
 
 def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str | None) -> list[Target]:
@@ -290,10 +306,15 @@ def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str 
         place = order.get(positive.node_id)
         targets.append(
             Target(
-                step=step, node_id=positive.node_id, position=position, node_order=place, pruned=place is None,
-                is_original=positive.is_original_target, is_top_level=positive.is_top_level_target,
+                step=step,
+                node_id=positive.node_id,
+                position=position,
+                node_order=place,
+                pruned=place is None,
+                is_original=positive.is_original_target,
+                is_top_level=positive.is_top_level_target,
             )
-        )  # fmt: skip
+        )
     if not targets and marked:
         targets.append(Target(step=step, node_id=marked, position=0, pruned=True))
     return targets

@@ -91,12 +91,15 @@ def _conversation(fields: Fields, split: str) -> ConversationRecord:
         fields.defect("version", f"expected {VERSION}, the version that this program reads")
     _refuse_unknown(fields, CONVERSATION_KEYS)
     return ConversationRecord(
-        source_id=fields.text("source_id", filled=True), website=fields.text("website", filled=True),
-        domain=fields.text("domain"), subdomain=fields.text("subdomain"),
+        source_id=fields.text("source_id", filled=True),
+        website=fields.text("website", filled=True),
+        domain=fields.text("domain"),
+        subdomain=fields.text("subdomain"),
         turns=tuple(_turn(turn) for turn in fields.objects("turns")),
-        split=fields.text("split", required=False) or split, extra=fields.extra(),
+        split=fields.text("split", required=False) or split,
+        extra=fields.extra(),
         files=tuple(_file(item) for item in fields.objects("files")) if fields.has("files") else (),
-    )  # fmt: skip
+    )
 
 
 def _file(fields: Fields) -> FileRecord:
@@ -107,10 +110,12 @@ def _file(fields: Fields) -> FileRecord:
 def _turn(fields: Fields) -> TurnRecord:
     _refuse_unknown(fields, TURN_KEYS)
     return TurnRecord(
-        source_id=fields.text("source_id", filled=True), instruction=fields.text("instruction"),
+        source_id=fields.text("source_id", filled=True),
+        instruction=fields.text("instruction"),
         steps=tuple(_step(step) for step in fields.objects("steps")),
-        source_index=fields.number("source_index"), extra=fields.extra(),
-    )  # fmt: skip
+        source_index=fields.number("source_index"),
+        extra=fields.extra(),
+    )
 
 
 def _step(fields: Fields) -> StepRecord:
@@ -128,21 +133,26 @@ def _step(fields: Fields) -> StepRecord:
     if operation.strip() and operation not in OPERATIONS:
         fields.defect("operation", f"expected one of {', '.join(sorted(OPERATIONS))}, found {operation[:40]!r}")
     return StepRecord(
-        source_id=fields.text("source_id", filled=True), operation=operation, **texts,
+        source_id=fields.text("source_id", filled=True),
+        operation=operation,
+        **texts,
         positives=tuple(_candidate(item) for item in fields.objects("positives")),
         negatives=tuple(_candidate(item) for item in fields.objects("negatives")),
         screenshot=_image(fields.object("screenshot", required=False)),
-        source_index=fields.number("source_index"), extra=fields.extra(),
-    )  # fmt: skip
+        source_index=fields.number("source_index"),
+        extra=fields.extra(),
+    )
 
 
 def _candidate(fields: Fields) -> CandidateRecord:
     _refuse_unknown(fields, CANDIDATE_KEYS)
     return CandidateRecord(
-        node_id=fields.text("node_id", filled=True), tag=fields.text("tag"),
+        node_id=fields.text("node_id", filled=True),
+        tag=fields.text("tag"),
         attributes=fields.text("attributes", required=False) or "{}",
-        is_original_target=fields.flag("is_original_target"), is_top_level_target=fields.flag("is_top_level_target"),
-    )  # fmt: skip
+        is_original_target=fields.flag("is_original_target"),
+        is_top_level_target=fields.flag("is_top_level_target"),
+    )
 
 
 def _image(fields: Fields | None) -> ImageRecord | None:

@@ -70,9 +70,13 @@ def _task_object(record: ConversationRecord) -> dict[str, Any]:
         )
     turn = record.turns[0]
     task = {
-        "annotation_id": record.source_id, "website": record.website, "domain": record.domain,
-        "subdomain": record.subdomain, "confirmed_task": turn.instruction, **steps_object(turn),
-    }  # fmt: skip
+        "annotation_id": record.source_id,
+        "website": record.website,
+        "domain": record.domain,
+        "subdomain": record.subdomain,
+        "confirmed_task": turn.instruction,
+        **steps_object(turn),
+    }
     return with_extra(task, turn.extra | record.extra | split_field(record))
 
 
@@ -124,10 +128,17 @@ def _step(fields: Fields, action_repr: str) -> StepRecord:
     positives = _candidates(fields, "pos_candidates", page, extra)
     negatives = _candidates(fields, "neg_candidates", page, extra)
     return StepRecord(
-        source_id=source_id, **_operation(fields, extra), action_repr=action_repr, html=html,
-        raw_html=fields.text("raw_html", required=False), html_after=fields.text("html_after", required=False),
-        positives=positives, negatives=negatives, source_index=fields.number("source_index"), extra=extra,
-    )  # fmt: skip
+        source_id=source_id,
+        **_operation(fields, extra),
+        action_repr=action_repr,
+        html=html,
+        raw_html=fields.text("raw_html", required=False),
+        html_after=fields.text("html_after", required=False),
+        positives=positives,
+        negatives=negatives,
+        source_index=fields.number("source_index"),
+        extra=extra,
+    )
 
 
 def _can_be_read(fields: Fields, html: str) -> bool:
@@ -183,10 +194,15 @@ def _plain_candidate(item: Any) -> CandidateRecord | None:
     if type(item) is dict and len(item) == 3:
         node_id, tag, attributes = item.get(NODE_ID), item.get("tag"), item.get("attributes")
         if (
-            type(node_id) is str and type(tag) is str and type(attributes) is str
-            and node_id.isalnum() and tag.isidentifier() and attributes.isascii() and "\0" not in attributes
+            type(node_id) is str
+            and type(tag) is str
+            and type(attributes) is str
+            and node_id.isalnum()
+            and tag.isidentifier()
+            and attributes.isascii()
+            and "\0" not in attributes
             and _is_object(attributes)
-        ):  # fmt: skip
+        ):
             return CandidateRecord(node_id, tag, attributes)
     return None
 
@@ -196,9 +212,12 @@ def _candidate(fields: Fields) -> CandidateRecord:
     if attributes != "{}" and not _is_object(attributes):
         fields.defect("attributes", f"expected the JSON text of an object, found {attributes[:40]!r}")
     return CandidateRecord(
-        fields.text(NODE_ID, filled=True), fields.text("tag", required=False), attributes,
-        fields.flag("is_original_target"), fields.flag("is_top_level_target"),
-    )  # fmt: skip
+        fields.text(NODE_ID, filled=True),
+        fields.text("tag", required=False),
+        attributes,
+        fields.flag("is_original_target"),
+        fields.flag("is_top_level_target"),
+    )
 
 
 def _is_object(text: str) -> bool:
@@ -219,11 +238,13 @@ def steps_object(turn: TurnRecord) -> dict[str, Any]:
 def _action_object(step: StepRecord) -> dict[str, Any]:
     operation = {"original_op": step.original_operation, "op": step.operation, "value": step.value}
     action = {
-        "action_uid": step.source_id, "raw_html": step.raw_html, "cleaned_html": step.html,
+        "action_uid": step.source_id,
+        "raw_html": step.raw_html,
+        "cleaned_html": step.html,
         "operation": with_extra(operation, step.extra.get("operation", {})),
         "pos_candidates": _candidate_objects(step.positives, step.extra.get("pos_candidates", {})),
         "neg_candidates": _candidate_objects(step.negatives, step.extra.get("neg_candidates", {})),
-    }  # fmt: skip
+    }
     own = {"html_after": step.html_after or None, "source_index": step.source_index}
     return with_extra(action, step.extra | {key: value for key, value in own.items() if value is not None})
 

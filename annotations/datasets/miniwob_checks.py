@@ -28,9 +28,16 @@ EVENTS = {
 }
 TEXT_NODE_FIELDS = {"tag": TEXT, "ref": WHOLE, "text": TEXT, "children": LIST}
 ELEMENT_FIELDS = {
-    "tag": TEXT, "ref": WHOLE, "id": TEXT, "bgColor": TEXT, "children": LIST,
-    "left": NUMBER, "top": NUMBER, "width": NUMBER, "height": NUMBER,
-}  # fmt: skip
+    "tag": TEXT,
+    "ref": WHOLE,
+    "id": TEXT,
+    "bgColor": TEXT,
+    "children": LIST,
+    "left": NUMBER,
+    "top": NUMBER,
+    "width": NUMBER,
+    "height": NUMBER,
+}
 
 # NUL and lone surrogates in JSON text: UTF-8 or PostgreSQL refuse them.
 _UNSTORABLE = re.compile(r"(?<!\\)(?:\\\\)*\\u0000|[\ud800-\udfff]")

@@ -59,16 +59,22 @@ def _conversation(fields: Fields, split: str) -> ConversationRecord:
 
 def _turn(fields: Fields, seen: dict[str, str]) -> TurnRecord:
     return TurnRecord(
-        source_id=fields.text("annotation_id", filled=True), instruction=fields.text("confirmed_task"),
-        steps=read_steps(fields, seen), source_index=fields.number("source_index"), extra=fields.rest(TURN_KEYS),
-    )  # fmt: skip
+        source_id=fields.text("annotation_id", filled=True),
+        instruction=fields.text("confirmed_task"),
+        steps=read_steps(fields, seen),
+        source_index=fields.number("source_index"),
+        extra=fields.rest(TURN_KEYS),
+    )
 
 
 def _conversation_object(record: ConversationRecord) -> dict[str, Any]:
     conversation = {
-        "task_id": record.source_id, "website": record.website, "domain": record.domain,
-        "subdomain": record.subdomain, "turns": [_turn_object(turn) for turn in record.turns],
-    }  # fmt: skip
+        "task_id": record.source_id,
+        "website": record.website,
+        "domain": record.domain,
+        "subdomain": record.subdomain,
+        "turns": [_turn_object(turn) for turn in record.turns],
+    }
     return with_extra(conversation, record.extra | split_field(record))
 
 

@@ -30,9 +30,15 @@ CHAT_SUFFIXES = tuple(kind + packed for kind in (".json", ".jsonl", ".csv") for 
 COLUMNS = ("action", "action_history", "utterances", "candidates", "clean_html", "viewport")
 KEPT = ("action", "action_history", "utterances", "candidates", "viewport")  # the page is kept as the raw page
 SPLITS = {
-    "train": "train", "valid": "valid", "validation": "valid", "test_iid": "test_iid", "test_web": "test_web",
-    "test_cat": "test_cat", "test_geo": "test_geo", "test_vis": "test_vis",
-}  # fmt: skip
+    "train": "train",
+    "valid": "valid",
+    "validation": "valid",
+    "test_iid": "test_iid",
+    "test_web": "test_web",
+    "test_cat": "test_cat",
+    "test_geo": "test_geo",
+    "test_vis": "test_vis",
+}
 MAX_ROW_BYTES = 64 << 20
 # The names of the action texts are the recorded intents in lower case, with or without `_`.
 INTENTS = {intent.lower(): intent for intent in OPERATIONS} | {SAY: SAY}
@@ -82,9 +88,13 @@ def _readables(path: Path, demo: str, rows: list[Element], seen: set[str]) -> It
         yield from defects.all()
         return
     yield ConversationRecord(
-        source_id=demo, website=_website(steps), domain="", subdomain="", turns=tuple(_turns(demo, steps)),
+        source_id=demo,
+        website=_website(steps),
+        domain="",
+        subdomain="",
+        turns=tuple(_turns(demo, steps)),
         split=split_of(path),
-    )  # fmt: skip
+    )
 
 
 def _website(steps: list[tuple[StepRecord, str]]) -> str:
@@ -114,12 +124,18 @@ def _step(fields: Fields, demo: str) -> tuple[StepRecord, str]:
     html, tags = _page(fields, texts["clean_html"])
     offered = {match[1]: match[2] or "" for match in _CANDIDATE.finditer(texts["candidates"])}
     record = StepRecord(
-        source_id=f"{demo}_{number}", source_index=number, operation="SAY" if intent == SAY else OPERATIONS[intent],
-        original_operation=intent, value=_value(arguments), action_repr=" ".join(texts["action"].split()), html=html,
-        raw_html=texts["clean_html"], extra=canonical({name: texts[name] for name in KEPT if texts[name]}),
+        source_id=f"{demo}_{number}",
+        source_index=number,
+        operation="SAY" if intent == SAY else OPERATIONS[intent],
+        original_operation=intent,
+        value=_value(arguments),
+        action_repr=" ".join(texts["action"].split()),
+        html=html,
+        raw_html=texts["clean_html"],
+        extra=canonical({name: texts[name] for name in KEPT if texts[name]}),
         positives=(CandidateRecord(uid, offered.get(uid) or tags.get(uid, "")),) if uid else (),
         negatives=tuple(CandidateRecord(other, tag) for other, tag in offered.items() if other != uid),
-    )  # fmt: skip
+    )
     return record, _newest(texts["action_history"], texts["utterances"])
 
 

@@ -149,9 +149,13 @@ class _Demo:
         kept |= {CANDIDATES: scores} if scores else {}
         files = tuple(FileRecord(path, kept[path]) for path in sorted(kept))
         return ConversationRecord(
-            source_id=self.name, **_site(form, turns), turns=tuple(group_turns(self.name, turns, steps)),
-            split=split, extra=replay.figures(turns), files=files,
-        )  # fmt: skip
+            source_id=self.name,
+            **_site(form, turns),
+            turns=tuple(group_turns(self.name, turns, steps)),
+            split=split,
+            extra=replay.figures(turns),
+            files=files,
+        )
 
     def _step(self, index: int, turn: replay.Turn) -> StepRecord:
         uid, page = replay.uid_of(turn), self._page(index, turn)
@@ -161,17 +165,26 @@ class _Demo:
         if page.encoding not in ("", "utf-8"):
             extra["encoding"] = page.encoding
         gold = CandidateRecord(
-            uid, page.tags.get(uid) or str(replay.arguments_of(turn, "element").get("tagName", "")).lower(),
-            json.dumps(attributes or {}), True, None,
-        )  # fmt: skip
+            uid,
+            page.tags.get(uid) or str(replay.arguments_of(turn, "element").get("tagName", "")).lower(),
+            json.dumps(attributes or {}),
+            True,
+            None,
+        )
         return StepRecord(
-            source_id=f"{self.name}_{index}", source_index=index, operation=replay.operation_of(turn),
-            value=replay.value_of(turn), original_operation=replay.intent_of(turn), extra=canonical(extra),
-            action_repr=replay.action_repr(turn), html=page.html, raw_html=page.raw,
+            source_id=f"{self.name}_{index}",
+            source_index=index,
+            operation=replay.operation_of(turn),
+            value=replay.value_of(turn),
+            original_operation=replay.intent_of(turn),
+            extra=canonical(extra),
+            action_repr=replay.action_repr(turn),
+            html=page.html,
+            raw_html=page.raw,
             positives=(gold,) if uid else (),
             negatives=tuple(CandidateRecord(other, page.tags[other]) for other in shown),
             screenshot=self._screenshot(turn),
-        )  # fmt: skip
+        )
 
     def _page(self, index: int, turn: replay.Turn) -> "_Page":
         """The page of a turn, read once; an empty one where none was recorded or the whole folder is absent."""
@@ -252,10 +265,12 @@ def group_turns(demo: str, turns: Sequence[replay.Turn], steps: Sequence[StepRec
 
 def _turn(demo: str, first: int, said: list[dict[str, Any]], steps: list[StepRecord]) -> TurnRecord:
     return TurnRecord(
-        source_id=f"{demo}_{first}", source_index=first, steps=tuple(steps),
+        source_id=f"{demo}_{first}",
+        source_index=first,
+        steps=tuple(steps),
         instruction="\n".join(message["utterance"] for message in said),
         extra={"utterances": [canonical(message) for message in said]},
-    )  # fmt: skip
+    )
 
 
 def _site(form: dict[str, Any], turns: Sequence[replay.Turn]) -> dict[str, str]:

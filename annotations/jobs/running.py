@@ -163,9 +163,7 @@ def better_queue(pk: int) -> str | None:
 def cancel(job: Job) -> None:
     """A queued job ends at once, a running one at its next batch."""
     Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(
-        state=Job.State.CANCELLED, finished_at=timezone.now()
-    )  # fmt: skip
+    Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(state=Job.State.CANCELLED, finished_at=timezone.now())
 
 
 def retry(job: Job) -> Job:
@@ -260,9 +258,15 @@ def _run_import(job: Job) -> bool:
 
     try:
         report = import_files(
-            params["format"], source, dataset, split=params["split"], limit=params["limit"], start=start,
-            report=report, progress=tell,
-        )  # fmt: skip
+            params["format"],
+            source,
+            dataset,
+            split=params["split"],
+            limit=params["limit"],
+            start=start,
+            report=report,
+            progress=tell,
+        )
     except StopImport:
         return job.hand_back()
     _finish_import(job, report)
@@ -290,11 +294,14 @@ def _tell_import(job: Job, progress: Progress) -> None:
     report = progress.report
     values = {
         "phase": f"file {min(progress.position.file + 1, progress.files)} of {progress.files}",
-        "done": report.records, "total": job.params["limit"], "unit": "records",
-        "bytes_done": progress.bytes_done, "bytes_total": progress.bytes_total,
+        "done": report.records,
+        "total": job.params["limit"],
+        "unit": "records",
+        "bytes_done": progress.bytes_done,
+        "bytes_total": progress.bytes_total,
         "per_second": round(report.records / report.seconds, 1) if report.seconds else None,
         "resume": asdict(progress.position),
-    }  # fmt: skip
+    }
     if not job.tell(values, report=report.to_dict()):
         raise Cancelled
 
@@ -335,9 +342,11 @@ def _run_export(job: Job) -> bool:
         _zip(folder, archive)
         store.keep(name, archive)
         report = {
-            "conversations": sum(counts.values()), "files": len(counts), "bytes": archive.stat().st_size,
+            "conversations": sum(counts.values()),
+            "files": len(counts),
+            "bytes": archive.stat().st_size,
             "test_gold": sees_test,
-        } | ({"warnings": _first(warnings)} if warnings else {})  # fmt: skip
+        } | ({"warnings": _first(warnings)} if warnings else {})
     finally:
         forget_scratch(name)
     job.finish(Job.State.DONE, file=name, report=report, last_error="")

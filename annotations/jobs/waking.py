@@ -17,9 +17,11 @@ def broker_answers() -> bool:
         return True
     try:
         with redis.Redis.from_url(
-            settings.CELERY_BROKER_URL, socket_timeout=PATIENCE_SECONDS, socket_connect_timeout=PATIENCE_SECONDS,
+            settings.CELERY_BROKER_URL,
+            socket_timeout=PATIENCE_SECONDS,
+            socket_connect_timeout=PATIENCE_SECONDS,
             retry=Retry(NoBackoff(), 0),
-        ) as server:  # fmt: skip
+        ) as server:
             return bool(server.ping())
     except (redis.RedisError, OSError) as error:
         logger.warning("Redis does not answer (%s): workers are told of new work when it is back", error)

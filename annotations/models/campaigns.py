@@ -71,9 +71,13 @@ class Campaign(models.Model):
         Dataset, models.PROTECT, related_name="campaigns", help_text="Where the tasks come from."
     )
     target = models.ForeignKey(
-        Dataset, models.SET_NULL, null=True, blank=True, related_name="filled_by",
+        Dataset,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="filled_by",
         help_text="Gets the verified conversations; made when the first one passes.",
-    )  # fmt: skip
+    )
     mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.OPEN)
     overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people decompose and rewrite an item.")
     verify_overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people verify it.")
@@ -139,9 +143,13 @@ class Session(models.Model):
     gold = models.JSONField(null=True, blank=True, help_text="The known solution: the parts of an expert.")
     why = models.TextField(blank=True, help_text="What the proposal saw in common.")
     released = models.ForeignKey(
-        Conversation, models.SET_NULL, null=True, blank=True, related_name="+",
+        Conversation,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
         help_text="The conversation in the target dataset, once it has passed.",
-    )  # fmt: skip
+    )
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -200,9 +208,13 @@ class Item(models.Model):
     session = models.ForeignKey(Session, models.CASCADE, related_name="items")
     stage = models.CharField(max_length=10, choices=Stage.choices)
     subject = models.ForeignKey(
-        "Assignment", models.CASCADE, null=True, blank=True, related_name="verified_as",
+        "Assignment",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="verified_as",
         help_text="Verification only: the annotation that is judged.",
-    )  # fmt: skip
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
     overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people do it.")
     opened_at = models.DateTimeField(auto_now_add=True)
@@ -304,10 +316,11 @@ class Part(models.Model):
     instruction = models.TextField(blank=True, help_text="What this part asks for, standing alone.")
     rewrite = models.TextField(blank=True, help_text="As said in the conversation.")
     mentions = models.JSONField(
-        default=list, blank=True,
+        default=list,
+        blank=True,
         help_text="Anaphora and ellipsis: [{id, phenomenon, start, end, antecedent: {step, start, end} or null}]; "
         "places count characters of the rewrites, `step` names a part by its first step.",
-    )  # fmt: skip
+    )
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["assignment", "first_step"], name="one_cut_per_step")]
@@ -440,7 +453,7 @@ DEFAULT_RUBRIC = [
     {"code": "unresolvable", "stage": "rewrite", "question": "Every anaphor and ellipsis can be resolved from before."},
     {"code": "value-lost", "stage": "rewrite", "question": "Every value that is typed or chosen can still be known."},
     {"code": "unnatural", "stage": "rewrite", "question": "It reads as somebody would say it."},
-]  # fmt: skip
+]
 
 
 def next_position(campaign: Campaign) -> int:

@@ -14,8 +14,10 @@ _MODEL = "start the gpu worker with CUDA_VISIBLE_DEVICES= to compute on the proc
 LESS_MEMORY = {
     "train": "set a lower batch_size (and a higher accumulate) or max_length, gradient_checkpointing=true or "
     "mixed_precision=bf16, or choose a smaller base.",
-    "embed": _MODEL, "induce": _MODEL, "import": "import the file in parts.",
-}  # fmt: skip
+    "embed": _MODEL,
+    "induce": _MODEL,
+    "import": "import the file in parts.",
+}
 """Kind of job -> what makes it need less memory."""
 
 

@@ -78,10 +78,18 @@ class LeaseQuerySet(models.QuerySet):
 
     def _claim(self, pk: int) -> "Leased | None":
         token = uuid.uuid4()
-        claimed = self.claimable().filter(pk=pk).update(
-            state=Leased.State.RUNNING, lease_owner=owner_name(), lease_token=token, lease_until=Now() + LEASE,
-            attempt=F("attempt") + 1, heartbeat_at=Now(),
-        )  # fmt: skip
+        claimed = (
+            self.claimable()
+            .filter(pk=pk)
+            .update(
+                state=Leased.State.RUNNING,
+                lease_owner=owner_name(),
+                lease_token=token,
+                lease_until=Now() + LEASE,
+                attempt=F("attempt") + 1,
+                heartbeat_at=Now(),
+            )
+        )
         if not claimed:
             return None
         self._leave_last_words(pk)  # of a worker whose lease ran out
@@ -106,9 +114,13 @@ class LeaseQuerySet(models.QuerySet):
         parked = 0
         for row in running.filter(lost, attempt__gte=MAX_ATTEMPTS):
             parked += running.filter(lost, attempt__gte=MAX_ATTEMPTS, pk=row.pk).update(
-                state=Leased.State.FAILED, lease_token=None, lease_until=None, finished_at=Now(),
-                error_id=error_id, last_error=row._parked_because(),
-            )  # fmt: skip
+                state=Leased.State.FAILED,
+                lease_token=None,
+                lease_until=None,
+                finished_at=Now(),
+                error_id=error_id,
+                last_error=row._parked_because(),
+            )
         if parked:
             errors.remember(
                 "job", f"{parked} of {self.model._meta.model_name} died with their workers", error_id=error_id
@@ -153,9 +165,14 @@ class Leased(models.Model):
 
     def _parked_because(self) -> str:
         """Said of a row whose workers died again and again; its last words are on it already."""
-        held = [f"{size / 1024**3:.1f} GB{of}" for size, of in (
-            (self.peak_memory, ""), (self.gpu_memory, " of the device"),
-        ) if size]  # fmt: skip
+        held = [
+            f"{size / 1024**3:.1f} GB{of}"
+            for size, of in (
+                (self.peak_memory, ""),
+                (self.gpu_memory, " of the device"),
+            )
+            if size
+        ]
         held_text = f"; it held up to {' and '.join(held)}" if held else ""
         advice = self.memory_advice()
         return (
@@ -205,9 +222,11 @@ class Leased(models.Model):
         The row is locked, so a worker that lost its lease while paused cannot write after the new owner.
         """
         with transaction.atomic():
-            held = type(self).objects.select_for_update().filter(
-                pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING
-            )  # fmt: skip
+            held = (
+                type(self)
+                .objects.select_for_update()
+                .filter(pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING)
+            )
             if not held.exists():
                 raise LeaseLost(f"{self} is no longer ours")
             yield
@@ -226,9 +245,12 @@ class Leased(models.Model):
             self.finish(self.State.FAILED, last_error=message)
         else:
             type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(
-                state=self.State.QUEUED, lease_token=None, lease_until=None, last_error=message,
+                state=self.State.QUEUED,
+                lease_token=None,
+                lease_until=None,
+                last_error=message,
                 error_id=self._failed_id(),
-            )  # fmt: skip
+            )
 
     def _failed_id(self) -> str:
         """An error id for what is being handled, which a task that raises it on keeps."""

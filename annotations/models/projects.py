@@ -75,9 +75,13 @@ class Invite(models.Model):
 
     digest = models.CharField(max_length=64, unique=True, editable=False)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, blank=True, related_name="+",
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="+",
         help_text="Set for a password reset; empty for an invitation.",
-    )  # fmt: skip
+    )
     project = models.ForeignKey(Project, models.CASCADE, null=True, blank=True)
     role = models.CharField(max_length=12, choices=Role.choices, blank=True)
     sees_test_gold = models.BooleanField(default=False)

@@ -90,11 +90,15 @@ def statement_triggers(name: str, bodies: dict[str, str]) -> list[pgtrigger.Trig
     }
     return [
         pgtrigger.Trigger(
-            name=f"{name}_{kind}", level=pgtrigger.Statement, when=pgtrigger.After, operation=kinds[kind][0],
-            referencing=kinds[kind][1], func=f"{body}; RETURN NULL;",
+            name=f"{name}_{kind}",
+            level=pgtrigger.Statement,
+            when=pgtrigger.After,
+            operation=kinds[kind][0],
+            referencing=kinds[kind][1],
+            func=f"{body}; RETURN NULL;",
         )
         for kind, body in bodies.items()
-    ]  # fmt: skip
+    ]
 
 
 def difference_triggers(tally: type[Tally], keys: str, counts: str) -> list[pgtrigger.Trigger]:

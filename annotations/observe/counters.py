@@ -130,9 +130,11 @@ def read() -> dict[tuple[str, tuple[str, ...]], dict[str, float]]:
 TIMES = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 LONG_TIMES = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 600.0)
 REQUESTS = Histogram(
-    "webnav_http_request_duration_seconds", "Time of requests by the name of their route.",
-    ("route", "method", "status"), TIMES,
-)  # fmt: skip
+    "webnav_http_request_duration_seconds",
+    "Time of requests by the name of their route.",
+    ("route", "method", "status"),
+    TIMES,
+)
 TASKS = Histogram("webnav_task_duration_seconds", "Time of background tasks.", ("task", "state"), LONG_TIMES)
 ERRORS = Counter("webnav_errors_total", "Errors by where they arose and their class.", ("kind", "exception"))
 STEPS = Counter("webnav_steps_total", "Steps decided and stored, by recipe.", ("recipe",))

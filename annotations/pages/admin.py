@@ -98,9 +98,13 @@ class PageDictionaryAdmin(MadeElsewhere, ShowsGold):
     readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PageDictionary]:
-        return super().get_queryset(request).annotate(
-            page_count=Count("snapshots"), raw=Sum("snapshots__raw_size"), stored=Sum("snapshots__stored_size")
-        )  # fmt: skip
+        return (
+            super()
+            .get_queryset(request)
+            .annotate(
+                page_count=Count("snapshots"), raw=Sum("snapshots__raw_size"), stored=Sum("snapshots__stored_size")
+            )
+        )
 
     @admin.display(ordering="page_count")
     def pages(self, dictionary: PageDictionary) -> int:

@@ -48,10 +48,14 @@ class PageStore:
                 data = compress(encoded[html], content)
                 rows.append(
                     Snapshot(
-                        sha256=shas[html], raw_size=len(encoded[html]), stored_size=len(data), data=data,
-                        node_count=counts[html], dictionary=dictionary,
+                        sha256=shas[html],
+                        raw_size=len(encoded[html]),
+                        stored_size=len(data),
+                        data=data,
+                        node_count=counts[html],
+                        dictionary=dictionary,
                     )
-                )  # fmt: skip
+                )
             Snapshot.objects.bulk_create(rows, ignore_conflicts=True)  # another import may have been faster
             self.created += len(rows)
             added = light.filter(sha256__in=[shas[html] for html in missing])

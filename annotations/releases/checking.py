@@ -124,9 +124,11 @@ def kind_words(kind: str, count: int) -> str:
 def check_dataset(dataset: Dataset, threshold: float = leakage.THRESHOLD, scan_seconds: float | None = None) -> Checks:
     """Everything that is checked. With `scan_seconds` the search for private data may end before its end, which its
     report says; the next call goes on from there."""
-    sites = dataset.conversations.values_list(
-        "split", "website__name", "website__domain", "website__subdomain"
-    ).order_by().distinct()  # fmt: skip
+    sites = (
+        dataset.conversations.values_list("split", "website__name", "website__domain", "website__subdomain")
+        .order_by()
+        .distinct()
+    )
     said = Turn.objects.filter(conversation__dataset=dataset).order_by("conversation__position", "index")
     rows = said.values_list("conversation__split", "conversation__source_id", "instruction")
     return Checks(

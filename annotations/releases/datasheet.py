@@ -93,8 +93,10 @@ def _composition(release: Release) -> list[str]:
 def _collection(dataset: Dataset) -> list[str]:
     campaigns = Campaign.objects.filter(target=dataset).order_by("id")
     if not campaigns:
-        return [f"Imported from files in the format {dataset.source_format or 'of another program'}; nothing in this "
-                "dataset was annotated here."]  # fmt: skip
+        return [
+            f"Imported from files in the format {dataset.source_format or 'of another program'}; nothing in this "
+            "dataset was annotated here."
+        ]
     return [paragraph for campaign in campaigns for paragraph in _campaign(campaign)]
 
 
@@ -178,8 +180,7 @@ def _checks(release: Release) -> list[str]:
 
 def _redactions(dataset: Dataset) -> list[str]:
     rows = Redaction.objects.filter(dataset=dataset).values("kind", "place").annotate(n=Count("id"))
-    listed = [f"- {row['kind']} in {PLACES[row['place']]}: {row['n']:,}" for row in
-              rows.order_by("kind", "place")]  # fmt: skip
+    listed = [f"- {row['kind']} in {PLACES[row['place']]}: {row['n']:,}" for row in rows.order_by("kind", "place")]
     if not listed:
         return ["None."]
     return ["Private texts were replaced by their kind in brackets, such as [email]:", "\n".join(listed)]
@@ -199,8 +200,10 @@ def _limits(release: Release) -> list[str]:
         limits.append(f"- {without:,} steps have no gold element.")
     if pruned:
         limits.append(f"- At {pruned:,} steps a gold element is not in the cleaned page.")
-    return ["Made to train and evaluate agents that follow instructions on web pages over several turns.",
-            "\n".join(limits)]  # fmt: skip
+    return [
+        "Made to train and evaluate agents that follow instructions on web pages over several turns.",
+        "\n".join(limits),
+    ]
 
 
 def _distribution(release: Release) -> list[str]:

@@ -19,9 +19,16 @@ STEP_FIELDS = (
     *("turn", "operation", "value", "action_repr", "original_operation", "html", "raw_html", "html_after"),
     *("positives", "negatives", "screenshot", "source_index", "extra"),
 )
-NAMES = {"html": "page", "raw_html": "page as recorded", "html_after": "page after", "positives": "gold elements",
-         "negatives": "other candidates", "action_repr": "action", "original_operation": "original operation",
-         "source_index": "source index"}  # fmt: skip
+NAMES = {
+    "html": "page",
+    "raw_html": "page as recorded",
+    "html_after": "page after",
+    "positives": "gold elements",
+    "negatives": "other candidates",
+    "action_repr": "action",
+    "original_operation": "original operation",
+    "source_index": "source index",
+}
 WORD = re.compile(r"\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")  # ann@mail.example and 8:30 are one word each
 Json = dict[str, Any]
 
@@ -42,8 +49,9 @@ class Difference:
 
 def compare(older: Release, newer: Release) -> Difference:
     """Which conversations differ, by their checksums alone."""
-    before, after = (dict(r.conversations.values_list("source_id", "sha256").order_by("position")) for r in
-                     (older, newer))  # fmt: skip
+    before, after = (
+        dict(r.conversations.values_list("source_id", "sha256").order_by("position")) for r in (older, newer)
+    )
     changes = {name: "changed" if name in before else "added" for name in after if after[name] != before.get(name)}
     changes |= {name: "removed" for name in before if name not in after}
     return Difference(older, newer, changes, sum(before.get(name) == sha256 for name, sha256 in after.items()))
@@ -135,9 +143,13 @@ def _turns(before: Json | None, after: Json | None) -> list[Json]:
         if fields or one is None or two is None:
             either = two or one or {}
             steps[either["turn"]].append(
-                {"source_id": either["source_id"], "change": _change(one, two), "action": _action(either),
-                 "fields": fields}
-            )  # fmt: skip
+                {
+                    "source_id": either["source_id"],
+                    "change": _change(one, two),
+                    "action": _action(either),
+                    "fields": fields,
+                }
+            )
     found = []
     for name in [*new, *(name for name in old if name not in new)]:
         one, two = old.get(name), new.get(name)
@@ -145,11 +157,14 @@ def _turns(before: Json | None, after: Json | None) -> list[Json]:
         either = two or one or {}
         found.append(
             {
-                "source_id": name, "number": either["number"], "instruction": either["instruction"],
-                "change": _change(one, two) if fields or one is None or two is None else "same", "fields": fields,
+                "source_id": name,
+                "number": either["number"],
+                "instruction": either["instruction"],
+                "change": _change(one, two) if fields or one is None or two is None else "same",
+                "fields": fields,
                 "steps": steps[name],
             }
-        )  # fmt: skip
+        )
     return found
 
 

@@ -11,9 +11,10 @@ class ReleaseForm(forms.Form):
     """A new release: what people say about it, and which concerns they have looked at."""
 
     version = forms.CharField(
-        max_length=40, help_text="Begins with a digit: 1.0, 2026.1, 2.0-rc1. A release never changes.",
+        max_length=40,
+        help_text="Begins with a digit: 1.0, 2026.1, 2.0-rc1. A release never changes.",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false", "autofocus": True}),
-    )  # fmt: skip
+    )
     licence = forms.CharField(max_length=200, help_text="Under which it may be used, such as CC BY 4.0.")
     consent = forms.CharField(
         help_text="What the people whose data it holds have agreed to.", widget=forms.Textarea({"rows": 3})

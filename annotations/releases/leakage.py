@@ -127,6 +127,8 @@ def _pairs(similarity: float, first: _Text, second: _Text) -> Iterator[NearDupli
         ]
     for (one, text), (other, like) in both:
         yield NearDuplicate(
-            round(similarity, 3), (one, other), (text.text, like.text),
+            round(similarity, 3),
+            (one, other),
+            (text.text, like.text),
             (len(text.places[one]), len(like.places[other])),
-        )  # fmt: skip
+        )

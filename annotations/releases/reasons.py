@@ -8,8 +8,12 @@ from annotations.models import Edit, Job, Redaction, Release, Verdict
 from annotations.releases.datasheet import PLACES
 
 Reason = dict[str, Any]
-EDITS = {Edit.Kind.CUT: "cut", Edit.Kind.JOIN: "join", Edit.Kind.TEXT: "change of a text", Edit.Kind.MENTIONS:
-         "marking of mentions"}  # fmt: skip
+EDITS = {
+    Edit.Kind.CUT: "cut",
+    Edit.Kind.JOIN: "join",
+    Edit.Kind.TEXT: "change of a text",
+    Edit.Kind.MENTIONS: "marking of mentions",
+}
 
 
 def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[str, list[Reason]]:
@@ -34,11 +38,13 @@ def _reason(what: str, by: str | None, at: datetime, why: str = "") -> Reason:
 
 def _redactions(release: Release, span: tuple[datetime, datetime], names: list[str]) -> list[tuple[str, Reason]]:
     """One reason per conversation, person and kind: how often it was taken out of what, and the time of the last."""
-    rows = Redaction.objects.filter(
-        dataset=release.dataset, conversation__source_id__in=names, created_at__gt=span[0], created_at__lte=span[1]
-    ).order_by("created_at").values_list(
-        "conversation__source_id", "user__username", "kind", "place", "count", "created_at"
-    )  # fmt: skip
+    rows = (
+        Redaction.objects.filter(
+            dataset=release.dataset, conversation__source_id__in=names, created_at__gt=span[0], created_at__lte=span[1]
+        )
+        .order_by("created_at")
+        .values_list("conversation__source_id", "user__username", "kind", "place", "count", "created_at")
+    )
     counts: dict[tuple[str, str, str], Counter[str]] = defaultdict(Counter)
     last: dict[tuple[str, str, str], datetime] = {}
     for name, by, kind, place, count, at in rows:
@@ -56,10 +62,16 @@ def _told(counts: Counter[str]) -> str:
 
 def _edits(release: Release, span: tuple[datetime, datetime], names: list[str]) -> list[tuple[str, Reason]]:
     """One reason per conversation and annotator: how many edits of which kind, and the time of the last."""
-    rows = Edit.objects.filter(
-        assignment__item__session__campaign__target=release.dataset, assignment__item__session__name__in=names,
-        at__gt=span[0], at__lte=span[1],
-    ).order_by("at").values_list("assignment__item__session__name", "user__username", "kind", "at")  # fmt: skip
+    rows = (
+        Edit.objects.filter(
+            assignment__item__session__campaign__target=release.dataset,
+            assignment__item__session__name__in=names,
+            at__gt=span[0],
+            at__lte=span[1],
+        )
+        .order_by("at")
+        .values_list("assignment__item__session__name", "user__username", "kind", "at")
+    )
     counts: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     last: dict[tuple[str, str], datetime] = {}
     for name, by, kind, at in rows:
@@ -75,10 +87,16 @@ def _edits(release: Release, span: tuple[datetime, datetime], names: list[str]) 
 
 
 def _verdicts(release: Release, span: tuple[datetime, datetime], names: list[str]) -> list[tuple[str, Reason]]:
-    rows = Verdict.objects.filter(
-        assignment__item__session__campaign__target=release.dataset, assignment__item__session__name__in=names,
-        created_at__gt=span[0], created_at__lte=span[1],
-    ).prefetch_related("defects").select_related("verification__user", "assignment__item__session")  # fmt: skip
+    rows = (
+        Verdict.objects.filter(
+            assignment__item__session__campaign__target=release.dataset,
+            assignment__item__session__name__in=names,
+            created_at__gt=span[0],
+            created_at__lte=span[1],
+        )
+        .prefetch_related("defects")
+        .select_related("verification__user", "assignment__item__session")
+    )
     found = []
     for verdict in rows:
         defects = ", ".join(defect.code for defect in verdict.defects.all())
@@ -92,12 +110,14 @@ def _verdicts(release: Release, span: tuple[datetime, datetime], names: list[str
 def _imports(release: Release, span: tuple[datetime, datetime]) -> list[Reason]:
     rows = Job.objects.filter(
         dataset=release.dataset, kind=Job.Kind.IMPORT, finished_at__gt=span[0], finished_at__lte=span[1]
-    ).order_by("finished_at")  # fmt: skip
+    ).order_by("finished_at")
     listed = [
         _reason(
-            "import", job.created_by.get_username() if job.created_by else "", job.finished_at,
+            "import",
+            job.created_by.get_username() if job.created_by else "",
+            job.finished_at,
             job.params.get("original_name") or job.params.get("path") or "",
         )
         for job in rows.select_related("created_by")
-    ]  # fmt: skip
+    ]
     return listed or [_reason("import", "", span[1])]

@@ -37,11 +37,18 @@ def redact(dataset: Dataset, finding: PrivateText, user) -> int:
         counts = _Redactor(conversation, finding).run()
         Redaction.objects.bulk_create(
             Redaction(
-                dataset=dataset, conversation=conversation, step_id=step, kind=finding.kind, place=place,
-                found_sha256=finding.fingerprint, replacement=replacement(finding.kind), count=count, user=user,
+                dataset=dataset,
+                conversation=conversation,
+                step_id=step,
+                kind=finding.kind,
+                place=place,
+                found_sha256=finding.fingerprint,
+                replacement=replacement(finding.kind),
+                count=count,
+                user=user,
             )
             for (step, place), count in counts.items()
-        )  # fmt: skip
+        )
         total += counts.total()
     return total
 

@@ -60,10 +60,16 @@ def make_release(
     sha256 = release_sha256(checksums)
     canary = str(uuid.uuid5(CANARY_SPACE, f"{dataset.name} {version} {sha256}"))
     release = Release(
-        dataset=dataset, version=version, sha256=sha256, notes=notes.strip(), licence=licence.strip(),
-        consent=consent.strip(), statistics=dataset_stats(dataset), created_by=user,
+        dataset=dataset,
+        version=version,
+        sha256=sha256,
+        notes=notes.strip(),
+        licence=licence.strip(),
+        consent=consent.strip(),
+        statistics=dataset_stats(dataset),
+        created_by=user,
         checks=checks.to_dict() | {"accepted": accepted, "canary": canary},
-    )  # fmt: skip
+    )
     release.datasheet = datasheet(release)
     with transaction.atomic():
         Dataset.objects.select_for_update().get(pk=dataset.pk)  # two releases at once come one after the other
@@ -160,11 +166,15 @@ def _store(release: Release, checksums: list[str]) -> None:
         texts = [freeze(conversation) for _, conversation in chunk]
         rows = [
             ReleasedConversation(
-                release=release, position=position, source_id=conversation.source_id, split=conversation.split,
-                sha256=digest(text), data=compress(text),
+                release=release,
+                position=position,
+                source_id=conversation.source_id,
+                split=conversation.split,
+                sha256=digest(text),
+                data=compress(text),
             )
             for (position, conversation), text in zip(chunk, texts, strict=True)
-        ]  # fmt: skip
+        ]
         if [row.sha256 for row in rows] != checksums[stored : stored + len(rows)]:
             raise ValidationError("The dataset was changed while it was being released: try again.")
         ReleasedConversation.objects.bulk_create(rows)

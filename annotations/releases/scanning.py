@@ -103,9 +103,13 @@ def _scan_large(dataset: Dataset, large: list[_Large], found: dict[str, PrivateT
     for item in scanned:
         for kind, start, end, fingerprint in known[item.key]:
             _note(
-                found, kind, fingerprint, lambda item=item, start=start, end=end: item.load()[start:end],
-                item.place, item.uses,
-            )  # fmt: skip
+                found,
+                kind,
+                fingerprint,
+                lambda item=item, start=start, end=end: item.load()[start:end],
+                item.place,
+                item.uses,
+            )
     return len(scanned)
 
 

@@ -36,15 +36,14 @@ PAGE_NAMES = {NAMES[name] for name in ("html", "raw_html", "html_after", "negati
 @require_GET
 def releases(request: HttpRequest, name: str) -> HttpResponse:
     dataset = visible_dataset(request, name)
-    rows = list(
-        dataset.releases.select_related("created_by").annotate(size=Count("conversations")).order_by("-id")
-    )  # fmt: skip
+    rows = list(dataset.releases.select_related("created_by").annotate(size=Count("conversations")).order_by("-id"))
     for row, earlier in pairwise(rows):
         row.earlier = earlier.version
     return render(
-        request, "releases/releases.html",
+        request,
+        "releases/releases.html",
         {"dataset": dataset, "releases": rows, "may_manage": rules.can(request.user, "manage", dataset.project)},
-    )  # fmt: skip
+    )
 
 
 def new_release(request: HttpRequest, name: str) -> HttpResponse:

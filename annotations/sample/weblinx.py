@@ -166,8 +166,10 @@ class Recorder:
     def _browse(self, intent: str, arguments: dict[str, Any], mouse: tuple[float, float]) -> None:
         number = self._number()
         state = {
-            "page": f"page-{number}-0.html", "screenshot": f"screenshot-{number}-0.png", "screenshot_status": "good"
-        }  # fmt: skip
+            "page": f"page-{number}-0.html",
+            "screenshot": f"screenshot-{number}-0.png",
+            "screenshot_status": "good",
+        }
         action = {"intent": intent, "arguments": arguments | {"metadata": self._metadata(mouse)}}
         self._add({"type": "browser", "action": action, "state": state}, 2.5)
 
@@ -190,21 +192,33 @@ class Recorder:
 
     def _metadata(self, mouse: tuple[float, float]) -> dict[str, Any]:
         return {
-            "mouseX": mouse[0], "mouseY": mouse[1], "viewportHeight": HEIGHT, "viewportWidth": WIDTH, "zoomLevel": 1,
-            "tabId": 1, "url": self.view.url,
-        }  # fmt: skip
+            "mouseX": mouse[0],
+            "mouseY": mouse[1],
+            "viewportHeight": HEIGHT,
+            "viewportWidth": WIDTH,
+            "zoomLevel": 1,
+            "tabId": 1,
+            "url": self.view.url,
+        }
 
     def _describe(self) -> None:
         """What the recorder and the annotators' form say."""
         self.made.metadata = {
-            "recordingStart": BEGUN_MS, "recordingEnd": BEGUN_MS + round(self.seconds * 1000),
-            "recordingId": self.source.source_id, "timezoneOffsetMinutes": 0, "user": "sample",
-            "userAgent": "none: built from the sample's sources", "version": "1.0.0",
-        }  # fmt: skip
+            "recordingStart": BEGUN_MS,
+            "recordingEnd": BEGUN_MS + round(self.seconds * 1000),
+            "recordingId": self.source.source_id,
+            "timezoneOffsetMinutes": 0,
+            "user": "sample",
+            "userAgent": "none: built from the sample's sources",
+            "version": "1.0.0",
+        }
         self.made.form = {
-            "annotator": "sample", "tasks": [self.source.subdomain], "navigator_name": "sample navigator",
-            "instructor_name": "sample instructor", "upload_date": "2026-01-01 12:00:00",
-        } | self.made.form  # fmt: skip
+            "annotator": "sample",
+            "tasks": [self.source.subdomain],
+            "navigator_name": "sample navigator",
+            "instructor_name": "sample instructor",
+            "upload_date": "2026-01-01 12:00:00",
+        } | self.made.form
 
 
 def shifted(box: dict[str, float], scroll: int) -> dict[str, float]:

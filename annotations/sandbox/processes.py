@@ -124,9 +124,13 @@ class _Process:
         with theirs:
             # A session of its own: Ctrl-C in the terminal is the app's business. When the app dies, the socket ends.
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", "annotations.sandbox.worker", str(memory_mb)], cwd=ROOT, env=environment,
-                stdin=theirs.fileno(), stdout=subprocess.DEVNULL, start_new_session=True,
-            )  # fmt: skip
+                [sys.executable, "-m", "annotations.sandbox.worker", str(memory_mb)],
+                cwd=ROOT,
+                env=environment,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                start_new_session=True,
+            )
         self.calls = 0
         self._starting = True
 

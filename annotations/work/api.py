@@ -19,9 +19,23 @@ class CampaignSerializer(serializers.ModelSerializer):
     class Meta:
         model = Campaign
         fields = [
-            "id", "project", "name", "source", "target", "mode", "overlap", "verify_overlap", "cap", "steps_per_part",
-            "blind", "proposer", "rubric", "guideline_version", "created_at", "closed_at",
-        ]  # fmt: skip
+            "id",
+            "project",
+            "name",
+            "source",
+            "target",
+            "mode",
+            "overlap",
+            "verify_overlap",
+            "cap",
+            "steps_per_part",
+            "blind",
+            "proposer",
+            "rubric",
+            "guideline_version",
+            "created_at",
+            "closed_at",
+        ]
 
     def get_guideline_version(self, campaign: Campaign) -> int | None:
         newest = next(iter(campaign.guidelines.all()), None)
@@ -62,9 +76,20 @@ class AssignmentSerializer(serializers.ModelSerializer):
     class Meta:
         model = Assignment
         fields = [
-            "id", "item", "slot", "user", "state", "review", "round", "version", "guideline", "active_seconds",
-            "created_at", "submitted_at", "parts",
-        ]  # fmt: skip
+            "id",
+            "item",
+            "slot",
+            "user",
+            "state",
+            "review",
+            "round",
+            "version",
+            "guideline",
+            "active_seconds",
+            "created_at",
+            "submitted_at",
+            "parts",
+        ]
 
 
 class VerdictSerializer(serializers.ModelSerializer):
@@ -73,9 +98,17 @@ class VerdictSerializer(serializers.ModelSerializer):
     class Meta:
         model = Verdict
         fields = [
-            "id", "assignment", "verification", "round", "version", "outcome", "reason", "checklist", "defects",
+            "id",
+            "assignment",
+            "verification",
+            "round",
+            "version",
+            "outcome",
+            "reason",
+            "checklist",
+            "defects",
             "created_at",
-        ]  # fmt: skip
+        ]
 
     def get_defects(self, verdict: Verdict) -> list[dict]:
         return [{"code": row.code, "step": row.step_id, "note": row.note} for row in verdict.defects.all()]
@@ -85,18 +118,37 @@ class CommentSerializer(serializers.ModelSerializer):
     class Meta:
         model = Comment
         fields = [
-            "id", "session", "assignment", "parent", "step", "is_about_turn", "node_id", "author", "text", "created_at",
-            "resolved_at", "resolved_by",
-        ]  # fmt: skip
+            "id",
+            "session",
+            "assignment",
+            "parent",
+            "step",
+            "is_about_turn",
+            "node_id",
+            "author",
+            "text",
+            "created_at",
+            "resolved_at",
+            "resolved_by",
+        ]
 
 
 class ReleaseSerializer(serializers.ModelSerializer):
     class Meta:
         model = Release
         fields = [
-            "id", "dataset", "version", "sha256", "notes", "licence", "consent", "statistics", "datasheet",
-            "created_by", "created_at",
-        ]  # fmt: skip
+            "id",
+            "dataset",
+            "version",
+            "sha256",
+            "notes",
+            "licence",
+            "consent",
+            "statistics",
+            "datasheet",
+            "created_by",
+            "created_at",
+        ]
 
 
 class OfCampaign(filters.FilterSet):

@@ -19,16 +19,24 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     """
     dataset = target_dataset(session.campaign)
     conversation = Conversation.objects.create(
-        dataset=dataset, source_id=session.name, website=_website(dataset, session.website), split=session.split,
-        position=session.position, content_sha256="", extra={"campaign": session.campaign.name},
-    )  # fmt: skip
+        dataset=dataset,
+        source_id=session.name,
+        website=_website(dataset, session.website),
+        split=session.split,
+        position=session.position,
+        content_sha256="",
+        extra={"campaign": session.campaign.name},
+    )
     turns = parts_with_steps(assignment)
     numbers = {part.first_step_id: index for index, (part, _) in enumerate(turns)}
     for index, (part, steps) in enumerate(turns):
         turn = Turn.objects.create(
-            conversation=conversation, index=index, source_id=f"{session.name}_{index}", instruction=part.rewrite,
+            conversation=conversation,
+            index=index,
+            source_id=f"{session.name}_{index}",
+            instruction=part.rewrite,
             extra={"original": part.instruction, "mentions": _mentions(part, numbers)},
-        )  # fmt: skip
+        )
         _copy_steps(turn, steps)
     record = next(conversation_records(Conversation.objects.filter(pk=conversation.pk)))
     Conversation.objects.filter(pk=conversation.pk).update(content_sha256=content_sha256(record, session.split))
@@ -53,9 +61,12 @@ def target_dataset(campaign: Campaign) -> Dataset:
         campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
     if campaign.target is None:
         campaign.target = Dataset.objects.create(
-            project=campaign.project, name=_free_name(campaign), source_format=FORMAT, licence=campaign.source.licence,
+            project=campaign.project,
+            name=_free_name(campaign),
+            source_format=FORMAT,
+            licence=campaign.source.licence,
             description=f"Verified conversations of the campaign “{campaign.name}” on {campaign.source}.",
-        )  # fmt: skip
+        )
         campaign.save(update_fields=["target"])
     return campaign.target
 
@@ -70,7 +81,7 @@ def _free_name(campaign: Campaign) -> str:
 def _website(dataset: Dataset, source: Website) -> Website:
     return Website.objects.get_or_create(
         dataset=dataset, name=source.name, domain=source.domain, subdomain=source.subdomain
-    )[0]  # fmt: skip
+    )[0]
 
 
 def _mentions(part: Part, numbers: dict[int, int]) -> list[dict[str, Any]]:
@@ -97,20 +108,36 @@ def _copy_steps(turn: Turn, steps: list[Step]) -> None:
         seen.add(source_id)
         copies.append(
             Step(
-                turn=turn, index=index, source_id=source_id, source_index=step.source_index, operation=step.operation,
-                original_operation=step.original_operation, value=step.value, action_repr=step.action_repr,
-                snapshot_id=step.snapshot_id, raw_snapshot_id=step.raw_snapshot_id,
+                turn=turn,
+                index=index,
+                source_id=source_id,
+                source_index=step.source_index,
+                operation=step.operation,
+                original_operation=step.original_operation,
+                value=step.value,
+                action_repr=step.action_repr,
+                snapshot_id=step.snapshot_id,
+                raw_snapshot_id=step.raw_snapshot_id,
                 snapshot_after_id=step.snapshot_after_id if step.keeps_page_after else following,
-                keeps_page_after=step.keeps_page_after, screenshot_id=step.screenshot_id, candidates=step.candidates,
-                candidate_count=step.candidate_count, extra=step.extra, marks=step.marks,
+                keeps_page_after=step.keeps_page_after,
+                screenshot_id=step.screenshot_id,
+                candidates=step.candidates,
+                candidate_count=step.candidate_count,
+                extra=step.extra,
+                marks=step.marks,
             )
-        )  # fmt: skip
+        )
     Step.objects.bulk_create(copies)
     Target.objects.bulk_create(
         Target(
-            step=copy, node_id=target.node_id, position=target.position, node_order=target.node_order,
-            pruned=target.pruned, is_original=target.is_original, is_top_level=target.is_top_level,
+            step=copy,
+            node_id=target.node_id,
+            position=target.position,
+            node_order=target.node_order,
+            pruned=target.pruned,
+            is_original=target.is_original,
+            is_top_level=target.is_top_level,
         )
         for copy, step in zip(copies, steps, strict=True)
         for target in step.targets.all()
-    )  # fmt: skip
+    )

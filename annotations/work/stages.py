@@ -124,9 +124,9 @@ def passed(subject: Assignment) -> None:
     """The verifiers accept an annotation. The first of a session becomes a conversation of the target dataset."""
     item = _locked(subject)
     _save(subject, review=Review.PASSED)
-    session = Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(
-        pk=item.session_id
-    )  # fmt: skip
+    session = (
+        Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(pk=item.session_id)
+    )
     if session.released_id is None and not session.is_gold:
         session.released = publish(session, subject)
         session.save(update_fields=["released"])
@@ -158,7 +158,7 @@ def _turns(session: Session) -> list[tuple[Turn, list]]:
 def _open(session: Session, stage: str, overlap: int, subject: Assignment | None = None) -> Item:
     item, made = Item.objects.get_or_create(
         session=session, stage=stage, subject=subject, defaults={"overlap": overlap}
-    )  # fmt: skip
+    )
     if made:
         emit(session.campaign.project, "item.opened", _about(item))
     return item
@@ -201,6 +201,10 @@ def _tell(event: str, assignment: Assignment) -> None:
 def _about(item: Item) -> dict:
     session = item.session
     return {
-        "item": item.pk, "stage": item.stage, "session": session.name, "split": session.split, "batch": session.batch,
+        "item": item.pk,
+        "stage": item.stage,
+        "session": session.name,
+        "split": session.split,
+        "batch": session.batch,
         "campaign": {"id": session.campaign_id, "name": session.campaign.name},
-    }  # fmt: skip
+    }

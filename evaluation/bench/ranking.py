@@ -65,7 +65,7 @@ def measure(setting: Setting) -> list[Measure]:
         Measure(f"{name}, 90 % carried over", rates[0], "/s", rates[2], Goal(">=", 8, "ratio"), note),
         Measure(f"{name}, all texts new", rates[1], "/s", rates[2], note=note),
         Measure(f"{name}, same first {TOP}", same / len(scene), "", goal=Goal(">=", 1), note=note),
-    ]  # fmt: skip
+    ]
 
 
 def _ranker(encoder) -> DmrRanker:

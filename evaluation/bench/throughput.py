@@ -52,11 +52,14 @@ def _grounded(setting: Setting, dataset: Dataset) -> list[Measure]:
             rates[state, batch] = max(rate, rates.get((state, batch), 0.0))
     return [
         Measure(
-            f"grounded, {state}, batches of {BATCHES[0]}", rates[state, BATCHES[0]], "steps/s",
-            rates[state, BATCHES[1]], note=NOTE.format(steps=steps),
+            f"grounded, {state}, batches of {BATCHES[0]}",
+            rates[state, BATCHES[0]],
+            "steps/s",
+            rates[state, BATCHES[1]],
+            note=NOTE.format(steps=steps),
         )
         for state in ("cold", "warm")
-    ]  # fmt: skip
+    ]
 
 
 def _planner(setting: Setting, dataset: Dataset) -> Measure:
@@ -74,9 +77,12 @@ def _planner(setting: Setting, dataset: Dataset) -> Measure:
             planner.plan(_prepared_again(steps[start : start + size]))
         seconds[size] = time.perf_counter() - begun
     return Measure(
-        f"planner, batches of {BATCHES[0]}", len(steps) / seconds[BATCHES[0]], "steps/s",
-        len(steps) / seconds[BATCHES[1]], note=PLANNER_NOTE.format(steps=len(steps)),
-    )  # fmt: skip
+        f"planner, batches of {BATCHES[0]}",
+        len(steps) / seconds[BATCHES[0]],
+        "steps/s",
+        len(steps) / seconds[BATCHES[1]],
+        note=PLANNER_NOTE.format(steps=len(steps)),
+    )
 
 
 def _prepared(dataset: Dataset, count: int) -> list[Prepared]:
@@ -110,9 +116,13 @@ def _forget(encoder: CachedEncoder) -> None:
 def _run(dataset: Dataset, batch: int, limit: int) -> tuple[float, int]:
     """(steps per second, steps) of a new study; its scores are not part of the time."""
     study = create_study(
-        user=None, dataset=dataset, recipes=["grounded"], overrides={"batch_size": str(batch)}, limit=limit,
+        user=None,
+        dataset=dataset,
+        recipes=["grounded"],
+        overrides={"batch_size": str(batch)},
+        limit=limit,
         publish=False,
-    )  # fmt: skip
+    )
     ends = [time.perf_counter()]
     run_inline(study, lambda: ends.append(time.perf_counter()))
     steps = study.runs.get().steps.count()

@@ -22,9 +22,17 @@ def random_seq2seq(folder: Path, small: bool) -> Path:
     )
     width = 64 if small else 512
     config = T5Config(
-        vocab_size=len(fast), d_model=width, d_kv=width // 8, d_ff=2 * width, num_layers=1 if small else 4, num_heads=8,
-        feed_forward_proj="gated-gelu", decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
-    )  # fmt: skip
+        vocab_size=len(fast),
+        d_model=width,
+        d_kv=width // 8,
+        d_ff=2 * width,
+        num_layers=1 if small else 4,
+        num_heads=8,
+        feed_forward_proj="gated-gelu",
+        decoder_start_token_id=0,
+        pad_token_id=0,
+        eos_token_id=1,
+    )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         T5ForConditionalGeneration(config).save_pretrained(folder)

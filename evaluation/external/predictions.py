@@ -97,8 +97,10 @@ def _reply_defect(row: Any, seen: Mapping[Place, str]) -> tuple[str, str]:
     if not isinstance(row, dict):
         return "", f"expected an object, found {_kind(row)}"
     for field, kind, wanted in (
-        ("demo_name", str, "text"), ("turn_index", int, "a whole number"), ("output_predicted", str, "text")
-    ):  # fmt: skip
+        ("demo_name", str, "text"),
+        ("turn_index", int, "a whole number"),
+        ("output_predicted", str, "text"),
+    ):
         value = row.get(field)
         if not isinstance(value, kind) or isinstance(value, bool):
             return field, f"expected {wanted}, found {_kind(value) if field in row else 'no such field'}"

@@ -127,10 +127,15 @@ def _gold_steps(dataset: Dataset, split: str) -> Iterator[_Gold]:
             Action(step.operation, None, step.value).operation_text(),
             tuple(target.node_id for target in step.targets.all() if not target.pruned),
             {
-                "conversation": str(turn.conversation_id), "turn": str(turn.pk), "turn_index": turn.index,
-                "website": site.name, "domain": site.domain, "operation": step.operation, "position": position,
+                "conversation": str(turn.conversation_id),
+                "turn": str(turn.pk),
+                "turn_index": turn.index,
+                "website": site.name,
+                "domain": site.domain,
+                "operation": step.operation,
+                "position": position,
             },
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)

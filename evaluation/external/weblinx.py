@@ -54,10 +54,14 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
     refuse_strangers(predictions, replies, unknown, defects, seen.names)
     metrics = {preset: _metrics(seen.scores[preset], split, preset) for preset in Study.Preset.values}
     counts = {
-        "conversations": len(seen.names), "steps": seen.counts["scored"], "predicted": seen.counts["predicted"],
-        "missing": len(seen.missing), "dropped": seen.counts["dropped"], "unknown": len(unknown),
+        "conversations": len(seen.names),
+        "steps": seen.counts["scored"],
+        "predicted": seen.counts["predicted"],
+        "missing": len(seen.missing),
+        "dropped": seen.counts["dropped"],
+        "unknown": len(unknown),
         "defects": len(defects),
-    }  # fmt: skip
+    }
     return ExternalScores(counts, metrics, unknown, seen.missing, defects)
 
 

@@ -9,9 +9,12 @@ from evaluation.metrics.ood import Estimate
 def numbers(estimate: Estimate) -> dict[str, Any]:
     """The object of one metric (design.md section 4); values are fractions."""
     return {
-        "value": estimate.value, "low": estimate.low, "high": estimate.high, "n": estimate.n,
+        "value": estimate.value,
+        "low": estimate.low,
+        "high": estimate.high,
+        "n": estimate.n,
         "grouping": estimate.grouping,
-    }  # fmt: skip
+    }
 
 
 def lines(metrics: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:

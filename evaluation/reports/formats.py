@@ -37,9 +37,13 @@ def to_csv(tables: Sequence[Table]) -> str:
         for row in table.rows:
             settings = {name: value for name, (_, value) in row.settings.items()}
             own = {
-                "dataset": table.dataset, "preset": table.preset, "recipe": row.recipe,
-                "settings": json.dumps(settings) if settings else "", "seed": row.seed, "limit": row.limit,
-            }  # fmt: skip
+                "dataset": table.dataset,
+                "preset": table.preset,
+                "recipe": row.recipe,
+                "settings": json.dumps(settings) if settings else "",
+                "seed": row.seed,
+                "limit": row.limit,
+            }
             for (split, metric), score in row.scores.items():
                 rows.append(own | {"split": split, "metric": metric, "published_in": ""} | numbers(score))
             for published in row.published:
@@ -85,11 +89,15 @@ def _latex(table: Table) -> str:
     heads = [rf"\multicolumn{{{width}}}{{c}}{{{_tex(split or 'all splits')}}}" for split in table.splits]
     rules = [rf"\cmidrule(lr){{{2 + i * width}-{1 + (i + 1) * width}}}" for i in range(len(table.splits))]
     lines = [
-        r"\begin{table}", rf"\caption{{{_tex(table.dataset)}. {_tex(table.caption)}}}",
-        rf"\begin{{tabular}}{{l{'r' * width * len(table.splits)}}}", r"\toprule",
-        " & ".join(["", *heads]) + r" \\", " ".join(rules),
-        " & ".join(["Recipe", *(_tex(label(metric)) for _, metric in _places(table))]) + r" \\", r"\midrule",
-    ]  # fmt: skip
+        r"\begin{table}",
+        rf"\caption{{{_tex(table.dataset)}. {_tex(table.caption)}}}",
+        rf"\begin{{tabular}}{{l{'r' * width * len(table.splits)}}}",
+        r"\toprule",
+        " & ".join(["", *heads]) + r" \\",
+        " ".join(rules),
+        " & ".join(["Recipe", *(_tex(label(metric)) for _, metric in _places(table))]) + r" \\",
+        r"\midrule",
+    ]
     for row in table.rows:
         cells = [_tex(_percent(row.scores.get(place))) for place in _places(table)]
         lines.append(" & ".join([_tex(_row_label(row, table)), *cells]) + r" \\")
@@ -104,15 +112,21 @@ def _latex(table: Table) -> str:
 
 def _object(table: Table) -> dict[str, Any]:
     return {
-        "dataset": table.dataset, "preset": table.preset, "groupings": table.groupings, "caption": table.caption,
-        "splits": table.splits, "metrics": table.metrics,
+        "dataset": table.dataset,
+        "preset": table.preset,
+        "groupings": table.groupings,
+        "caption": table.caption,
+        "splits": table.splits,
+        "metrics": table.metrics,
         "rows": [
             {
-                "recipe": row.recipe, "settings": {name: value for name, (_, value) in row.settings.items()},
-                "seed": row.seed, "limit": row.limit, "complete": not row.incomplete,
+                "recipe": row.recipe,
+                "settings": {name: value for name, (_, value) in row.settings.items()},
+                "seed": row.seed,
+                "limit": row.limit,
+                "complete": not row.incomplete,
                 "cells": [
-                    {"split": split, "metric": metric} | numbers(score)
-                    for (split, metric), score in row.scores.items()
+                    {"split": split, "metric": metric} | numbers(score) for (split, metric), score in row.scores.items()
                 ],
                 "published": [
                     {"source": published.label, "split": split, "metric": metric, "value": value}
@@ -122,7 +136,7 @@ def _object(table: Table) -> dict[str, Any]:
             }
             for row in table.rows
         ],
-    }  # fmt: skip
+    }
 
 
 def _places(table: Table) -> list[tuple[str, str]]:

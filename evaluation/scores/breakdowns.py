@@ -20,9 +20,7 @@ def store_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> None
         "by_turn": [asdict(row) for row in found["by_turn"]],
         "by_website": [asdict(row) for row in found["by_website"]],
     }
-    Breakdown.objects.update_or_create(
-        run=run, preset=preset, defaults={"step_count": len(judged), "content": content}
-    )  # fmt: skip
+    Breakdown.objects.update_or_create(run=run, preset=preset, defaults={"step_count": len(judged), "content": content})
 
 
 def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:

@@ -15,13 +15,22 @@ def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
     """One dictionary per score, in the order in which they were computed: the headline of a metric comes first."""
     return [
         {
-            "run": score.run_id, "recipe": score.run.recipe_name, "dataset": score.run.dataset.name,
-            "split": score.run.split, "seed": score.run.seed, "preset": score.preset, "metric": score.metric,
-            "grouping": score.grouping, "headline": score.headline, "value": score.value, "low": score.low,
-            "high": score.high, "n": score.n,
+            "run": score.run_id,
+            "recipe": score.run.recipe_name,
+            "dataset": score.run.dataset.name,
+            "split": score.run.split,
+            "seed": score.run.seed,
+            "preset": score.preset,
+            "metric": score.metric,
+            "grouping": score.grouping,
+            "headline": score.headline,
+            "value": score.value,
+            "low": score.low,
+            "high": score.high,
+            "n": score.n,
         }
         for score in scores.select_related("run__dataset").order_by("run_id", "id")
-    ]  # fmt: skip
+    ]
 
 
 METRIC_COLUMNS = (

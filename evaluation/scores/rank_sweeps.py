@@ -56,9 +56,13 @@ class Cell:
 
 
 def sweep(
-    dataset: Dataset, splits: Sequence[str], settings: Sequence[RankSetting], preset: str = "faithful",
-    limit: int | None = None, say: Callable[[str], None] = lambda line: None,
-) -> list[Cell]:  # fmt: skip
+    dataset: Dataset,
+    splits: Sequence[str],
+    settings: Sequence[RankSetting],
+    preset: str = "faithful",
+    limit: int | None = None,
+    say: Callable[[str], None] = lambda line: None,
+) -> list[Cell]:
     """A cell per split and setting. `limit`: the first so many conversations of each split.
 
     ValueError for a split without conversations or conversations without recorded turns; mrr@50 depends on estimates.
@@ -111,9 +115,13 @@ def _groups(settings: Sequence[RankSetting]) -> list[tuple[Any, list[RankSetting
 
 def _rank_settings(setting: RankSetting) -> RankSettings:
     return RankSettings(
-        kind="dmr", model=setting.model, top_k=max(CUTS), history_turns=setting.history,
-        element_limit=setting.limit, element_limit_unit=setting.unit,
-    )  # fmt: skip
+        kind="dmr",
+        model=setting.model,
+        top_k=max(CUTS),
+        history_turns=setting.history,
+        element_limit=setting.limit,
+        element_limit_unit=setting.unit,
+    )
 
 
 def _ranker(setting: RankSetting, preset: str) -> DmrRanker:

@@ -39,9 +39,12 @@ class RankerEvaluation:
 
 
 def evaluate_ranker(
-    ranker: CrossEncoderRanker, dataset: Dataset, split: str, limit: int | None = None,
+    ranker: CrossEncoderRanker,
+    dataset: Dataset,
+    split: str,
+    limit: int | None = None,
     say: Callable[[str], None] = lambda line: None,
-) -> RankerEvaluation:  # fmt: skip
+) -> RankerEvaluation:
     """Score the first `limit` conversations of a split. ValueError when it has none."""
     rows = Conversation.objects.filter(dataset=dataset, split=split).order_by("position", "pk")
     ids = list(rows.values_list("pk", flat=True)[:limit])

@@ -24,11 +24,19 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
         TrajectoryStep.objects.filter(run=run)
         .order_by("trajectory__conversation__position", "trajectory__conversation_id", "seq")
         .values_list(
-            "pk", "trajectory__conversation_id", "step__turn_id", "step__turn__index", "step__operation",
-            "trajectory__conversation__website__name", "trajectory__conversation__website__domain",
-            "element_correct", "operation_f1", "success", "gold_rank",
+            "pk",
+            "trajectory__conversation_id",
+            "step__turn_id",
+            "step__turn__index",
+            "step__operation",
+            "trajectory__conversation__website__name",
+            "trajectory__conversation__website__domain",
+            "element_correct",
+            "operation_f1",
+            "success",
+            "gold_rank",
         )
-    )  # fmt: skip
+    )
     found = []
     for position, row in enumerate(rows.iterator()):
         pk, conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
@@ -36,12 +44,20 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
         skipped = faithful and (rank is None or rank >= top_k)
         found.append(
             StepOutcome(
-                conversation=str(conversation), turn=str(turn), turn_index=turn_index, operation=operation,
-                website=website, domain=domain, position=position, gold_rank=rank, skipped=skipped,
-                element_correct=0.0 if skipped else element, operation_f1=0.0 if skipped else f1,
+                conversation=str(conversation),
+                turn=str(turn),
+                turn_index=turn_index,
+                operation=operation,
+                website=website,
+                domain=domain,
+                position=position,
+                gold_rank=rank,
+                skipped=skipped,
+                element_correct=0.0 if skipped else element,
+                operation_f1=0.0 if skipped else f1,
                 success=success and not skipped,
             )
-        )  # fmt: skip
+        )
     return found
 
 
@@ -50,9 +66,11 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     planner = run.recipe["plan"]["kind"]
     if planner not in ("multichoice", "trajectory"):
         return {}
-    rows = run.steps.select_related("step").prefetch_related("step__targets").only(
-        "operation", "node_id", "value", "step__operation", "step__value", "trace"
-    )  # fmt: skip
+    rows = (
+        run.steps.select_related("step")
+        .prefetch_related("step__targets")
+        .only("operation", "node_id", "value", "step__operation", "step__value", "trace")
+    )
     found = {}
     for row in rows.iterator(chunk_size=500):
         gold_ids = tuple(target.node_id for target in row.step.targets.all() if not target.pruned)
@@ -76,11 +94,18 @@ def store_scores(run: Run) -> int:
         first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
         rows += [
             Score(
-                run=run, preset=preset, metric=metric.name, grouping=metric.grouping, value=metric.value,
-                low=metric.low, high=metric.high, n=metric.n, headline=(metric.name, metric.grouping) in first,
+                run=run,
+                preset=preset,
+                metric=metric.name,
+                grouping=metric.grouping,
+                value=metric.value,
+                low=metric.low,
+                high=metric.high,
+                n=metric.n,
+                headline=(metric.name, metric.grouping) in first,
             )
             for metric in metrics
-        ]  # fmt: skip
+        ]
     Score.objects.filter(run=run).delete()
     Score.objects.bulk_create(rows)
     return count

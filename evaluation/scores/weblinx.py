@@ -20,14 +20,18 @@ Sums = dict[tuple[str, str], list[tuple[float, int]]]  # (metric, grouping) -> (
 # What is shown of the two sets of groups; rows of single intents follow in both.
 GROUPS = {
     "faithful": (
-        ("overall", "overall", "overall"), ("overall", "intent-match", "intent_match"),
-        ("element-group", "iou", "element_group"), ("text-group", "chrf-urlf", "text_group"),
+        ("overall", "overall", "overall"),
+        ("overall", "intent-match", "intent_match"),
+        ("element-group", "iou", "element_group"),
+        ("text-group", "chrf-urlf", "text_group"),
     ),
     "corrected": (
-        ("overall", "overall", "overall"), ("overall", "intent-match", "intent_match"),
-        ("element-clean", "iou", "element_group"), ("text-clean", "chrf-urlf", "text_group"),
+        ("overall", "overall", "overall"),
+        ("overall", "intent-match", "intent_match"),
+        ("element-clean", "iou", "element_group"),
+        ("text-clean", "chrf-urlf", "text_group"),
     ),
-}  # fmt: skip
+}
 
 
 def weblinx_metrics(run: Run, preset: str) -> list[Metric]:

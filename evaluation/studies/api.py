@@ -68,9 +68,10 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
         return Score.objects.filter(run__in=rules.visible(self.request.user, self.get_object().runs.all()))
 
     @extend_schema(
-        request=serializers.StudyRequestSerializer, responses={202: serializers.StudySerializer},
+        request=serializers.StudyRequestSerializer,
+        responses={202: serializers.StudySerializer},
         parameters=[idempotency.PARAMETER],
-    )  # fmt: skip
+    )
     def create(self, request: Request) -> Response:
         """Start an evaluation; it runs in the background and its runs fill up with steps and scores."""
         from evaluation.studies.running import create_study

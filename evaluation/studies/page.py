@@ -71,7 +71,7 @@ def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryS
     """Failed steps of a run for the list, and the filters that were understood."""
     rows = failed_steps(user, run).select_related(
         "trajectory__conversation__website", "step__turn__conversation__dataset"
-    )  # fmt: skip
+    )
     rows = rows.annotate(representation=KT("trace__act__representation"))
     rows = rows.defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
     chosen: dict[str, str] = {}

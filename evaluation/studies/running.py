@@ -85,9 +85,12 @@ def create_study(
     title = name or f"{', '.join(recipes)} on {dataset.name}"
     with transaction.atomic():
         study = Study.objects.create(
-            project=dataset.project, name=title[:200], preset=preset or chosen[0].preset, created_by=user,
+            project=dataset.project,
+            name=title[:200],
+            preset=preset or chosen[0].preset,
+            created_by=user,
             **budget_fields(**(budget or {})),
-        )  # fmt: skip
+        )
         for recipe, split, seed in plans:
             run = _create_run(dataset, recipe, split, seed, limit, user)
             study.runs.add(run)
@@ -115,11 +118,18 @@ def _create_run(dataset: Dataset, recipe: "literature.Recipe", split: str, seed:
         where = f"split {split} of {dataset.name}" if split else dataset.name
         raise ValueError(f"{where} has no conversation with steps")
     run = Run.objects.create(
-        recipe_name=recipe.name, recipe=literature.to_dict(recipe), recipe_sha256=literature.sha256(recipe),
-        dataset=dataset, split=split, seed=seed, limit=limit, code_revision=code_revision(), created_by=user,
+        recipe_name=recipe.name,
+        recipe=literature.to_dict(recipe),
+        recipe_sha256=literature.sha256(recipe),
+        dataset=dataset,
+        split=split,
+        seed=seed,
+        limit=limit,
+        code_revision=code_revision(),
+        created_by=user,
         data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
         step_count=sum(c.step_count for c in counted),
-    )  # fmt: skip
+    )
     Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.step_count) for c in counted)
     Shard.objects.bulk_create(
         Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.step_count for c in part))

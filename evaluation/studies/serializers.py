@@ -42,9 +42,12 @@ class StudyRequestSerializer(serializers.Serializer):
     dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")
     recipes = serializers.ListField(child=serializers.CharField(), allow_empty=False, max_length=20)
     splits = serializers.ListField(
-        child=serializers.ChoiceField(choices=Split.choices, allow_blank=True), default=[""], allow_empty=False,
-        max_length=20, help_text='"" is every split.',
-    )  # fmt: skip
+        child=serializers.ChoiceField(choices=Split.choices, allow_blank=True),
+        default=[""],
+        allow_empty=False,
+        max_length=20,
+        help_text='"" is every split.',
+    )
     seeds = serializers.ListField(
         child=serializers.IntegerField(min_value=0, max_value=MOST), default=[0], allow_empty=False, max_length=20
     )

@@ -144,10 +144,17 @@ def _start(request: HttpRequest, form: StudyForm) -> Study | None:
     rules.require(request.user, "evaluate", data["dataset"].project)
     try:
         return create_study(
-            user=request.user, dataset=data["dataset"], recipes=data["recipes"], splits=data["splits"] or [""],
-            seeds=[data["seed"]], limit=data["limit"], overrides=data["overrides"], preset=data["preset"] or None,
-            name=data["name"], budget=form.budget(),
-        )  # fmt: skip
+            user=request.user,
+            dataset=data["dataset"],
+            recipes=data["recipes"],
+            splits=data["splits"] or [""],
+            seeds=[data["seed"]],
+            limit=data["limit"],
+            overrides=data["overrides"],
+            preset=data["preset"] or None,
+            name=data["name"],
+            budget=form.budget(),
+        )
     except ValueError as error:
         form.add_error(None, str(error))
         return None

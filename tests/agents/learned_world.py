@@ -46,9 +46,17 @@ def _example(number: int, kind: str, rng: random.Random) -> Example:
         past = (PastAction(f"[textbox]  Harbour -> TYPE: {word}", "TYPE", "5", word),)
     operation, value, node_id = wanted
     observation = Observation(
-        key=number, conversation=number, turn_index=0, step_index=len(past), website=kind, domain="", subdomain="",
-        instruction=instruction, html=page(buttons, options), turn_actions=past,
-    )  # fmt: skip
+        key=number,
+        conversation=number,
+        turn_index=0,
+        step_index=len(past),
+        website=kind,
+        domain="",
+        subdomain="",
+        instruction=instruction,
+        html=page(buttons, options),
+        turn_actions=past,
+    )
     return Example(observation, operation, value, (node_id,), kind)
 
 

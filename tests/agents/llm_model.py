@@ -35,9 +35,17 @@ def make_model(folder: Path, template: str | None = TEMPLATE, lessons: dict[str,
     )
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<|end|>", chat_template=template)
     config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=4, max_position_embeddings=128, bos_token_id=None, eos_token_id=0, pad_token_id=None,
-    )  # fmt: skip
+        vocab_size=len(tokenizer),
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=4,
+        max_position_embeddings=128,
+        bos_token_id=None,
+        eos_token_id=0,
+        pad_token_id=None,
+    )
     model = LlamaForCausalLM(config)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
     examples = []

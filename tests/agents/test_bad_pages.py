@@ -39,9 +39,17 @@ class Answers:
 
 def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
     seen = Observation(
-        key=key, conversation=1, turn_index=1, step_index=0, website="w", domain="", subdomain="", instruction="Go",
-        html=html, **fields,
-    )  # fmt: skip
+        key=key,
+        conversation=1,
+        turn_index=1,
+        step_index=0,
+        website="w",
+        domain="",
+        subdomain="",
+        instruction="Go",
+        html=html,
+        **fields,
+    )
     ranking = tuple(RankedCandidate(named, 1.0, rank, "Go") for rank, named in enumerate((node_id, "1")))
     return Prepared(seen, ranking, random.Random(1), "Go")
 

@@ -15,9 +15,17 @@ LIST = Element("6", "select", role="combobox", name="Boat", interactive=True, op
 
 def observation(instruction: str, *past: PastAction) -> Observation:
     return Observation(
-        key=1, conversation=1, turn_index=1, step_index=len(past), website="", domain="", subdomain="",
-        instruction=instruction, html="", turn_actions=past,
-    )  # fmt: skip
+        key=1,
+        conversation=1,
+        turn_index=1,
+        step_index=len(past),
+        website="",
+        domain="",
+        subdomain="",
+        instruction=instruction,
+        html="",
+        turn_actions=past,
+    )
 
 
 def act(element: Element, instruction: str, *past: PastAction, recalled: tuple[str, ...] = ()) -> Action:

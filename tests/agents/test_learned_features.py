@@ -68,11 +68,18 @@ def test_a_phrase_is_found_wherever_its_words_stand_together() -> None:
 @pytest.mark.parametrize(
     ("css", "expected"),
     [
-        ("rgb(0, 0, 255)", "blue"), ("rgb(255, 0, 0)", "red"), ("rgb(0, 128, 0)", "green"), ("rgb(0, 0, 0)", "black"),
-        ("rgb(255, 255, 255)", "white"), ("rgb(128, 128, 128)", "grey"), ("rgb(255, 165, 0)", "orange"),
-        ("rgb(128, 0, 128)", "purple"), ("rgb(0, 255, 255)", "cyan"), ("rgb(255, 192, 203)", "pink"),
+        ("rgb(0, 0, 255)", "blue"),
+        ("rgb(255, 0, 0)", "red"),
+        ("rgb(0, 128, 0)", "green"),
+        ("rgb(0, 0, 0)", "black"),
+        ("rgb(255, 255, 255)", "white"),
+        ("rgb(128, 128, 128)", "grey"),
+        ("rgb(255, 165, 0)", "orange"),
+        ("rgb(128, 0, 128)", "purple"),
+        ("rgb(0, 255, 255)", "cyan"),
+        ("rgb(255, 192, 203)", "pink"),
     ],
-)  # fmt: skip
+)
 def test_colours_have_the_names_that_people_give_them(css, expected) -> None:
     assert expected in colour_words(css)
 
@@ -169,10 +176,12 @@ def test_quotes_come_first_and_every_text_once() -> None:
 @pytest.mark.parametrize(
     ("instruction", "value"),
     [
-        ("Enter 12/31/2016 as the date", "2016-12-31"), ("Enter 7:05 PM as the time", "19:05"),
-        ("Guess a number between 0-9", "7"), ("My name is Ada Byron.", "Ada Byron"),
+        ("Enter 12/31/2016 as the date", "2016-12-31"),
+        ("Enter 7:05 PM as the time", "19:05"),
+        ("Guess a number between 0-9", "7"),
+        ("My name is Ada Byron.", "Ada Byron"),
     ],
-)  # fmt: skip
+)
 def test_dates_times_ranges_and_words_are_possible_values(instruction, value) -> None:
     assert value in {span.text for span in spans_of(instruction)}
 

@@ -104,9 +104,13 @@ def test_an_interrupted_training_continues_and_ends_with_the_same_weights(traine
     assert not (tmp_path / CONFIG).exists()
     done.clear()
     learn(
-        make_examples(50), HashEncoder(), SETTINGS, tmp_path,
-        lambda phase, number, total: done.append(number) if phase == "fit" else None, dev=make_examples(24, seed=1),
-    )  # fmt: skip
+        make_examples(50),
+        HashEncoder(),
+        SETTINGS,
+        tmp_path,
+        lambda phase, number, total: done.append(number) if phase == "fit" else None,
+        dev=make_examples(24, seed=1),
+    )
     assert done[0] == 9
     for name, value in load(whole).networks[0].state_dict().items():
         assert load(tmp_path).networks[0].state_dict()[name].equal(value), name

@@ -29,8 +29,9 @@ def client(server, **settings) -> ChatLlm:
 
 
 def kinds(answers) -> str:
-    return "".join("r" if isinstance(answer, Reply) else "B" if isinstance(answer, BudgetExceeded) else "e"
-                   for answer in answers)  # fmt: skip
+    return "".join(
+        "r" if isinstance(answer, Reply) else "B" if isinstance(answer, BudgetExceeded) else "e" for answer in answers
+    )
 
 
 def test_within_the_limits_everything_is_answered_and_counted_exactly() -> None:

@@ -28,7 +28,7 @@ CHANGED = {
     "n": replace(REQUEST, n=2),
     "seed": replace(REQUEST, seed=1),
     "seed 0": replace(REQUEST, seed=0),
-}  # fmt: skip
+}
 
 
 def client(server) -> ChatLlm:

@@ -20,7 +20,7 @@ from tests.agents.llm_server import (
     malformed,
     prompt_text,
     serve,
-)  # fmt: skip
+)
 
 KEY = "sk-very-secret-0123456789"
 PRICES = Prices(prompt=2.0, completion=10.0)
@@ -117,7 +117,7 @@ def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, 
         (failure(400, "too long"), Refused, "too long", 1),
     ],
     ids=["500", "429", "slow", "dribble", "cut-off", "malformed", "deep", "long-number", "empty", "401", "404", "400"],
-)  # fmt: skip
+)
 def test_a_lasting_fault_ends_in_a_clear_error(fault, error, words, calls) -> None:
     with serve(lambda body: fault) as server:
         timeout = 0.3 if "0.3 s" in words else 10.0
@@ -145,8 +145,12 @@ def test_one_failing_request_never_loses_the_others() -> None:
     with serve(reply) as server:
         answers = client(server).complete([ask("a"), ask("bad"), ask("c"), ask("bad"), ask("e")])
     assert [answer.text if isinstance(answer, Reply) else type(answer) for answer in answers] == [
-        "a", Refused, "c", Refused, "e",
-    ]  # fmt: skip
+        "a",
+        Refused,
+        "c",
+        Refused,
+        "e",
+    ]
 
 
 @pytest.mark.timed
@@ -277,9 +281,14 @@ def test_without_a_key_no_authorization_is_sent(monkeypatch) -> None:
 def test_the_environment_configures_the_client(monkeypatch) -> None:
     with serve(lambda body: "hello") as server:
         for name, value in {
-            "LLM_BASE_URL": server.url + "/", "LLM_MODEL": "m", "LLM_API_KEY": KEY, "LLM_PRICE_PROMPT": "1",
-            "LLM_PRICE_COMPLETION": "2.5", "LLM_TIMEOUT": "9", "LLM_CONCURRENCY": "2",
-        }.items():  # fmt: skip
+            "LLM_BASE_URL": server.url + "/",
+            "LLM_MODEL": "m",
+            "LLM_API_KEY": KEY,
+            "LLM_PRICE_PROMPT": "1",
+            "LLM_PRICE_COMPLETION": "2.5",
+            "LLM_TIMEOUT": "9",
+            "LLM_CONCURRENCY": "2",
+        }.items():
             monkeypatch.setenv(name, value)
         llm = from_environment()
         assert llm.complete([ask()])[0].text == "hello"

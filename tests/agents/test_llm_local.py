@@ -70,10 +70,14 @@ def test_a_batch_gives_what_single_requests_give(chat_model) -> None:
     """Prompts of many lengths, with stops and limits of their own, in an order that sorting undoes."""
     pick = random.Random(1)
     requests = [
-        ask(chat_model, pick.choice(["x", "ab " * 9, *LESSONS]) + "?" * (i % 3), stop=pick.choice([(), ("B", "lo")]),
-            max_tokens=pick.choice([5, 20]))
+        ask(
+            chat_model,
+            pick.choice(["x", "ab " * 9, *LESSONS]) + "?" * (i % 3),
+            stop=pick.choice([(), ("B", "lo")]),
+            max_tokens=pick.choice([5, 20]),
+        )
         for i in range(25)
-    ]  # fmt: skip
+    ]
     batched = chat_model.complete(requests)
     single = [chat_model.complete([request])[0] for request in requests]
     assert [replace(reply, seconds=0) for reply in batched] == [replace(reply, seconds=0) for reply in single]
@@ -124,8 +128,12 @@ def test_what_the_model_cannot_do_is_refused_without_losing_the_rest(chat_model)
         ]
     )
     assert answers[1].text == "Answer: B. CLICK"
-    for place, words in ((0, "do not fit into the 128 tokens"), (2, "no system messages"), (3, "reads text only"),
-                         (4, "for the model 'another'")):  # fmt: skip
+    for place, words in (
+        (0, "do not fit into the 128 tokens"),
+        (2, "no system messages"),
+        (3, "reads text only"),
+        (4, "for the model 'another'"),
+    ):
         assert isinstance(answers[place], Refused)
         assert words in str(answers[place])
 

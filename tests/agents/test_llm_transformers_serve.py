@@ -39,8 +39,10 @@ def url(model, tmp_path_factory):
     with log.open("w") as output:
         process = subprocess.Popen(
             [program, "serve", model, "--host", "127.0.0.1", "--port", str(port), "--device", "cpu"],
-            stdout=output, stderr=output, env=os.environ | {"HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
+            stdout=output,
+            stderr=output,
+            env=os.environ | {"HF_HUB_OFFLINE": "1"},
+        )
     try:
         deadline = time.monotonic() + START_SECONDS
         while not healthy(port):

@@ -21,9 +21,16 @@ ENCODER = HashEncoder()
 
 def observation(conversation: Conversation, turn_index: int) -> Observation:
     return Observation(
-        key=0, conversation=conversation.pk, turn_index=turn_index, step_index=0, website="", domain="", subdomain="",
-        instruction="", html="",
-    )  # fmt: skip
+        key=0,
+        conversation=conversation.pk,
+        turn_index=turn_index,
+        step_index=0,
+        website="",
+        domain="",
+        subdomain="",
+        instruction="",
+        html="",
+    )
 
 
 def recall(conversation: Conversation, turn_index: int, query: np.ndarray, k: int = 3) -> list[Snippet]:
@@ -141,21 +148,30 @@ def pool(db) -> tuple[list[Exemplar], np.ndarray]:
     website = factories.make_website(dataset)
     conversations = Conversation.objects.bulk_create(
         Conversation(
-            dataset=dataset, website=website, split="train", source_id=f"c{i}", position=i,
+            dataset=dataset,
+            website=website,
+            split="train",
+            source_id=f"c{i}",
+            position=i,
             content_sha256=hashlib.sha256(b"%d" % i).hexdigest(),
         )
         for i in range(600)
-    )  # fmt: skip
+    )
     vectors = random_unit(np.random.default_rng(3), 600)
     vectors[:596, 0], vectors[596:, 0] = 2.0, -2.0
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
     exemplars = Exemplar.objects.bulk_create(
         Exemplar(
-            dataset=dataset, conversation=conversation, split="train", domain="Rare" if i >= 596 else "Common",
-            encoder="test", key_text=str(i), embedding=vector,
+            dataset=dataset,
+            conversation=conversation,
+            split="train",
+            domain="Rare" if i >= 596 else "Common",
+            encoder="test",
+            key_text=str(i),
+            embedding=vector,
         )
         for i, (conversation, vector) in enumerate(zip(conversations, vectors, strict=True))
-    )  # fmt: skip
+    )
     return exemplars, vectors
 
 

@@ -112,5 +112,9 @@ def test_the_system_message_names_every_method_of_the_agent():
     message = system_message()
     assert message.role == "system"
     assert [line.split("(")[0].split()[-1] for line in message.content.split("\n") if "def " in line] == [
-        "type", "click_xpath", "press", "click_option", "movemouse",
-    ]  # fmt: skip
+        "type",
+        "click_xpath",
+        "press",
+        "click_option",
+        "movemouse",
+    ]

@@ -22,10 +22,19 @@ PAGE = (
 
 def past_step(**fields):
     values = {
-        "key": 7, "turn_index": 0, "step_index": 1, "instruction": "Buy a small shirt", "action_repr": "[button] Buy",
-        "operation": "SELECT", "value": "Small", "html": PAGE, "positive_ids": ("2",),
-        "negatives": (("3", 0), ("4", 60)), "past_actions": ("[link]  Shirts -> CLICK",), "rationale": "They said so.",
-    }  # fmt: skip
+        "key": 7,
+        "turn_index": 0,
+        "step_index": 1,
+        "instruction": "Buy a small shirt",
+        "action_repr": "[button] Buy",
+        "operation": "SELECT",
+        "value": "Small",
+        "html": PAGE,
+        "positive_ids": ("2",),
+        "negatives": (("3", 0), ("4", 60)),
+        "past_actions": ("[link]  Shirts -> CLICK",),
+        "rationale": "They said so.",
+    }
     return PastStep(**values | fields)
 
 

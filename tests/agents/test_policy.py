@@ -34,8 +34,15 @@ class ListMemory:
 
 
 def observation(instruction: str = "Reserve it.", html: str = PAGE, **fields) -> Observation:
-    fields = {"key": 1, "conversation": 1, "turn_index": 1, "step_index": 0, "website": "boats", "domain": "Leisure",
-              "subdomain": "Water"} | fields  # fmt: skip
+    fields = {
+        "key": 1,
+        "conversation": 1,
+        "turn_index": 1,
+        "step_index": 0,
+        "website": "boats",
+        "domain": "Leisure",
+        "subdomain": "Water",
+    } | fields
     return Observation(instruction=instruction, html=html, **fields)
 
 
@@ -58,10 +65,25 @@ def facts(decision: Decision) -> dict:
 def test_an_observation_has_one_field_for_what_people_did_at_this_step_and_it_is_named_a_leak() -> None:
     names = {field.name for field in dataclasses.fields(Observation)}
     assert names == {
-        "key", "conversation", "turn_index", "step_index", "website", "domain", "subdomain", "instruction", "html",
-        "candidate_ids", "turn_actions", "earlier_instructions", "score_key", "screenshot", "turn_steps", "demo",
-        "demo_turn", "leaked_gold",
-    }  # fmt: skip
+        "key",
+        "conversation",
+        "turn_index",
+        "step_index",
+        "website",
+        "domain",
+        "subdomain",
+        "instruction",
+        "html",
+        "candidate_ids",
+        "turn_actions",
+        "earlier_instructions",
+        "score_key",
+        "screenshot",
+        "turn_steps",
+        "demo",
+        "demo_turn",
+        "leaked_gold",
+    }
 
 
 def test_decisions_come_in_the_order_of_the_observations() -> None:

@@ -33,8 +33,17 @@ QUERIES = ["task is: Reserve it.\nPrevious actions: ", "long query " * 20, "x"]
 
 
 def observation(**fields) -> Observation:
-    fields = {"key": 1, "conversation": 1, "turn_index": 0, "step_index": 0, "website": "boats", "domain": "",
-              "subdomain": "", "instruction": "Reserve it.", "html": PAGE} | fields  # fmt: skip
+    fields = {
+        "key": 1,
+        "conversation": 1,
+        "turn_index": 0,
+        "step_index": 0,
+        "website": "boats",
+        "domain": "",
+        "subdomain": "",
+        "instruction": "Reserve it.",
+        "html": PAGE,
+    } | fields
     return Observation(**fields)
 
 

@@ -41,10 +41,13 @@ def steps_of(count: int, elements: int, moved: bool = True, seed: int = 0) -> li
         ]
         steps.append(
             RankingInput(
-                " ".join(rng.choices(WORDS, k=8)), tuple(map(str, range(elements))),
-                tuple(text + box for text, box in zip(page, boxes, strict=True)), tuple(page), tuple(page),
+                " ".join(rng.choices(WORDS, k=8)),
+                tuple(map(str, range(elements))),
+                tuple(text + box for text, box in zip(page, boxes, strict=True)),
+                tuple(page),
+                tuple(page),
             )
-        )  # fmt: skip
+        )
     return steps
 
 
@@ -123,8 +126,17 @@ def test_fewer_elements_than_k_are_all_exact(exact) -> None:
 
 
 def observation(**fields) -> Observation:
-    fields = {"key": 1, "conversation": 1, "turn_index": 0, "step_index": 0, "website": "", "domain": "",
-              "subdomain": "", "instruction": "Reserve a boat.", "html": PAGE} | fields  # fmt: skip
+    fields = {
+        "key": 1,
+        "conversation": 1,
+        "turn_index": 0,
+        "step_index": 0,
+        "website": "",
+        "domain": "",
+        "subdomain": "",
+        "instruction": "Reserve a boat.",
+        "html": PAGE,
+    } | fields
     return Observation(**fields)
 
 

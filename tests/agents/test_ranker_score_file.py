@@ -210,6 +210,20 @@ def test_no_instruction_that_is_allowed_can_name_or_call_anything() -> None:
 
     known = {instruction.name for instruction in pickletools.opcodes}
     assert known >= score_pickle._ALLOWED
-    calls = {"GLOBAL", "STACK_GLOBAL", "REDUCE", "BUILD", "INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID",
-             "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"}  # fmt: skip
+    calls = {
+        "GLOBAL",
+        "STACK_GLOBAL",
+        "REDUCE",
+        "BUILD",
+        "INST",
+        "OBJ",
+        "NEWOBJ",
+        "NEWOBJ_EX",
+        "PERSID",
+        "BINPERSID",
+        "EXT1",
+        "EXT2",
+        "EXT4",
+        "NEXT_BUFFER",
+    }
     assert not calls & score_pickle._ALLOWED

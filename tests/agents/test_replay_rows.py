@@ -68,9 +68,10 @@ def test_the_detail_of_a_step_that_is_not_stored_does_not_exist():
 
 def test_candidates_come_best_first_with_the_texts_that_were_recorded():
     trajectory = one_step(
-        candidate_ids=["9", "5"], candidate_scores=[0.9, 0.5],
+        candidate_ids=["9", "5"],
+        candidate_scores=[0.9, 0.5],
         trace={"rank": {"top": [{"node_id": "9", "text": "button Search", "score": 0.9}]}},
-    )  # fmt: skip
+    )
     assert rows.detail(trajectory, 0, gold=True)["candidates"] == [
         {"node_id": "9", "score": 0.9, "text": "button Search"},
         {"node_id": "5", "score": 0.5, "text": ""},
@@ -110,12 +111,27 @@ def secretive():
     trace = {
         "observe": {"elements": 18, "candidates": 5},
         "rank": {"query": SECRET, "top": [{"node_id": "9", "text": "button Search", "score": 0.9}]},
-        "recall": {"query": SECRET, "of": 4, "snippets": [{"step": 1, "turn_index": 0, "step_index": 0,
-                   "instruction": "Earlier", "action": SECRET, "similarity": 0.5}]},
-        "compose": {"prompt": SECRET}, "plan": {"reply": "CLICK 9", "why": {"value": SECRET}},
-        "act": {"representation": "button Search → CLICK"}, "dream": {"of": SECRET}, "note": SECRET,
+        "recall": {
+            "query": SECRET,
+            "of": 4,
+            "snippets": [
+                {
+                    "step": 1,
+                    "turn_index": 0,
+                    "step_index": 0,
+                    "instruction": "Earlier",
+                    "action": SECRET,
+                    "similarity": 0.5,
+                }
+            ],
+        },
+        "compose": {"prompt": SECRET},
+        "plan": {"reply": "CLICK 9", "why": {"value": SECRET}},
+        "act": {"representation": "button Search → CLICK"},
+        "dream": {"of": SECRET},
+        "note": SECRET,
         "seconds": {"rank": 0.1},
-    }  # fmt: skip
+    }
     make_trajectory_step(trajectory, gold_steps(trajectory)[0], 0, gold_rank=1, trace=trace)
     return trajectory
 

@@ -59,9 +59,14 @@ def training(tmp_path: Path):
 
     def start(name: str, kind: str = "cross_encoder", **changes) -> TrainedModel:
         return start_training(
-            user=None, dataset=dataset, kind=kind, name=name, base=base, publish=False,
+            user=None,
+            dataset=dataset,
+            kind=kind,
+            name=name,
+            base=base,
+            publish=False,
             changes=QUICK | {"batch_size": 9} | changes,
-        )  # fmt: skip
+        )
 
     return start
 

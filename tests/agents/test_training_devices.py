@@ -53,9 +53,14 @@ def test_a_training_on_four_devices_is_sent_to_the_host_that_has_them(processes:
     gpu = {"index": 0, "name": "H", "total_bytes": 2**36}
     for name, host, count in (("gpu@here", host_id(), 1), ("gpu@there", "there", 4)):
         Worker.objects.tell(
-            name, name=name, host=host, hostname=host, queues=["gpu"], processes=processes if count == 4 else 1,
+            name,
+            name=name,
+            host=host,
+            hostname=host,
+            queues=["gpu"],
+            processes=processes if count == 4 else 1,
             gpus=[gpu] * count,
-        )  # fmt: skip
+        )
     job = Job(kind=Job.Kind.TRAIN, params={"base": "all-MiniLM-L6-v2", "changes": {"devices": 4}})
     assert better_queue("gpu", needs_of(job)) == ("gpu.there" if sent else None)
     job.params["changes"] = {}

@@ -190,9 +190,17 @@ def test_a_training_that_failed_before_it_began_does_not_keep_its_name(dataset, 
 def test_the_ranker_command_trains_and_prints_one_line_of_json(dataset, tmp_path, capsys) -> None:
     base = str(tiny_encoder(tmp_path / "base", TEXTS, layers=1, width=32))
     call_command(
-        "train_ranker", dataset.name, kind="dual_encoder", base=base, name="ranker", seed=7, epochs=2,
-        changes=["learning_rate=0.001"], inline=True, json=True,
-    )  # fmt: skip
+        "train_ranker",
+        dataset.name,
+        kind="dual_encoder",
+        base=base,
+        name="ranker",
+        seed=7,
+        epochs=2,
+        changes=["learning_rate=0.001"],
+        inline=True,
+        json=True,
+    )
     captured = capsys.readouterr()
     result = json.loads(captured.out)
     assert "running: reading, " in captured.err

@@ -35,9 +35,13 @@ PAGE = (
 
 def gold_step(**fields):
     values = {
-        "action_repr": "[button]  Go -> CLICK", "operation": "CLICK", "value": "", "html": PAGE,
-        "positives": (("3", 9),), "negatives": (("2", 1), ("1", 0)),
-    }  # fmt: skip
+        "action_repr": "[button]  Go -> CLICK",
+        "operation": "CLICK",
+        "value": "",
+        "html": PAGE,
+        "positives": (("3", 9),),
+        "negatives": (("2", 1), ("1", 0)),
+    }
     return GoldStep(**values | fields)
 
 

@@ -52,9 +52,17 @@ def planning_steps(count: int = 10) -> list[PlanningStep]:
         name = ANIMALS[place % 10]
         others = tuple((str(10 + other), other) for other in range(10) if other != place % 10)
         current = PastStep(
-            key=place, turn_index=place, step_index=0, instruction=f"press {name}", action_repr=f"[button] {name}",
-            operation="CLICK", value="", html=page(ANIMALS), positive_ids=(str(10 + place % 10),), negatives=others,
-        )  # fmt: skip
+            key=place,
+            turn_index=place,
+            step_index=0,
+            instruction=f"press {name}",
+            action_repr=f"[button] {name}",
+            operation="CLICK",
+            value="",
+            html=page(ANIMALS),
+            positive_ids=(str(10 + place % 10),),
+            negatives=others,
+        )
         steps.append(PlanningStep(current, (steps[-1].current,) if steps else ()))
     return steps
 

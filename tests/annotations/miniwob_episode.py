@@ -11,9 +11,18 @@ ENTER, SPACE, ARROW_DOWN, TAB, CTRL = 13, 32, 40, 9, 17
 def element(tag: str, ref: int, *children: Node, **values: Any) -> Node:
     """One tree node; `values` are `id`, `text`, `value`, `classes`, `bgColor`."""
     node = {
-        "tag": tag, "ref": ref, "left": 2, "top": 60, "width": 96.5, "height": 21, "children": list(children),
-        "id": "", "classes": "", "bgColor": "rgba(0, 0, 0, 0)", "fgColor": "rgb(0, 0, 0)",
-    }  # fmt: skip
+        "tag": tag,
+        "ref": ref,
+        "left": 2,
+        "top": 60,
+        "width": 96.5,
+        "height": 21,
+        "children": list(children),
+        "id": "",
+        "classes": "",
+        "bgColor": "rgba(0, 0, 0, 0)",
+        "fgColor": "rgb(0, 0, 0)",
+    }
     if not children:
         node["text"] = ""
     if tag == "TEXTAREA" or tag.startswith("INPUT_"):

@@ -150,11 +150,21 @@ def calendar(rng: random.Random) -> Demonstration:
 
 
 TASKS: dict[str, Callable[[random.Random], Demonstration]] = {
-    "login-user": login, "enter-password": password, "enter-text": text, "enter-text-dynamic": text,
-    "enter-date": date, "multi-layouts": film, "click-checkboxes": checked, "click-checkboxes-transfer": checked,
-    "click-option": option, "choose-list": choice, "click-dialog": dialog, "click-pie": pie, "tic-tac-toe": board,
+    "login-user": login,
+    "enter-password": password,
+    "enter-text": text,
+    "enter-text-dynamic": text,
+    "enter-date": date,
+    "multi-layouts": film,
+    "click-checkboxes": checked,
+    "click-checkboxes-transfer": checked,
+    "click-option": option,
+    "choose-list": choice,
+    "click-dialog": dialog,
+    "click-pie": pie,
+    "tic-tac-toe": board,
     "choose-date-easy": calendar,
-}  # fmt: skip
+}
 
 
 def episodes(task: str) -> Iterator[dict[str, Any]]:
@@ -164,9 +174,14 @@ def episodes(task: str) -> Iterator[dict[str, Any]]:
         instruction, recorder = TASKS[task](rng)
         reward = 1 if number < EPISODES - 1 else -1
         yield {
-            "taskName": task, "utterance": instruction, "reward": reward / 2, "rawReward": reward,
-            "states": recorder.states, "demoId": f"{task}_ours_d{number}", "collection": "ours",
-        }  # fmt: skip
+            "taskName": task,
+            "utterance": instruction,
+            "reward": reward / 2,
+            "rawReward": reward,
+            "states": recorder.states,
+            "demoId": f"{task}_ours_d{number}",
+            "collection": "ours",
+        }
 
 
 def write(folder: Path) -> Path:

@@ -17,28 +17,40 @@ PAGE = (
 def conversation(name: str, *, turns: int = 2, steps: int = 2, say: str = "Find it", **fields: Any) -> dict[str, Any]:
     """One conversation whose every step clicks the button of a page of its own."""
     return {
-        "task_id": name, "website": "shop", "domain": "Shopping", "subdomain": "Fashion",
+        "task_id": name,
+        "website": "shop",
+        "domain": "Shopping",
+        "subdomain": "Fashion",
         "turns": [_turn(f"{name}_{index}", steps, f"{say}, part {index + 1}") for index in range(turns)],
-    } | fields  # fmt: skip
+    } | fields
 
 
 def _turn(name: str, steps: int, instruction: str) -> dict[str, Any]:
     return {
-        "annotation_id": name, "confirmed_task": instruction, "action_reprs": ["[button] Search -> CLICK"] * steps,
+        "annotation_id": name,
+        "confirmed_task": instruction,
+        "action_reprs": ["[button] Search -> CLICK"] * steps,
         "actions": [_action(f"{name}_{index}") for index in range(steps)],
-    }  # fmt: skip
+    }
 
 
 def _action(name: str) -> dict[str, Any]:
     return {
-        "action_uid": name, "raw_html": "", "cleaned_html": PAGE.format(title=name),
+        "action_uid": name,
+        "raw_html": "",
+        "cleaned_html": PAGE.format(title=name),
         "operation": {"original_op": "CLICK", "op": "CLICK", "value": ""},
         "pos_candidates": [
-            {"tag": "button", "backend_node_id": "4", "attributes": "{}", "is_original_target": True,
-             "is_top_level_target": True}
+            {
+                "tag": "button",
+                "backend_node_id": "4",
+                "attributes": "{}",
+                "is_original_target": True,
+                "is_top_level_target": True,
+            }
         ],
         "neg_candidates": [{"tag": "a", "backend_node_id": "5", "attributes": "{}"}],
-    }  # fmt: skip
+    }
 
 
 def write(path: Path, conversations: list[Any]) -> Path:

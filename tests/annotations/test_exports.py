@@ -61,9 +61,13 @@ def test_the_sample_goes_through_the_commands_into_equal_rows(
     out, copy = str(tmp_path / "out"), f"copy-{format_name}"
     call_command("export_dataset", sample.name, format_name, out, split="test_task", stdout=(tmp_path / "1").open("w"))
     call_command(
-        "import_dataset", format_name, out, name=copy, stdout=(tmp_path / "2").open("w"),
+        "import_dataset",
+        format_name,
+        out,
+        name=copy,
+        stdout=(tmp_path / "2").open("w"),
         stderr=(tmp_path / "3").open("w"),
-    )  # fmt: skip
+    )
     stored = Dataset.objects.get(name=copy)
     assert shas(stored) == dict(
         sample.conversations.filter(split="test_task").values_list("source_id", "content_sha256")
@@ -97,13 +101,22 @@ def full_record() -> ConversationRecord:
     html = '<html backend_node_id="1"><p backend_node_id="2">é \u2028 &amp; 😀</p></html>'
     steps = (
         StepRecord(
-            "u1", "TYPE", "dos cafés", "KEYBOARD_TYPE", "[p] x -> TYPE: dos cafés", html, "<raw>", "",
+            "u1",
+            "TYPE",
+            "dos cafés",
+            "KEYBOARD_TYPE",
+            "[p] x -> TYPE: dos cafés",
+            html,
+            "<raw>",
+            "",
             (CandidateRecord("2", "p", '{"class": "a"}', True, False), CandidateRecord("8", "b", "{}", False, True)),
             (CandidateRecord("1", "html"),),
-            ImageRecord("image/png", factories.PNG), 4, {"b": [1, None], "a": {"z": 1}},
+            ImageRecord("image/png", factories.PNG),
+            4,
+            {"b": [1, None], "a": {"z": 1}},
         ),
         StepRecord("u2", "CLICK", html=html.replace("&amp;", "and"), html_after="<html backend_node_id='9'/>"),
-    )  # fmt: skip
+    )
     turns = (TurnRecord("t1", "Primero\nto do", steps, 7, {"k": 1.5}), TurnRecord("t2", "Nothing to do"))
     return ConversationRecord("c", "site", "dom", "sub", turns, "dev", {"note": "x", "list": ["ä"]})
 

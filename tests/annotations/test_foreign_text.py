@@ -51,5 +51,6 @@ def test_messages_and_arguments_are_read_as_published() -> None:
     assert _newest("", "[00:01] Hello ;  [-00:02]  find a; train ; ") == "find a; train"
     assert _newest(f'{SAY}one", timestamp="1") {SAY}two "and" three")', "[00:01] x") == 'two "and" three'
     assert parse_call('textinput(text="say "hi", x=", uid="a-b", n= 3 )') == (
-        "textInput", {"text": 'say "hi', "x": ', uid="a-b', "n": "3"},
-    )  # fmt: skip
+        "textInput",
+        {"text": 'say "hi', "x": ', uid="a-b', "n": "3"},
+    )

@@ -55,7 +55,7 @@ def test_a_file_of_seventy_megabytes_is_imported_in_bounded_memory(tmp_path: Pat
     environment = os.environ | {"DJANGO_SETTINGS_MODULE": "tests.settings", "DATABASE_URL": database_url()}
     found = subprocess.run(
         [sys.executable, "-c", CODE, str(path)], cwd=ROOT, env=environment, check=True, capture_output=True, text=True
-    )  # fmt: skip
+    )
     conversations, errors, peak = map(int, found.stdout.split())
     assert (conversations, errors) == (PAGES // 2, 0)
     assert Dataset.objects.get(name="large").page_bytes()["raw"] > 60e6

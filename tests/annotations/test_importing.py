@@ -153,9 +153,7 @@ def test_conversations_without_any_split_are_train_with_a_warning(tmp_path: Path
     dataset = factories.make_dataset()
     report = run(write(tmp_path / "plain.json", [conversation("one"), conversation("two")]), dataset)
     assert set(dataset.conversations.values_list("split", flat=True)) == {"train"}
-    assert report.warnings == [
-        "2 conversations lie in no split folder and no --split was given: stored as train"
-    ]  # fmt: skip
+    assert report.warnings == ["2 conversations lie in no split folder and no --split was given: stored as train"]
 
 
 def test_broken_split_rules_are_warnings(tmp_path: Path) -> None:
@@ -212,10 +210,12 @@ def test_a_fault_found_while_storing_names_file_record_and_field(tmp_path: Path)
     assert dataset.conversations.count() == 2
     assert report.errors == [
         {
-            "file": "train/x.json", "record": "bad", "field": "turns[1].steps[1].positives[0].node_id",
+            "file": "train/x.json",
+            "record": "bad",
+            "field": "turns[1].steps[1].positives[0].node_id",
             "message": "expected at most 64 characters, found 65",
         }
-    ]  # fmt: skip
+    ]
 
 
 def test_a_page_above_the_limit_is_a_fault_of_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -349,9 +349,14 @@ def test_no_recorded_target_is_found_where_nothing_is_marked() -> None:
 def test_mind2web_tasks_are_source_tasks_of_their_conversation(tmp_path: Path) -> None:
     action = conversation("t")["turns"][0]["actions"][0]
     task = {
-        "annotation_id": "t", "website": "shop", "domain": "Shopping", "subdomain": "Fashion",
-        "confirmed_task": "Buy a gift", "action_reprs": ["[button] Search -> CLICK"], "actions": [action],
-    }  # fmt: skip
+        "annotation_id": "t",
+        "website": "shop",
+        "domain": "Shopping",
+        "subdomain": "Fashion",
+        "confirmed_task": "Buy a gift",
+        "action_reprs": ["[button] Search -> CLICK"],
+        "actions": [action],
+    }
     dataset = factories.make_dataset(source_format="mind2web")
     import_files("mind2web", write(tmp_path / "train/train_0.json", [task]), dataset)
     turn = Turn.objects.get(conversation__dataset=dataset)

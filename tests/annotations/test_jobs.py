@@ -339,9 +339,7 @@ def test_an_export_of_a_person_who_is_gone_gives_nothing_away(admin, dataset: Da
 def test_an_export_names_the_pages_that_it_goes_without(admin, dataset: Dataset) -> None:
     step = Step.objects.first()
     data = b"<html"
-    bad = Snapshot.objects.create(
-        sha256=digest(data), raw_size=5, stored_size=1, node_count=1, data=compress(data)
-    )  # fmt: skip
+    bad = Snapshot.objects.create(sha256=digest(data), raw_size=5, stored_size=1, node_count=1, data=compress(data))
     Step.objects.filter(pk=step.pk).update(snapshot=bad)
     job = exported(admin, dataset, format="weblinx")
     assert (job.state, job.report["conversations"]) == (State.DONE, 2)

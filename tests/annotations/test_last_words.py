@@ -155,9 +155,14 @@ def test_a_job_that_is_tried_again_by_a_person_has_all_its_attempts() -> None:
 @pytest.mark.django_db
 def test_a_parked_training_says_what_it_held_and_what_to_change() -> None:
     job = factories.make_job(
-        kind="train", state=Job.State.RUNNING, attempt=MAX_ATTEMPTS, peak_memory=3 * 1024**3, gpu_memory=8 * 1024**3,
-        lease_until=timezone.now() - timedelta(seconds=1), lease_owner=f"elsewhere:{os.getpid()}",
-    )  # fmt: skip
+        kind="train",
+        state=Job.State.RUNNING,
+        attempt=MAX_ATTEMPTS,
+        peak_memory=3 * 1024**3,
+        gpu_memory=8 * 1024**3,
+        lease_until=timezone.now() - timedelta(seconds=1),
+        lease_owner=f"elsewhere:{os.getpid()}",
+    )
     Job.objects.reap()
     job.refresh_from_db()
     assert "it held up to 3.0 GB and 8.0 GB of the device" in job.last_error

@@ -202,8 +202,10 @@ def test_a_container_with_the_same_host_name_is_another_owner(settings, db) -> N
         pytest.skip(f"no namespace of processes can be made here: {error}")
     owner = owner_of(done.stdout.strip())
     assert (owner.hostname, owner.host, owner.boot) == (
-        this_process().hostname, this_process().host, this_process().boot,
-    )  # fmt: skip
+        this_process().hostname,
+        this_process().host,
+        this_process().boot,
+    )
     assert owner.namespace != this_process().namespace
     assert not owner.is_gone  # it has ended, but who is here cannot know that
 

@@ -82,13 +82,19 @@ def written(format_name: str, records: list[ConversationRecord]) -> bytes:
 
 def test_every_format_can_be_loaded():
     assert {name: reader(name) for name in READERS}.keys() == {
-        "mind2web", "mt-mind2web", "weblinx", "miniwob-demos", "jsonl"
-    }  # fmt: skip
+        "mind2web",
+        "mt-mind2web",
+        "weblinx",
+        "miniwob-demos",
+        "jsonl",
+    }
     folders = {name for name in WRITERS if folder_writer(name) is not None}
     assert folders == {"weblinx"}
     assert {name: writer(name) for name in WRITERS if name not in folders}.keys() == {
-        "mind2web", "mt-mind2web", "jsonl"
-    }  # fmt: skip
+        "mind2web",
+        "mt-mind2web",
+        "jsonl",
+    }
     with pytest.raises(ValueError, match="weblinx has a folder per conversation"):
         writer("weblinx")
 

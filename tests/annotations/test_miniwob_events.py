@@ -72,8 +72,10 @@ def test_tab_between_fields_gives_one_step_each_and_is_none_itself(login):
     login.click(3)
     acts = collapse(login.states)
     assert [(act.operation, act.target["ref"], act.value) for act in acts] == [
-        ("TYPE", 1, "alan"), ("TYPE", 2, "V8"), ("CLICK", 3, ""),
-    ]  # fmt: skip
+        ("TYPE", 1, "alan"),
+        ("TYPE", 2, "V8"),
+        ("CLICK", 3, ""),
+    ]
     assert find(acts[1].page, 1)["value"] == "alan"
 
 

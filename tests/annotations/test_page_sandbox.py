@@ -200,13 +200,22 @@ def test_an_import_reports_the_page_that_overruns_and_lands_the_others(tmp_path,
 def _task(name: str, html: str) -> dict:
     candidate = {"tag": "body", "backend_node_id": "2", "attributes": "{}"}
     action = {
-        "action_uid": name, "raw_html": "", "cleaned_html": html, "operation": {"op": "CLICK", "value": ""},
-        "pos_candidates": [candidate], "neg_candidates": [],
-    }  # fmt: skip
+        "action_uid": name,
+        "raw_html": "",
+        "cleaned_html": html,
+        "operation": {"op": "CLICK", "value": ""},
+        "pos_candidates": [candidate],
+        "neg_candidates": [],
+    }
     return {
-        "annotation_id": name, "website": "a", "domain": "b", "subdomain": "c", "confirmed_task": "Do it",
-        "action_reprs": ["x"], "actions": [action],
-    }  # fmt: skip
+        "annotation_id": name,
+        "website": "a",
+        "domain": "b",
+        "subdomain": "c",
+        "confirmed_task": "Do it",
+        "action_reprs": ["x"],
+        "actions": [action],
+    }
 
 
 def test_a_worker_gives_a_page_up_in_its_own_process_too() -> None:

@@ -194,9 +194,14 @@ def test_bytes_are_raw_as_imported_and_stored_with_the_dictionary() -> None:
     stored = sum(len(bytes(row.data)) for row in Snapshot.objects.all())
     dictionary = PageDictionary.objects.get().size
     assert sizes == {
-        "raw": 3 * each, "pages": 48, "distinct": each, "distinct_pages": 16, "stored": stored + dictionary,
-        "dictionaries": dictionary, "ratio": round(3 * each / (stored + dictionary), 2),
-    }  # fmt: skip
+        "raw": 3 * each,
+        "pages": 48,
+        "distinct": each,
+        "distinct_pages": 16,
+        "stored": stored + dictionary,
+        "dictionaries": dictionary,
+        "ratio": round(3 * each / (stored + dictionary), 2),
+    }
 
 
 @pytest.mark.django_db

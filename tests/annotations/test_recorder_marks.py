@@ -168,9 +168,12 @@ def store_as_before(source: Path, dataset: Dataset) -> None:
     for row, was, following in zip(steps, recorded, [*recorded[1:], None], strict=True):
         after = factories.make_snapshot(following.html) if following else None
         Step.objects.filter(pk=row.pk).update(
-            marks=None, snapshot=factories.make_snapshot(was.html), raw_snapshot=factories.make_snapshot(was.raw_html),
-            candidates=pack_candidates(was.positives, was.negatives), snapshot_after=after,
-        )  # fmt: skip
+            marks=None,
+            snapshot=factories.make_snapshot(was.html),
+            raw_snapshot=factories.make_snapshot(was.raw_html),
+            candidates=pack_candidates(was.positives, was.negatives),
+            snapshot_after=after,
+        )
 
 
 @pytest.mark.django_db

@@ -54,9 +54,13 @@ def test_conversations_turns_and_steps_are_compared_field_by_field() -> None:
     changed, added, removed = details(found, list(found.changes), everything)
     typed, said = changed["turns"]
     assert typed["steps"] == [
-        {"source_id": "step-0", "change": "changed", "action": "[input]  Search -> TYPE: red shoes",
-         "fields": [{"field": "value", "before": "red shoes", "after": "blue shoes"}]}
-    ]  # fmt: skip
+        {
+            "source_id": "step-0",
+            "change": "changed",
+            "action": "[input]  Search -> TYPE: red shoes",
+            "fields": [{"field": "value", "before": "red shoes", "after": "blue shoes"}],
+        }
+    ]
     (field,) = said["fields"]
     assert (field["field"], field["after"]) == ("instruction", "Instruction 1 has other words.")
     assert ("in", "other") in field["words"]
@@ -95,9 +99,7 @@ def test_redactions_say_who_took_what_out() -> None:
         redact(dataset, text, user)
     (row,) = details(compare(older, released(dataset, "1.1")), ["first"], everything)
     (reason,) = row["reasons"]
-    assert (reason["what"], reason["by"], reason["why"]) == (
-        "redaction of email", "keeper", "1 × instruction"
-    )  # fmt: skip
+    assert (reason["what"], reason["by"], reason["why"]) == ("redaction of email", "keeper", "1 × instruction")
 
 
 def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
@@ -109,9 +111,16 @@ def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
     older = released(dataset, "1.0")
     part = rewrite.parts.get()
     Edit.objects.create(
-        assignment=rewrite, version=1, op_id="6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52", user=author, kind="text",
-        step=part.first_step, field="rewrite", before="", after="Now that one.",
-    )  # fmt: skip
+        assignment=rewrite,
+        version=1,
+        op_id="6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52",
+        user=author,
+        kind="text",
+        step=part.first_step,
+        field="rewrite",
+        before="",
+        after="Now that one.",
+    )
     verifier = factories.make_user("reviewer", dataset.project, username="verifier")
     verification = factories.make_assignment(factories.make_item(session, stage="verify", subject=rewrite), verifier)
     verdict = Verdict.objects.create(

@@ -40,9 +40,13 @@ def test_the_same_pairs_are_found_as_by_comparing_all(seed: int, threshold: floa
 
 def test_case_and_punctuation_do_not_count_and_conversations_do() -> None:
     said = [
-        Said("train", "a", "Sort by price."), Said("train", "b", "sort by price"), Said("train", "b", "Sort by price!"),
-        Said("test_task", "c", "SORT by price"), Said("train", "d", "…"), Said("test_task", "e", "?"),
-    ]  # fmt: skip
+        Said("train", "a", "Sort by price."),
+        Said("train", "b", "sort by price"),
+        Said("train", "b", "Sort by price!"),
+        Said("test_task", "c", "SORT by price"),
+        Said("train", "d", "…"),
+        Said("test_task", "e", "?"),
+    ]
     (pair,) = near_duplicates(said)
     assert (pair.similarity, pair.splits, pair.conversations) == (1.0, ("test_task", "train"), (1, 2))
 

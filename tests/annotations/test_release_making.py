@@ -197,15 +197,25 @@ def test_a_webhook_is_told() -> None:
     release = released(dataset)
     delivery = Delivery.objects.get(webhook=hook)
     assert delivery.payload["data"] == {
-        "dataset": dataset.name, "version": "1.0", "sha256": release.sha256, "conversations": 4
-    }  # fmt: skip
+        "dataset": dataset.name,
+        "version": "1.0",
+        "sha256": release.sha256,
+        "conversations": 4,
+    }
 
 
 def test_the_datasheet_tells_what_is_known() -> None:
     dataset = small_dataset(description="Four conversations.")
     sheet = released(dataset, notes="The first one.").datasheet
-    for said in ("Four conversations.", "The first one.", "4 conversations with 8 turns", "CC BY 4.0", "Canary: ",
-                 "| Conversations | 3 | 1 |", "Recorded by the makers"):  # fmt: skip
+    for said in (
+        "Four conversations.",
+        "The first one.",
+        "4 conversations with 8 turns",
+        "CC BY 4.0",
+        "Canary: ",
+        "| Conversations | 3 | 1 |",
+        "Recorded by the makers",
+    ):
         assert said in sheet
 
 

@@ -70,9 +70,14 @@ def test_a_redaction_leaves_nothing_of_the_text_and_all_elements() -> None:
     rows = Redaction.objects.filter(dataset=dataset, user=user, kind="email", replacement="[email]")
     counts = {(row.step.index if row.step else None, row.place): row.count for row in rows}
     assert counts == {
-        (None, "instruction"): 1, (0, "value"): 1, (0, "action"): 1, (0, "extra"): 1, (0, "candidate"): 1,
-        (0, "page"): 1, (1, "page"): 1,
-    }  # fmt: skip
+        (None, "instruction"): 1,
+        (0, "value"): 1,
+        (0, "action"): 1,
+        (0, "extra"): 1,
+        (0, "candidate"): 1,
+        (0, "page"): 1,
+        (1, "page"): 1,
+    }
     assert EMAIL not in repr(list(rows.values()))
 
 

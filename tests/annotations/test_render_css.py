@@ -96,9 +96,37 @@ def test_huge_sheets_are_left_out():
 
 
 FRAGMENTS = st.sampled_from(
-    ["url(", "u\\72 l(", ")", "//evil", '"', "'", "}", "{", ";", ":", "@import ", "@media x", "a", "/*", "*/", "\\",
-     "\n", "-->", "<!--", "</style>", "!important", "image-set(", "expression(", "background", "--x", "var(", " ", "("]
-)  # fmt: skip
+    [
+        "url(",
+        "u\\72 l(",
+        ")",
+        "//evil",
+        '"',
+        "'",
+        "}",
+        "{",
+        ";",
+        ":",
+        "@import ",
+        "@media x",
+        "a",
+        "/*",
+        "*/",
+        "\\",
+        "\n",
+        "-->",
+        "<!--",
+        "</style>",
+        "!important",
+        "image-set(",
+        "expression(",
+        "background",
+        "--x",
+        "var(",
+        " ",
+        "(",
+    ]
+)
 
 
 @given(st.lists(FRAGMENTS, max_size=14).map("".join))

@@ -56,8 +56,10 @@ def test_what_is_kept_is_found(files: Store, tmp_path: Path) -> None:
     path.unlink()
     assert files.exists("exports/1.zip")
     assert (whole("exports/1.zip"), whole("exports/1.zip", 3), whole("exports/1.zip", 3, 2)) == (
-        b"0123456789", b"3456789", b"34",
-    )  # fmt: skip
+        b"0123456789",
+        b"3456789",
+        b"34",
+    )
     assert files.local("exports/1.zip").read_bytes() == b"0123456789"
     assert [name for name, _ in files.names("exports")] == ["exports/1.zip"]
     facts = files.facts("exports/1.zip")

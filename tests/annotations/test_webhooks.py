@@ -177,9 +177,23 @@ def test_a_paused_webhook_is_told_when_it_goes_on(receiver):
 
 @pytest.mark.parametrize(
     "host",
-    ["127.0.0.1", "localhost", "10.1.2.3", "192.168.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
-     "::1", "fe80::1", "fd00::1", "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::"],
-)  # fmt: skip
+    [
+        "127.0.0.1",
+        "localhost",
+        "10.1.2.3",
+        "192.168.0.1",
+        "169.254.169.254",
+        "100.64.0.1",
+        "0.0.0.0",
+        "224.0.0.1",
+        "::1",
+        "fe80::1",
+        "fd00::1",
+        "::ffff:127.0.0.1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::",
+    ],
+)
 def test_private_addresses_are_refused_where_they_are_reached(host, settings):
     settings.WEBHOOKS_ALLOW_PRIVATE = False
     with pytest.raises(webhooks.NotAllowed, match="not a public address"):
@@ -197,9 +211,16 @@ def test_nothing_is_sent_to_a_private_address(receiver, settings):
 
 @pytest.mark.parametrize(
     "url",
-    ["http://example.org/", "ftp://example.org/", "https://", "https://user:pw@example.org/", "file:///etc/passwd",
-     "https://[::1", "https://example.org:99999/"],
-)  # fmt: skip
+    [
+        "http://example.org/",
+        "ftp://example.org/",
+        "https://",
+        "https://user:pw@example.org/",
+        "file:///etc/passwd",
+        "https://[::1",
+        "https://example.org:99999/",
+    ],
+)
 def test_only_https_addresses_without_passwords_are_taken(url):
     with pytest.raises(webhooks.NotAllowed):
         webhooks.check_url(url)

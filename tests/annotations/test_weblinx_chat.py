@@ -30,9 +30,13 @@ OFFERED = f"(uid = {ONE}) [[tag]] input [[xpath]] /html/body/input\n(uid = {TWO}
 def row(demo: str, turn: int, action: str, said: str = "Hello", **columns: Any) -> dict[str, Any]:
     history = f'</s><s>[INST] say(speaker="instructor", utterance="{said}")' if said else "click(x=1, y=2)"
     values = {
-        "action": action, "action_history": history, "utterances": "[00:05] Hi ; [00:22] Then  this ;",
-        "candidates": OFFERED, "clean_html": CLEAN, "viewport": "746h x 1536w",
-    }  # fmt: skip
+        "action": action,
+        "action_history": history,
+        "utterances": "[00:05] Hi ; [00:22] Then  this ;",
+        "candidates": OFFERED,
+        "clean_html": CLEAN,
+        "viewport": "746h x 1536w",
+    }
     return {"demo": demo, "turn": turn} | values | columns
 
 
@@ -63,13 +67,17 @@ def test_rows_become_steps_and_turns_begin_with_a_new_message(tmp_path: Path) ->
     assert isinstance(first, ConversationRecord)
     assert (first.source_id, first.split, first.website, second.website) == ("aaa", "valid", "unknown", "rail.example")
     assert [(turn.instruction, turn.source_index, len(turn.steps)) for turn in first.turns] == [
-        ("Hello", 3, 2), ("Friday", 7, 1), ("Then  this", 8, 1)
-    ]  # fmt: skip
+        ("Hello", 3, 2),
+        ("Friday", 7, 1),
+        ("Then  this", 8, 1),
+    ]
     steps = [step for turn in first.turns for step in turn.steps]
     assert [(s.source_index, s.operation, s.original_operation, s.value) for s in steps] == [
-        (3, "CLICK", "click", ""), (5, "TYPE", "textInput", 'a, "b" (c)=1'), (7, "SAY", "say", "Which\nday?"),
+        (3, "CLICK", "click", ""),
+        (5, "TYPE", "textInput", 'a, "b" (c)=1'),
+        (7, "SAY", "say", "Which\nday?"),
         (8, "SCROLL", "scroll", "0 250"),
-    ]  # fmt: skip
+    ]
     assert [(c.node_id, c.tag) for c in (*steps[0].positives, *steps[0].negatives)] == [(TWO, "button"), (ONE, "input")]
     assert steps[0].raw_html == CLEAN
     assert steps[0].extra["viewport"] == "746h x 1536w"
@@ -117,9 +125,13 @@ def test_gold_actions_are_parsed(text: str, call: tuple) -> None:
 
 def test_bad_rows_are_named_and_the_other_demonstrations_land(tmp_path: Path) -> None:
     content = [
-        row("aaa", 1, "fly()"), row("bbb", 1, "scroll(x=1, y=2)"), row("bbb", 1, "scroll(x=1, y=2)"),
-        {"demo": "ccc", "turn": "x"}, row("ddd", 1, "scroll(x=1, y=2)"), row("aaa", 2, "scroll(x=1, y=2)"),
-    ]  # fmt: skip
+        row("aaa", 1, "fly()"),
+        row("bbb", 1, "scroll(x=1, y=2)"),
+        row("bbb", 1, "scroll(x=1, y=2)"),
+        {"demo": "ccc", "turn": "x"},
+        row("ddd", 1, "scroll(x=1, y=2)"),
+        row("aaa", 2, "scroll(x=1, y=2)"),
+    ]
     found = list(read(write(tmp_path / "x.jsonl", content)))
     assert [item.source_id for item in found if isinstance(item, ConversationRecord)] == ["ddd"]
     bad = [(item.record, item.field) for item in found if isinstance(item, BadRecord)]
@@ -152,7 +164,13 @@ def test_chat_rows_are_exported_as_demonstrations_with_their_uids(tmp_path: Path
     export_dataset(dataset, "weblinx", tmp_path / "out")
     turns = list(weblinx.Replay.from_demonstration(weblinx.Demonstration("aaa", str(tmp_path / "out"))))
     assert [turn.intent or turn["utterance"] for turn in turns] == [
-        "Hello", "click", "textInput", "Friday", "Which\nday?", "Then  this", "scroll"
-    ]  # fmt: skip
+        "Hello",
+        "click",
+        "textInput",
+        "Friday",
+        "Which\nday?",
+        "Then  this",
+        "scroll",
+    ]
     assert turns[1].element["attributes"]["data-webtasks-id"] == TWO
     assert set(turns[1].get_xpaths_dict()) == {ONE, TWO}

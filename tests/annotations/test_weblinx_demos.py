@@ -27,8 +27,10 @@ def test_instructor_messages_open_turns_and_join_when_they_stand_in_a_row(record
         ("Friday", 8, 5),
     ]
     assert record.turns[1].extra["utterances"][1] == {
-        "index": 2, "timestamp": 5.25, "utterance": 'Find a train from "Arlen".'
-    }  # fmt: skip
+        "index": 2,
+        "timestamp": 5.25,
+        "utterance": 'Find a train from "Arlen".',
+    }
 
 
 def test_every_navigator_turn_is_a_step_with_its_place_in_the_replay(record: ConversationRecord) -> None:
@@ -59,18 +61,26 @@ def test_what_the_demonstration_says_of_itself_is_kept(record: ConversationRecor
     assert (record.source_id, record.website, record.split) == ("abcdefg", "rail.example", "")
     assert record.extra == {"instructor_turns": 3, "navigator_turns": 11, "active_turns": 6, "duration": 26.5}
     assert [file.path for file in record.files] == [
-        "bboxes/bboxes-0.json", "bboxes/bboxes-2.json", "form.json", "metadata.json", "pages/page-9-0.html",
-        "replay.json", "screenshots/screenshot-1-0.png",
-    ]  # fmt: skip
+        "bboxes/bboxes-0.json",
+        "bboxes/bboxes-2.json",
+        "form.json",
+        "metadata.json",
+        "pages/page-9-0.html",
+        "replay.json",
+        "screenshots/screenshot-1-0.png",
+    ]
 
 
 def test_a_page_becomes_xml_whose_node_ids_are_the_uids(record: ConversationRecord) -> None:
     click = record.turns[1].steps[1]
     root = parse(click.html)
     assert find(root, demo.FROM).attrib == {
-        "backend_node_id": demo.FROM, "bounding_box_rect": "10,100,200.5,30", "type": "text", "aria_label": "From",
+        "backend_node_id": demo.FROM,
+        "bounding_box_rect": "10,100,200.5,30",
+        "type": "text",
+        "aria_label": "From",
         "required": "",
-    }  # fmt: skip
+    }
     assert [child.tag for child in find(root, demo.SEARCH)] == ["text", "br", "text"]
     assert "script" not in click.html
     assert "a &gt; b { color: red }" in click.html
@@ -90,18 +100,25 @@ def test_candidates_are_the_elements_whose_box_lies_in_the_window(record: Conver
     click, submit = record.turns[1].steps[1], record.turns[2].steps[1]
     assert [c.node_id for c in click.positives] == [demo.FROM]
     assert [(c.node_id, c.tag) for c in click.negatives] == [
-        (demo.BODY, "body"), (demo.SEARCH, "button"), (demo.LIST, "select")
-    ]  # fmt: skip
+        (demo.BODY, "body"),
+        (demo.SEARCH, "button"),
+        (demo.LIST, "select"),
+    ]
     assert demo.FAR not in {c.node_id for c in submit.negatives}  # 3000 - 400 is still below the window
 
 
 @pytest.mark.parametrize(
     ("rect", "kept"),
     [
-        ((0, 0, 0, 50), False), ((0, 0, 9, 9.9), False), ((0, 0, 9, 10), True), ((0, 600, 20, 20), True),
-        ((0, 600.1, 20, 20), False), ((800.5, 0, 20, 20), False), ((-500, -500, 20, 20), True),
+        ((0, 0, 0, 50), False),
+        ((0, 0, 9, 9.9), False),
+        ((0, 0, 9, 10), True),
+        ((0, 600, 20, 20), True),
+        ((0, 600.1, 20, 20), False),
+        ((800.5, 0, 20, 20), False),
+        ((-500, -500, 20, 20), True),
     ],
-)  # fmt: skip
+)
 def test_the_published_box_filter(rect: tuple, kept: bool) -> None:
     assert list(candidates(["a", "no box"], {"a": demo.box(*rect)}, (800, 600))) == (["a"] if kept else [])
 
@@ -181,18 +198,23 @@ def test_every_defect_is_reported_with_file_record_and_field(tmp_path: Path) -> 
         ("replay.json", "abcdefg.data[2]", "utterance", "expected a string, found null"),
         ("replay.json", "abcdefg.data[3]", "timestamp", "expected a number of seconds, found a string"),
         (
-            "replay.json", "abcdefg.data[4]", "action.intent", "expected one of click, hover, textInput, change, load, "
+            "replay.json",
+            "abcdefg.data[4]",
+            "action.intent",
+            "expected one of click, hover, textInput, change, load, "
             "submit, scroll, copy, paste, tabcreate, tabremove, tabswitch, found 'drag'",
         ),
         (
-            "replay.json", "abcdefg.data[5]", "state.page",
+            "replay.json",
+            "abcdefg.data[5]",
+            "state.page",
             "expected a file name like page-3-0.html, found '../../secret.html'",
         ),
         ("replay.json", "abcdefg.data[6]", "action.arguments.element", "expected an object, found a list"),
         ("replay.json", "abcdefg.data[7]", "type", "expected chat or browser, found 'voice'"),
         ("replay.json", "abcdefg.data[8]", "timestamp", f"expected a number of seconds, found a number (1{'0' * 29})"),
         ("replay.json", "abcdefg.data[9]", "action", "expected an object, but the field is missing"),
-    ]  # fmt: skip
+    ]
 
 
 def test_text_that_no_database_holds_is_a_defect(tmp_path: Path) -> None:
@@ -200,8 +222,9 @@ def test_text_that_no_database_holds_is_a_defect(tmp_path: Path) -> None:
     replay[5]["action"]["arguments"]["text"] = "half \ud83d"
     replay[12]["action"]["arguments"]["selected"] = "a\0b"
     assert [row[1:3] for row in bad_of(demo.write_demo(tmp_path, replay=replay))] == [
-        ("abcdefg.data[5]", "action.textInput.value"), ("abcdefg.data[12]", "action.copy.value")
-    ]  # fmt: skip
+        ("abcdefg.data[5]", "action.textInput.value"),
+        ("abcdefg.data[12]", "action.copy.value"),
+    ]
 
 
 def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
@@ -213,9 +236,11 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     (folder / "pages/page-2-1.html").write_text("")
     found = bad_of(folder)
     assert [row[:3] for row in found] == [
-        ("form.json", "abcdefg", ""), ("metadata.json", "abcdefg", ""),
-        ("replay.json", "abcdefg.data[4]", "state.page"), ("bboxes/bboxes-2.json", "abcdefg", ""),
-    ]  # fmt: skip
+        ("form.json", "abcdefg", ""),
+        ("metadata.json", "abcdefg", ""),
+        ("replay.json", "abcdefg.data[4]", "state.page"),
+        ("bboxes/bboxes-2.json", "abcdefg", ""),
+    ]
     assert found[0][3] == "expected this file in the demonstration's folder, found none"
     assert found[2][3] == "expected the file pages/page-0-0.html in the demonstration's folder, found none"
     assert "NaN is no JSON value" in found[3][3]

@@ -69,8 +69,10 @@ def test_the_export_is_what_was_imported_byte_for_byte(source: Path, dataset: Da
     before.pop("splits.json")
     assert after == before
     assert {split: names for split, names in splits.items() if names} == {
-        "train": ["bcdefgh"], "valid": ["abcdefg"], "dev": ["abcdefg"]
-    }  # fmt: skip
+        "train": ["bcdefgh"],
+        "valid": ["abcdefg"],
+        "dev": ["abcdefg"],
+    }
 
 
 def test_an_import_of_the_export_changes_nothing(dataset: Dataset, tmp_path: Path) -> None:
@@ -109,9 +111,13 @@ def test_records_without_files_keep_the_identity_they_had() -> None:
 def test_gold_targets_are_found_on_the_pages(dataset: Dataset) -> None:
     targets = Target.objects.filter(step__turn__conversation__source_id="abcdefg").order_by("step__source_index")
     assert [(t.step.source_index, t.node_id, t.pruned) for t in targets] == [
-        (4, demo.FROM, False), (5, demo.FROM, False), (6, demo.LIST, False), (10, demo.SEARCH, False),
-        (12, demo.FAR, False), (13, demo.FAR, False),
-    ]  # fmt: skip
+        (4, demo.FROM, False),
+        (5, demo.FROM, False),
+        (6, demo.LIST, False),
+        (10, demo.SEARCH, False),
+        (12, demo.FAR, False),
+        (13, demo.FAR, False),
+    ]
 
 
 def test_agents_get_the_replay_the_boxes_and_the_page_of_a_step(dataset: Dataset) -> None:
@@ -152,7 +158,11 @@ def test_the_published_package_reads_the_export(dataset: Dataset, tmp_path: Path
 def other_conversation() -> ConversationRecord:
     steps = (
         StepRecord(
-            "a/0", "TYPE", "Kingsford", html="<html backend_node_id='1'/>", raw_html=RAW,
+            "a/0",
+            "TYPE",
+            "Kingsford",
+            html="<html backend_node_id='1'/>",
+            raw_html=RAW,
             positives=(CandidateRecord("3", "body", "{}", False), CandidateRecord("4", "input", "{}", True)),
             screenshot=ImageRecord("image/png", factories.PNG),
         ),
@@ -160,7 +170,7 @@ def other_conversation() -> ConversationRecord:
         StepRecord("a/2", "SCROLL", "0 250", html=RAW),
         StepRecord("a/3", "SAY", "Done."),
         StepRecord("a/4", "SELECT", "x", html=RAW, positives=(CandidateRecord("77", "select"),)),
-    )  # fmt: skip
+    )
     turns = (TurnRecord("t0", "Find trains", steps), TurnRecord("t1", "Nothing to do"))
     return ConversationRecord("odd name/1", "rail.example", "Travel", "Trains", turns, "test_task")
 
@@ -191,8 +201,11 @@ def test_it_is_imported_again_as_the_same_conversation(tmp_path: Path) -> None:
     assert import_files("weblinx", tmp_path, dataset).errors == []
     (record,) = conversation_records(dataset.conversations.all())
     assert (record.website, record.domain, record.subdomain, record.split) == (
-        "rail.example", "Travel", "Trains", "test_task"
-    )  # fmt: skip
+        "rail.example",
+        "Travel",
+        "Trains",
+        "test_task",
+    )
     original = other_conversation()
     assert [turn.instruction for turn in record.turns] == ["Find trains", "Nothing to do"]
     assert [(s.operation, s.value) for s in record.turns[0].steps[:4]] == [
@@ -244,12 +257,19 @@ def candidate_rows() -> list[dict]:
     """Rows of two demonstrations, mixed; the ranks of one turn out of order."""
     return [
         {
-            "query": "q", "doc": f"doc {rank}", "uid": f"u{rank}", "demo_name": name, "turn_index": turn,
-            "elem_dict": {}, "label": int(rank == 2), "score": 1 - rank / 100, "rank": rank,
+            "query": "q",
+            "doc": f"doc {rank}",
+            "uid": f"u{rank}",
+            "demo_name": name,
+            "turn_index": turn,
+            "elem_dict": {},
+            "label": int(rank == 2),
+            "score": 1 - rank / 100,
+            "rank": rank,
         }
         for name, turn, ranks in (("abcdefg", 10, range(30, 0, -1)), ("zzz", 1, (1,)), ("abcdefg", 4, (1,)))
         for rank in ranks
-    ]  # fmt: skip
+    ]
 
 
 def test_scores_of_a_candidates_file_are_kept_with_the_step(source: Path, tmp_path: Path) -> None:

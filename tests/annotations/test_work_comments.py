@@ -83,8 +83,9 @@ def test_webhooks_learn_of_a_comment_without_its_text():
     comments.resolve(comment, comment.author)
     comments.resolve(comment, comment.author)
     assert list(Delivery.objects.order_by("id").values_list("event", flat=True)) == [
-        "comment.created", "comment.resolved",
-    ]  # fmt: skip
+        "comment.created",
+        "comment.resolved",
+    ]
     assert "Private words" not in json.dumps([row.payload for row in Delivery.objects.all()])
 
 

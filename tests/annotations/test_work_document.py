@@ -95,10 +95,17 @@ def test_the_document_holds_steps_tasks_and_parts_in_order(assignment: Assignmen
     assert document["parts"] == [{"step": ids[0], "instruction": "", "rewrite": "", "mentions": []}]
     assert document["target_parts"] == 2
     assert document["steps"][0] | {"frame": None} == {
-        "id": ids[0], "index": 0, "task": 0, "operation": "TYPE", "value": "red shoes",
-        "repr": "[input]  Search -> TYPE: red shoes", "gold": ["5"], "frame": None,
-        "page_url": f"{browser.path}steps/{ids[0]}/tree/", "frame_url": f"{browser.path}steps/{ids[0]}/frame/",
-    }  # fmt: skip
+        "id": ids[0],
+        "index": 0,
+        "task": 0,
+        "operation": "TYPE",
+        "value": "red shoes",
+        "repr": "[input]  Search -> TYPE: red shoes",
+        "gold": ["5"],
+        "frame": None,
+        "page_url": f"{browser.path}steps/{ids[0]}/tree/",
+        "frame_url": f"{browser.path}steps/{ids[0]}/frame/",
+    }
     assert (document["writable"], document["token"], document["stage"]) == (True, browser.token, "decompose")
 
 
@@ -154,9 +161,13 @@ def test_work_in_the_bin_does_not_exist(assignment: Assignment, browser: Browser
 def test_proposals_that_are_not_decided_come_with_the_document(assignment: Assignment, browser: Browser):
     campaign = assignment.item.session.campaign
     row = Proposal.objects.create(
-        campaign=campaign, session=assignment.item.session, assignment=assignment, kind="cuts", model_name="m",
+        campaign=campaign,
+        session=assignment.item.session,
+        assignment=assignment,
+        kind="cuts",
+        model_name="m",
         content={"cuts": []},
-    )  # fmt: skip
+    )
     assert browser.get()["proposals"] == [
         {"id": row.pk, "kind": "cuts", "model": "m", "content": {"cuts": []}, "outcome": ""}
     ]

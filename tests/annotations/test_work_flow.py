@@ -257,6 +257,11 @@ def test_webhooks_are_told_what_happens(campaign, annotator) -> None:
     passed_session(campaign, annotator)
     told = list(Delivery.objects.order_by("id").values_list("event", flat=True))
     assert told == [
-        "item.opened", "item.submitted", "item.opened", "item.submitted", "item.opened", "item.passed",
-    ]  # fmt: skip
+        "item.opened",
+        "item.submitted",
+        "item.opened",
+        "item.submitted",
+        "item.opened",
+        "item.passed",
+    ]
     assert Delivery.objects.first().payload["data"]["user"] == annotator.username

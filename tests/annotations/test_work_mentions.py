@@ -23,13 +23,20 @@ def test_marks_keep_the_words_of_their_places():
 @pytest.mark.parametrize(
     ("wrong", "why"),
     [
-        (None, "a list"), ([None], "an id"), ([mention(id="")], "an id"), ([mention(id="x" * 65)], "an id"),
-        ([mention(phenomenon="rhyme")], "phenomenon"), ([mention(start=-1)], "a start and an end"),
-        ([mention(9, 5)], "a start and an end"), ([mention(start=True)], "a start and an end"),
-        ([mention(antecedent={"start": 0, "end": 1})], "first step"), ([mention(antecedent=5)], "first step"),
-        ([mention(), mention()], "same id"), ([mention(id=str(n)) for n in range(51)], "at most 50"),
+        (None, "a list"),
+        ([None], "an id"),
+        ([mention(id="")], "an id"),
+        ([mention(id="x" * 65)], "an id"),
+        ([mention(phenomenon="rhyme")], "phenomenon"),
+        ([mention(start=-1)], "a start and an end"),
+        ([mention(9, 5)], "a start and an end"),
+        ([mention(start=True)], "a start and an end"),
+        ([mention(antecedent={"start": 0, "end": 1})], "first step"),
+        ([mention(antecedent=5)], "first step"),
+        ([mention(), mention()], "same id"),
+        ([mention(id=str(n)) for n in range(51)], "at most 50"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_mark_is_refused(wrong, why):
     with pytest.raises(ValueError, match=why):
         canonical(wrong, SAID, 2)

@@ -181,9 +181,13 @@ def test_pass_rates_are_kept_per_model_and_kind():
     assignment = make_work()
     campaign = assignment.item.session.campaign
     for model, decided, distance in (
-        ("a", "unchanged", 0.0), ("a", "unchanged", 0.0), ("a", "edited", 0.3), ("a", "rejected", 0.9), ("a", "", None),
+        ("a", "unchanged", 0.0),
+        ("a", "unchanged", 0.0),
+        ("a", "edited", 0.3),
+        ("a", "rejected", 0.9),
+        ("a", "", None),
         ("b", "", None),
-    ):  # fmt: skip
+    ):
         Proposal.objects.create(
             campaign=campaign, kind="cuts", model_name=model, content={}, outcome=decided, distance=distance
         )

@@ -50,7 +50,7 @@ def words_at(part: PartText, said: str) -> dict[str, Any]:
         ],
         [("Show the city's museums", "Which museums does the city have?"), ("Open the cheap museum", "The cheap one")],
     ],
-)  # fmt: skip
+)
 def test_conversations_in_which_all_can_be_known_get_no_warning(turns):
     assert check_rewrites(parts(*turns)) == []
 
@@ -66,7 +66,7 @@ def test_conversations_in_which_all_can_be_known_get_no_warning(turns):
         ([("Rent a car for 1,200 dollars", "Rent a car for 1200 dollars")], []),
         ([("Find the red shoes", "Find shoes"), ("Buy the red shoes", "Buy them")], ["red", "red"]),
     ],
-)  # fmt: skip
+)
 def test_information_that_no_turn_says_is_found(turns, places):
     found = [warned for warned in check_rewrites(parts(*turns)) if warned.code == "unsaid"]
     assert [turns[warned.step - 1][0][slice(*warned.span)] for warned in found] == places
@@ -174,11 +174,18 @@ def test_an_instruction_must_ask_for_what_its_steps_enter():
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
-        ("shoe", "shoes", True), ("cheap", "cheapest", True), ("book", "booking", True), ("price", "priced", True),
-        ("hotel", "hostel", False), ("station", "statue", False), ("12", "123", False), ("may", "march", False),
-        ("new", "york", False), ("coldplay", "coldplay", True),
+        ("shoe", "shoes", True),
+        ("cheap", "cheapest", True),
+        ("book", "booking", True),
+        ("price", "priced", True),
+        ("hotel", "hostel", False),
+        ("station", "statue", False),
+        ("12", "123", False),
+        ("may", "march", False),
+        ("new", "york", False),
+        ("coldplay", "coldplay", True),
     ],
-)  # fmt: skip
+)
 def test_forms_of_one_word_are_told_by_its_beginning(a, b, same):
     assert alike(a, b) == alike(b, a) == same
 

@@ -42,9 +42,14 @@ def browser(intent: str, timestamp: float, uid: str = "", tag: str = "", page: s
     arguments = {"metadata": {"mouseX": 1, "tabId": 7, "url": "https://www.rail.example/a", **VIEWPORT}} | arguments
     if uid:
         arguments["element"] = {
-            "attributes": {"data-webtasks-id": uid, "class": "k"}, "bbox": box(*BOXES[uid]), "tagName": tag,
-            "textContent": f" {tag}  text ", "innerHTML": "x", "outerHTML": "<x>", "xpath": "id('r')",
-        }  # fmt: skip
+            "attributes": {"data-webtasks-id": uid, "class": "k"},
+            "bbox": box(*BOXES[uid]),
+            "tagName": tag,
+            "textContent": f" {tag}  text ",
+            "innerHTML": "x",
+            "outerHTML": "<x>",
+            "xpath": "id('r')",
+        }
     shown = {"screenshot": "screenshot-0-0.png", "screenshot_status": "good"} if page else {"screenshot": None}
     state = {"page": page} | shown
     return {

@@ -43,6 +43,13 @@ def make_edit(assignment: Assignment, kind: str, step: int, before: Any, after: 
     assignment.version += 1
     assignment.save(update_fields=["version"])
     return Edit.objects.create(
-        assignment=assignment, version=assignment.version, op_id=uuid4(), user=assignment.user, kind=kind,
-        step_id=step, field=field, before=before, after=after,
-    )  # fmt: skip
+        assignment=assignment,
+        version=assignment.version,
+        op_id=uuid4(),
+        user=assignment.user,
+        kind=kind,
+        step_id=step,
+        field=field,
+        before=before,
+        after=after,
+    )

@@ -73,8 +73,9 @@ def test_a_good_archive_is_unpacked_for_its_owner_alone(tmp_path: Path) -> None:
     looked = look_through(path, None, tmp_path / "out")
     files = [file for file in looked.folder.rglob("*") if file.is_file()]
     assert {file.relative_to(looked.folder).as_posix() for file in files} == {
-        "uploads/" + "a" * 32, "models/first/config.json"
-    }  # fmt: skip
+        "uploads/" + "a" * 32,
+        "models/first/config.json",
+    }
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
 
 
@@ -174,8 +175,12 @@ def test_it_takes_what_cannot_be_made_again_and_nothing_else(settings, tmp_path:
     backup(path)
     found = members(path)
     assert {name for name in found if not name.startswith("database/")} == {
-        "version.json", "uploads/" + "a" * 32, "models/first/model.safetensors", "secrets/django", "manifest.json",
-    }  # fmt: skip
+        "version.json",
+        "uploads/" + "a" * 32,
+        "models/first/model.safetensors",
+        "secrets/django",
+        "manifest.json",
+    }
     assert found["database/000000"].startswith(b"PGDMP")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700

@@ -24,9 +24,14 @@ def test_a_model_that_another_host_trained_is_taken_along(files, settings, tmp_p
     settings.VAR_DIR.mkdir(exist_ok=True)
     sums = {"config.json": hashlib.sha256(CONFIG).hexdigest()}
     far = TrainedModel.objects.create(
-        name="far", kind="cross_encoder", base="b", project=factories.make_project(), ready=True,
-        files={"sha256": "0" * 64, "files": sums}, checkpoint={"work/checkpoint.pt": "checkpoints/1/gone"},
-    )  # fmt: skip
+        name="far",
+        kind="cross_encoder",
+        base="b",
+        project=factories.make_project(),
+        ready=True,
+        files={"sha256": "0" * 64, "files": sums},
+        checkpoint={"work/checkpoint.pt": "checkpoints/1/gone"},
+    )
     store.save(f"models/{'0' * 64}/config.json", ContentFile(CONFIG))
     written = backup(tmp_path / "a.tar")
     assert f"stored-models/{'0' * 64}/config.json" in written.manifest.members

@@ -9,13 +9,35 @@ import lzma
 from tests.conformance.cases import KEPT, recorded
 
 PLANNERS = (
-    "awm_filter_parse", "awm_format_examples", "awm_webarena_steps", "dom_attribute_repr", "dom_clean_tree",
-    "dom_descendants", "dom_prune_repr", "flatten_conversations", "format_input", "history_messages", "memory_knn",
-    "metric_aggregation", "op_f1", "planner_eval_generation", "planner_eval_multichoice", "postprocess_generation",
-    "postprocess_multichoice", "ranker_eval", "ranker_format_candidate", "ranker_rank_ties",
-    "sequence_assembly_toy_tokenizer", "synapse_eval_sample", "synapse_extract", "synapse_miniwob_prompts",
-    "synapse_miniwob_vote", "synapse_obs_act", "synapse_parse_act", "synapse_target_obs",
-)  # fmt: skip
+    "awm_filter_parse",
+    "awm_format_examples",
+    "awm_webarena_steps",
+    "dom_attribute_repr",
+    "dom_clean_tree",
+    "dom_descendants",
+    "dom_prune_repr",
+    "flatten_conversations",
+    "format_input",
+    "history_messages",
+    "memory_knn",
+    "metric_aggregation",
+    "op_f1",
+    "planner_eval_generation",
+    "planner_eval_multichoice",
+    "postprocess_generation",
+    "postprocess_multichoice",
+    "ranker_eval",
+    "ranker_format_candidate",
+    "ranker_rank_ties",
+    "sequence_assembly_toy_tokenizer",
+    "synapse_eval_sample",
+    "synapse_extract",
+    "synapse_miniwob_prompts",
+    "synapse_miniwob_vote",
+    "synapse_obs_act",
+    "synapse_parse_act",
+    "synapse_target_obs",
+)
 WEBLINX = ("dmr_recall", "weblinx_action_parse", "weblinx_metrics", "weblinx_truncation")
 QUOTED = {"weblinx_truncation": ("llama_prompt",)}  # lists of a file that quote a published prompt: never kept
 

@@ -31,9 +31,18 @@ def is_secure(peer: str, tmp_path) -> bool:
         pass
 
     scope = {
-        "type": "http", "http_version": "1.1", "method": "GET", "path": "/", "raw_path": b"/", "root_path": "",
-        "query_string": b"", "scheme": "http", "headers": HTTPS, "client": (peer, 5000), "server": ("localhost", 80),
-    }  # fmt: skip
+        "type": "http",
+        "http_version": "1.1",
+        "method": "GET",
+        "path": "/",
+        "raw_path": b"/",
+        "root_path": "",
+        "query_string": b"",
+        "scheme": "http",
+        "headers": HTTPS,
+        "client": (peer, 5000),
+        "server": ("localhost", 80),
+    }
     asyncio.run(Door(app, Limits(), tmp_path)(scope, receive, send))
     return seen[0]
 

@@ -235,9 +235,13 @@ def test_one_client_has_only_so_much_open(port: int) -> None:
 
 def handshake(path: str) -> bytes:
     return head(
-        "GET", path, Origin="http://localhost", Upgrade="websocket", Connection="Upgrade",
+        "GET",
+        path,
+        Origin="http://localhost",
+        Upgrade="websocket",
+        Connection="Upgrade",
         **{"Sec-WebSocket-Key": "x3JJHMbDL1EzLkh9GBhXDw==", "Sec-WebSocket-Version": "13"},
-    )  # fmt: skip
+    )
 
 
 def test_what_watches_the_app_is_answered_while_pages_take_every_thread(port: int, cookie: Callable) -> None:

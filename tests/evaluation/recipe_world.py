@@ -54,9 +54,14 @@ def make_workflows(dataset: Dataset) -> list[Workflow]:
     texts = ["opens the form of a house", "sorts the list of results"]
     return [
         Workflow.objects.create(
-            dataset=dataset, website=site, name=text, description=f"Given that you are on a page, this {text}.",
-            body="[link]  {name} -> CLICK\n[button]  Go -> CLICK", encoder="hash-384",
-            embedding=HashEncoder().encode([text])[0], model_name="test-model",
+            dataset=dataset,
+            website=site,
+            name=text,
+            description=f"Given that you are on a page, this {text}.",
+            body="[link]  {name} -> CLICK\n[button]  Go -> CLICK",
+            encoder="hash-384",
+            embedding=HashEncoder().encode([text])[0],
+            model_name="test-model",
         )
         for site, text in zip((website, None), texts, strict=True)
-    ]  # fmt: skip
+    ]

@@ -6,9 +6,17 @@ from evaluation.models import Score, Study
 from evaluation.studies import running
 
 FACTS = (
-    "step_id", "seq", "operation", "node_id", "value", "gold_rank", "element_correct", "operation_f1", "success",
+    "step_id",
+    "seq",
+    "operation",
+    "node_id",
+    "value",
+    "gold_rank",
+    "element_correct",
+    "operation_f1",
+    "success",
     "error",
-)  # fmt: skip
+)
 
 
 def make_study(dataset: Dataset, **options) -> Study:

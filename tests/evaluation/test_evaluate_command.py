@@ -44,13 +44,18 @@ def result(*arguments: str) -> dict:
 def test_json_is_one_line_with_the_keys_of_the_contract(dataset, hash_encoder) -> None:
     found = result("grounded", "shopping", "--seed", "3")
     study = Study.objects.get()
-    assert list(found) == [
-        "study", "recipe", "dataset", "split", "seed", "preset", "state", "counts", "metrics"
-    ]  # fmt: skip
+    assert list(found) == ["study", "recipe", "dataset", "split", "seed", "preset", "state", "counts", "metrics"]
     assert found | {"metrics": {}} == {
-        "study": study.pk, "recipe": "grounded", "dataset": "shopping", "split": "", "seed": 3, "preset": "corrected",
-        "state": "done", "counts": {"conversations": 3, "turns": 6, "steps": 18, "failed": 0}, "metrics": {},
-    }  # fmt: skip
+        "study": study.pk,
+        "recipe": "grounded",
+        "dataset": "shopping",
+        "split": "",
+        "seed": 3,
+        "preset": "corrected",
+        "state": "done",
+        "counts": {"conversations": 3, "turns": 6, "steps": 18, "failed": 0},
+        "metrics": {},
+    }
 
 
 @pytest.mark.parametrize("preset", ["corrected", "faithful"])
@@ -165,9 +170,21 @@ def test_recipes_can_be_read_by_people(db) -> None:
 def test_a_sweep_is_one_study_with_a_run_per_combination(dataset, hash_encoder) -> None:
     out = io.StringIO()
     call_command(
-        "sweep", "grounded", "shopping", "--over", "recall.k=1,2", "recall.sort_by=relevance,time",
-        "--split", "train", "--limit", "1", "--inline", "--json", stdout=out, stderr=io.StringIO(),
-    )  # fmt: skip
+        "sweep",
+        "grounded",
+        "shopping",
+        "--over",
+        "recall.k=1,2",
+        "recall.sort_by=relevance,time",
+        "--split",
+        "train",
+        "--limit",
+        "1",
+        "--inline",
+        "--json",
+        stdout=out,
+        stderr=io.StringIO(),
+    )
     result = json.loads(out.getvalue())
     runs = Study.objects.get(pk=result["study"]).runs.order_by("pk")
     tried = [(run.recipe["recall"]["k"], run.recipe["recall"]["sort_by"]) for run in runs]

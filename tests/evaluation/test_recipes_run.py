@@ -110,9 +110,14 @@ def test_the_gold_element_is_shown_under_its_quirk_only(dataset, weights, endpoi
 def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights, endpoint, hash_encoder) -> None:
     changes = {"rank.model": str(weights["cross_encoder"]), "batch_size": "2"}
     study = running.create_study(
-        user=None, dataset=dataset, recipes=["bare"], splits=[Split.TEST_TASK], overrides=changes, publish=False,
+        user=None,
+        dataset=dataset,
+        recipes=["bare"],
+        splits=[Split.TEST_TASK],
+        overrides=changes,
+        publish=False,
         budget={"tokens": 600},
-    )  # fmt: skip
+    )
     running.run_inline(study)
     stopped = study.runs.get()
     assert stopped.state == Run.State.CANCELLED

@@ -24,9 +24,15 @@ def add_run(dataset, recipe: str, split: str, preset: str = "faithful", shift: f
     run = factories.make_run(dataset, split=split, **{"state": "done"} | stored | fields)
     for metric, value in VALUES.items():
         factories.make_score(
-            run, preset=preset, metric=metric, grouping=GROUPINGS.get(metric, "conversation"), value=value + shift,
-            low=value + shift - 0.125, high=value + shift + 0.125, n=7,
-        )  # fmt: skip
+            run,
+            preset=preset,
+            metric=metric,
+            grouping=GROUPINGS.get(metric, "conversation"),
+            value=value + shift,
+            low=value + shift - 0.125,
+            high=value + shift + 0.125,
+            n=7,
+        )
     return run
 
 
@@ -35,9 +41,10 @@ def study(db) -> Study:
     """self-map and grounded on the test splits of a dataset in MT-Mind2Web's format."""
     dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")
     runs = [
-        add_run(dataset, "self-map", "test_website"), add_run(dataset, "self-map", "test_task", shift=0.125),
+        add_run(dataset, "self-map", "test_website"),
+        add_run(dataset, "self-map", "test_task", shift=0.125),
         add_run(dataset, "grounded", "test_task", overrides={"rank.top_k": "7"}),
-    ]  # fmt: skip
+    ]
     return factories.make_study(runs=runs, preset="faithful")
 
 
@@ -140,9 +147,14 @@ def test_json_is_the_content_of_the_api(study) -> None:
     found = json.loads(printed(study.pk, "--format", "json"))
     assert client.get(f"/api/studies/{study.pk}/report/").json() == found
     assert found[0]["rows"][0]["cells"][0] == {
-        "split": "test_website", "metric": "element_accuracy", "value": 0.5, "low": 0.375, "high": 0.625, "n": 7,
+        "split": "test_website",
+        "metric": "element_accuracy",
+        "value": 0.5,
+        "low": 0.375,
+        "high": 0.625,
+        "n": 7,
         "grouping": "turn",
-    }  # fmt: skip
+    }
     assert client.get(f"/api/studies/{study.pk}/report/?preset=best").status_code == 400
 
 

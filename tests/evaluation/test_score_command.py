@@ -62,9 +62,15 @@ def test_perfect_predictions_are_all_right_and_nothing_is_said_of_ranks(dataset,
     ]
     assert result["split"] == "test_task", "the split that the file's name starts with"
     assert result["counts"] == {
-        "conversations": 2, "turns": 4, "steps": 12, "predicted": 12, "missing": 0, "unknown": 0, "defects": 0,
+        "conversations": 2,
+        "turns": 4,
+        "steps": 12,
+        "predicted": 12,
+        "missing": 0,
+        "unknown": 0,
+        "defects": 0,
         "skipped": 0,
-    }  # fmt: skip
+    }
     names = {"element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success"}
     assert values(result["presets"]["corrected"]) == dict.fromkeys(names, 1.0)
     assert result["metrics"] == result["presets"]["faithful"]
@@ -86,9 +92,13 @@ def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encod
     Target.objects.filter(step__index=1, step__turn__index=0).update(node_id="9")  # so that it errs
     Target.objects.filter(step__index=2, step__turn__index=1).update(node_id="12")
     study = running.create_study(
-        user=None, dataset=dataset, recipes=["grounded"], splits=["test_task"], overrides={"rank.top_k": "2"},
+        user=None,
+        dataset=dataset,
+        recipes=["grounded"],
+        splits=["test_task"],
+        overrides={"rank.top_k": "2"},
         publish=False,
-    )  # fmt: skip
+    )
     running.run_inline(study)
     found = study.runs.get()
     predictions, scores = [], {}
@@ -104,10 +114,14 @@ def test_the_exported_predictions_of_a_study_get_its_numbers(dataset, hash_encod
     for preset in Study.Preset.values:
         stored = {
             score.metric: {
-                "value": score.value, "low": score.low, "high": score.high, "n": score.n, "grouping": score.grouping
+                "value": score.value,
+                "low": score.low,
+                "high": score.high,
+                "n": score.n,
+                "grouping": score.grouping,
             }
             for score in found.scores.headline(preset)
-        }  # fmt: skip
+        }
         assert result["presets"][preset] == stored, preset
 
 

@@ -54,8 +54,14 @@ def test_what_was_done_scores_full_marks_but_for_scrolls(dataset, tmp_path) -> N
     result, said = run(tmp_path / "x.json", rows() + rows("hijklmn"))
     assert said == ""
     assert result["counts"] == {
-        "conversations": 2, "steps": 12, "predicted": 12, "missing": 0, "dropped": 0, "unknown": 0, "defects": 0
-    }  # fmt: skip
+        "conversations": 2,
+        "steps": 12,
+        "predicted": 12,
+        "missing": 0,
+        "dropped": 0,
+        "unknown": 0,
+        "defects": 0,
+    }
     for preset in Study.Preset.values:
         found = values(result, preset)
         assert found["overall"] == pytest.approx(5 / 6), "a matched scroll scores 0, as published"
@@ -64,9 +70,12 @@ def test_what_was_done_scores_full_marks_but_for_scrolls(dataset, tmp_path) -> N
         assert found["text_group_clean"] == 1
         assert found["textinput chrf"] == 1
     assert result["metrics"]["overall"] == {
-        "value": pytest.approx(5 / 6), "low": pytest.approx(5 / 6), "high": pytest.approx(5 / 6), "n": 12,
+        "value": pytest.approx(5 / 6),
+        "low": pytest.approx(5 / 6),
+        "high": pytest.approx(5 / 6),
+        "n": 12,
         "grouping": "turn",
-    }  # fmt: skip
+    }
 
 
 def test_turns_that_are_not_predicted_fail(dataset, tmp_path) -> None:

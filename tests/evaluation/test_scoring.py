@@ -27,14 +27,26 @@ RANKING = tuple(RankedCandidate(node_id, 1.0 - rank / 10, rank, "") for rank, no
         (Action("CLICK", None), Gold("CLICK", "", ()), Judgement(False, 1.0, False, None)),
         (None, Gold("CLICK", "", ("b",)), Judgement(False, 0.0, False, 1)),
     ],
-    ids=["right", "wrong element", "one of several", "typed", "half typed", "wrong operation", "click has no value",
-         "gold pruned", "no element at all", "no action"],
-)  # fmt: skip
+    ids=[
+        "right",
+        "wrong element",
+        "one of several",
+        "typed",
+        "half typed",
+        "wrong operation",
+        "click has no value",
+        "gold pruned",
+        "no element at all",
+        "no action",
+    ],
+)
 def test_a_decision_is_judged_by_element_and_by_operation(action, gold, expected) -> None:
     found = judge(action, RANKING, gold)
     assert (found.element_correct, found.success, found.gold_rank) == (
-        expected.element_correct, expected.success, expected.gold_rank
-    )  # fmt: skip
+        expected.element_correct,
+        expected.success,
+        expected.gold_rank,
+    )
     assert found.operation_f1 == pytest.approx(expected.operation_f1)
 
 
@@ -83,8 +95,11 @@ def test_faithful_fails_steps_whose_gold_element_is_not_among_the_first_k(run) -
 
 def test_outcomes_come_in_the_order_of_the_split(run) -> None:
     found = outcomes(run, "corrected")
-    order = [(t.conversation_id, step.seq) for t in run.trajectories.order_by("conversation__position")
-             for step in t.steps.order_by("seq")]  # fmt: skip
+    order = [
+        (t.conversation_id, step.seq)
+        for t in run.trajectories.order_by("conversation__position")
+        for step in t.steps.order_by("seq")
+    ]
     assert [outcome.conversation for outcome in found] == [str(conversation) for conversation, _ in order]
     assert [outcome.operation for outcome in found] == ["TYPE", "SELECT", "CLICK"] * 3
     assert [outcome.position for outcome in found] == list(range(9))
@@ -136,8 +151,14 @@ def test_published_quirks_reach_the_faithful_scores_and_only_those(db) -> None:
     run = factories.make_run(step.turn.conversation.dataset, recipe=literature.to_dict(literature.get("bare")))
     trajectory = Trajectory.objects.create(run=run, conversation=step.turn.conversation, step_count=1)
     factories.make_trajectory_step(
-        trajectory, step, 0, element_correct=True, operation_f1=1.0, success=True, gold_rank=0,
+        trajectory,
+        step,
+        0,
+        element_correct=True,
+        operation_f1=1.0,
+        success=True,
+        gold_rank=0,
         trace={"plan": {"text": "anything else"}},
-    )  # fmt: skip
+    )
     assert [step.success for step in outcomes(run, "faithful")] == [False]
     assert [step.success for step in outcomes(run, "corrected")] == [True]

@@ -54,8 +54,12 @@ def test_a_study_has_a_run_per_recipe_split_and_seed(dataset) -> None:
     factories.make_conversation(split="dev", dataset=dataset)
     study = make_study(dataset, splits=["train", "dev"], seeds=[0, 7])
     plans = sorted(study.runs.values_list("recipe_name", "split", "seed", "step_count"))
-    assert plans == [("grounded", "dev", 0, 4), ("grounded", "dev", 7, 4), ("grounded", "train", 0, 30),
-                     ("grounded", "train", 7, 30)]  # fmt: skip
+    assert plans == [
+        ("grounded", "dev", 0, 4),
+        ("grounded", "dev", 7, 4),
+        ("grounded", "train", 0, 30),
+        ("grounded", "train", 7, 30),
+    ]
 
 
 def test_shards_cover_every_conversation_exactly_once(dataset, small_shards) -> None:

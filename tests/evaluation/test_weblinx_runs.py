@@ -82,9 +82,11 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
     wanted = aggregate(score_turns(compare(kept, demos)[0]))
     shown = {score.metric: score for score in result.scores.headline("faithful")}
     for (row, metric), name in {
-        ("overall", "overall"): "overall", ("overall", "intent-match"): "intent_match",
-        ("element-group", "iou"): "element_group", ("text-group", "chrf-urlf"): "text_group",
-    }.items():  # fmt: skip
+        ("overall", "overall"): "overall",
+        ("overall", "intent-match"): "intent_match",
+        ("element-group", "iou"): "element_group",
+        ("text-group", "chrf-urlf"): "text_group",
+    }.items():
         assert shown[name].value == pytest.approx(wanted[row, metric].unconditional)
         assert shown[name].low <= shown[name].value <= shown[name].high
     assert shown["intent_match"].value > 0

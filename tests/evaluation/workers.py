@@ -22,9 +22,24 @@ class Worker:
     def __init__(self, log: Path, module: str = "webnav_site") -> None:
         self.log = log
         command = [
-            sys.executable, "-m", "celery", "--quiet", "-A", module, "worker", "-Q", "gpu", "-c", "1",
-            "-n", f"{log.stem}@test", "--without-gossip", "--without-mingle", "--loglevel", "info",
-        ]  # fmt: skip
+            sys.executable,
+            "-m",
+            "celery",
+            "--quiet",
+            "-A",
+            module,
+            "worker",
+            "-Q",
+            "gpu",
+            "-c",
+            "1",
+            "-n",
+            f"{log.stem}@test",
+            "--without-gossip",
+            "--without-mingle",
+            "--loglevel",
+            "info",
+        ]
         with log.open("w") as output:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=environment(), stdout=output, stderr=output, start_new_session=True

@@ -166,9 +166,13 @@ def _text(folder: Path) -> str:
 def _read_page(folder: Path) -> None:
     data = (folder / "text").read_bytes()
     asked = {
-        "render": {}, "outline": {}, "tags": {}, "pruned": {"kept": ["4", "5"]}, "rows": {"gold": [], "candidates": []},
+        "render": {},
+        "outline": {},
+        "tags": {},
+        "pruned": {"kept": ["4", "5"]},
+        "rows": {"gold": [], "candidates": []},
         "children": {"node_id": "2", "gold": ["4"], "first": 0, "last": None},
-    }  # fmt: skip
+    }
     views = ("page", "tree", "accessibility")
     calls = [*asked.items(), *(("step_view", {"tab": v, "gold": ["4"], "candidates": ["4", "5"]}) for v in views)]
     for name, options in calls:
@@ -210,4 +214,4 @@ FORMATS: dict[str, Format] = {
     "archive": Format(_archive, _read_archive),
     "page": Format(_text_file(STYLED), _read_page),
     "css": Format(_text_file(CSS), _read_css),
-}  # fmt: skip
+}

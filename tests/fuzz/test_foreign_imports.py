@@ -11,9 +11,14 @@ from tests.fuzz.formats import FORMATS
 
 pytestmark = pytest.mark.django_db
 IMPORTED = {
-    "mind2web": "mind2web", "mt-mind2web": "mt-mind2web", "miniwob": "miniwob-demos", "jsonl": "jsonl",
-    "weblinx demonstration": "weblinx", "weblinx chat rows": "weblinx", "weblinx chat table": "weblinx",
-}  # fmt: skip
+    "mind2web": "mind2web",
+    "mt-mind2web": "mt-mind2web",
+    "miniwob": "miniwob-demos",
+    "jsonl": "jsonl",
+    "weblinx demonstration": "weblinx",
+    "weblinx chat rows": "weblinx",
+    "weblinx chat table": "weblinx",
+}
 FEW, MANY = 3, 60
 
 

@@ -42,10 +42,19 @@ class Host:
         sh("git", "clone", "--quiet", "--shared", str(ROOT), str(self.clone))
         origin = f"http://{self.address}:8000"
         own = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
-        self.environment = own | environment | {
-            "WEBNAV_VAR": str(self.var), "PORT": "8000", "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1",
-            "ALLOWED_HOSTS": self.address, "APP_ORIGIN": origin, "SNAPSHOT_ORIGIN": "",
-        }  # fmt: skip
+        self.environment = (
+            own
+            | environment
+            | {
+                "WEBNAV_VAR": str(self.var),
+                "PORT": "8000",
+                "OMP_NUM_THREADS": "1",
+                "HF_HUB_OFFLINE": "1",
+                "ALLOWED_HOSTS": self.address,
+                "APP_ORIGIN": origin,
+                "SNAPSHOT_ORIGIN": "",
+            }
+        )
         self.started: list[subprocess.Popen] = []
         self.init = self._boot(number)
 
@@ -81,9 +90,12 @@ class Host:
     def manage(self, *words: str, seconds: float = 90) -> str:
         """What a command of manage.py prints."""
         done = subprocess.run(
-            self._inside([sys.executable, "manage.py", *words]), env=self.environment, capture_output=True, text=True,
+            self._inside([sys.executable, "manage.py", *words]),
+            env=self.environment,
+            capture_output=True,
+            text=True,
             timeout=seconds,
-        )  # fmt: skip
+        )
         assert done.returncode == 0, f"{words}: {done.stdout[-800:]}\n{done.stderr[-3000:]}\n{self.tail()}"
         return done.stdout
 

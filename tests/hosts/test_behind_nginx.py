@@ -26,9 +26,10 @@ CONFIGURATION = Path(__file__).resolve().parents[2] / "docs" / "deploy" / "nginx
 APP, PAGES = "app.example.org", "pages.example.net"
 missing = [name for name in ("nginx", "openssl") if shutil.which(name) is None]
 pytestmark = [
-    pytest.mark.slow, pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+    pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(bool(missing), reason=needs(NGINX, f"{' and '.join(missing)} not installed")),
-]  # fmt: skip
+]
 
 
 @dataclass(frozen=True)
@@ -51,15 +52,20 @@ class Proxy:
 def proxy(tmp_path: Path) -> Iterator[Proxy]:
     """As somebody would set it up: the names stay, ports and paths are ours."""
     environment = {
-        "APP_ORIGIN": f"https://{APP}", "SNAPSHOT_ORIGIN": f"https://{PAGES}", "BEHIND_PROXY": "true",
+        "APP_ORIGIN": f"https://{APP}",
+        "SNAPSHOT_ORIGIN": f"https://{PAGES}",
+        "BEHIND_PROXY": "true",
         "TRUSTED_PROXIES": "127.0.0.1",
-    }  # fmt: skip
+    }
     certificate(tmp_path)
     http, https = free_ports(2)
     with running_as_make_run_does(tmp_path / "web.log", **environment) as (server, _):
         site = CONFIGURATION.read_text().replace("/etc/ssl/webnav", str(tmp_path))
-        for old, new in (("127.0.0.1:8000", f"127.0.0.1:{server.port}"), ("listen 80;", f"listen 127.0.0.1:{http};"),
-                         ("listen 443 ssl;", f"listen 127.0.0.1:{https} ssl;")):  # fmt: skip
+        for old, new in (
+            ("127.0.0.1:8000", f"127.0.0.1:{server.port}"),
+            ("listen 80;", f"listen 127.0.0.1:{http};"),
+            ("listen 443 ssl;", f"listen 127.0.0.1:{https} ssl;"),
+        ):
             assert old in site
             site = site.replace(old, new)
         folders = "".join(
@@ -149,9 +155,13 @@ def a_socket_is_opened_by_who_is_signed_in(proxy: Proxy) -> None:
         address = f"wss://{APP}:{proxy.https}/ws/runs/{run.pk}/"
         try:
             async with websockets.connect(
-                address, host="127.0.0.1", port=proxy.https, ssl=proxy.tls, additional_headers=headers,
+                address,
+                host="127.0.0.1",
+                port=proxy.https,
+                ssl=proxy.tls,
+                additional_headers=headers,
                 origin=f"https://{APP}",
-            ) as line:  # fmt: skip
+            ) as line:
                 return line.response.status_code
         except websockets.InvalidStatus as refused:
             return refused.response.status_code

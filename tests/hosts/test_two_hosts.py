@@ -60,8 +60,11 @@ def shared(tmp_path: Path) -> Iterator[dict[str, str]]:
             object_store.running(tmp_path, SHARED) as store,
         ):
             yield {
-                "DATABASE_URL": database, "REDIS_URL": redis_url, "SECRET_KEY": SECRET, **store.environment,
-            }  # fmt: skip
+                "DATABASE_URL": database,
+                "REDIS_URL": redis_url,
+                "SECRET_KEY": SECRET,
+                **store.environment,
+            }
     except OSError as error:
         pytest.skip(f"hosts of namespaces cannot be made here: {error}")
 
@@ -205,9 +208,22 @@ def a_model_is_trained_where_its_base_lies(world: World) -> None:
         "from annotations.models import Job; Job.objects.reap(); print(*Job.objects.values_list('attempt', flat=True))"
     )
     begun = world.a.start(
-        "training", "manage.py", "train_ranker", "sample", "--kind", "cross_encoder", "--base", "tiny-base", "--name",
-        "ranker", "--epochs", "2", "--set", "mixed_precision=no", "--json",
-    )  # fmt: skip
+        "training",
+        "manage.py",
+        "train_ranker",
+        "sample",
+        "--kind",
+        "cross_encoder",
+        "--base",
+        "tiny-base",
+        "--name",
+        "ranker",
+        "--epochs",
+        "2",
+        "--set",
+        "mixed_precision=no",
+        "--json",
+    )
     while begun.poll() is None:
         assert set(world.a.manage("shell", "-c", reap).splitlines()[-1].split()) <= {"0", "1"}
     assert begun.returncode == 0, world.a.tail()
@@ -221,9 +237,15 @@ def _held(world: World) -> str:
 
 
 def a_study_runs_on_the_host_that_never_saw_the_model_and_is_watched_from_both(world: World) -> None:
-    study = world.http_b.post("/api/studies/", json={
-        "dataset": "sample", "recipes": ["deberta"], "splits": ["train"], "overrides": {"rank.model": "ranker"},
-    })  # fmt: skip
+    study = world.http_b.post(
+        "/api/studies/",
+        json={
+            "dataset": "sample",
+            "recipes": ["deberta"],
+            "splits": ["train"],
+            "overrides": {"rank.model": "ranker"},
+        },
+    )
     assert study.status_code in (201, 202), study.text
     run = world.http_b.get(f"/api/runs/?study={study.json()['id']}").json()["results"][0]
     assert _watched(world, run["id"]) == ["done", "done"], world.a.tail()

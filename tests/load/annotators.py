@@ -233,8 +233,10 @@ def _report(tally: Tally, options: argparse.Namespace) -> int:
         print(f"{name:10} {len(seconds):7} {p50:8.1f} {p95:8.1f} {p99:8.1f} {most:8.1f}")
     print(", ".join(f"{name}: {count}" for name, count in sorted(tally.counts.items())))
     slow = figures.get("save", {}).get("p95_ms", float("inf")) > GOAL_MS
-    print(f"{options.people} people, {options.minutes:g} minutes; {len(problems)} problems; p95 of a save "
-          f"{'above' if slow else 'below'} {GOAL_MS} ms")  # fmt: skip
+    print(
+        f"{options.people} people, {options.minutes:g} minutes; {len(problems)} problems; p95 of a save "
+        f"{'above' if slow else 'below'} {GOAL_MS} ms"
+    )
     for problem in problems[:20]:
         print("  ", problem)
     (VAR / "load.json").write_text(json.dumps({"figures": figures, "counts": tally.counts, "problems": problems}))
@@ -252,10 +254,11 @@ def _lost_updates(tally: Tally) -> list[str]:
 
     rows = Part.objects.select_related("assignment__item").filter(assignment__in={pk for pk, _ in tally.believed})
     stored = {
-        (part.assignment_id, part.first_step_id):
-            part.rewrite if part.assignment.item.stage == "rewrite" else part.instruction
+        (part.assignment_id, part.first_step_id): part.rewrite
+        if part.assignment.item.stage == "rewrite"
+        else part.instruction
         for part in rows
-    }  # fmt: skip
+    }
     return [
         f"assignment {pk}, step {step}: {text!r} was saved, {stored.get((pk, step))!r} is stored"
         for (pk, step), text in tally.believed.items()

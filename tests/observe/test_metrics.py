@@ -125,8 +125,10 @@ def test_without_redis_the_rest_is_told(settings) -> None:
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     found = read()
     assert found["webnav_source_up"] == {
-        labels(source="redis"): 0, labels(source="database"): 1, labels(source="disk"): 1
-    }  # fmt: skip
+        labels(source="redis"): 0,
+        labels(source="database"): 1,
+        labels(source="disk"): 1,
+    }
     assert "webnav_database_size_bytes" in found
 
 

@@ -59,8 +59,13 @@ print([name for name in sys.modules if name.startswith(ours)])
 def run(script: str, *arguments: str, **variables: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", script, *arguments],
-        cwd=ROOT, env=environment() | variables, capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
+        cwd=ROOT,
+        env=environment() | variables,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout.strip()
 

@@ -148,8 +148,9 @@ def make_old_steps(count: int = 3, state: str = Run.State.DONE) -> Run:
     trajectory = factories.make_trajectory(run, conversation, stored=0)
     trace = {
         "rank": {"top": [{"node_id": str(i), "text": "x" * 50} for i in range(50)]},
-        "plan": {"text": "CLICK 7", "prompt": "p" * 500}, "act": {"representation": "[a] b → CLICK"},
-    }  # fmt: skip
+        "plan": {"text": "CLICK 7", "prompt": "p" * 500},
+        "act": {"representation": "[a] b → CLICK"},
+    }
     for seq, step in enumerate(conversation.turns.get().steps.all()):
         factories.make_trajectory_step(trajectory, step, seq, trace=trace)
     return run
@@ -168,9 +169,7 @@ def test_traces_go_and_the_scores_can_still_be_counted() -> None:
     assert Traces().forget(limit=2) == 1
     assert Traces().forget() == 0
     thin = TrajectoryStep.objects.filter(run=run).first()
-    assert thin.trace == {
-        "forgotten": True, "plan": {"text": "CLICK 7"}, "act": {"representation": "[a] b → CLICK"}
-    }  # fmt: skip
+    assert thin.trace == {"forgotten": True, "plan": {"text": "CLICK 7"}, "act": {"representation": "[a] b → CLICK"}}
     assert "rank" in TrajectoryStep.objects.filter(run=open_).first().trace
     assert scores_of(run) == before
     assert before

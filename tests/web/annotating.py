@@ -25,9 +25,13 @@ def sample_session(website: str = "brightrail") -> Session:
         import_files("mt-mind2web", Path(folder), campaign.source)
     task = Conversation.objects.filter(dataset=campaign.source).order_by("position").first()
     session = Session.objects.create(
-        campaign=campaign, name=f"{website}-001", position=1, website=task.website, split=task.split,
+        campaign=campaign,
+        name=f"{website}-001",
+        position=1,
+        website=task.website,
+        split=task.split,
         why="Same site and traveller: both book a train.",
-    )  # fmt: skip
+    )
     SessionTask.objects.create(campaign=campaign, session=session, conversation=task, position=0)
     return session
 

@@ -31,11 +31,22 @@ from webnav_site.chromium import find as find_chromium
 # What Playwright turns off, and the pages of the address bar's suggestions, whose process costs every new window a
 # second of a processor. Of several such flags Chromium reads the last alone, hence Playwright's own are repeated.
 UNUSED_FEATURES = (
-    "AvoidUnnecessaryBeforeUnloadCheckSync", "DestroyProfileOnBrowserClose", "HttpsUpgrades",
-    "HttpsFirstBalancedModeAutoEnable", "LensOverlay", "MediaRouter", "PaintHolding", "ThirdPartyStoragePartitioning",
-    "AvoidCorsURLLoaderRestartOnRedirect", "OptimizationHints", "NetworkTimeServiceQuerying", "AimEnabled",
-    "PreconnectToSearch", "WebUIOmniboxPopup", "WebUIOmniboxAimPopup",
-)  # fmt: skip
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsUpgrades",
+    "HttpsFirstBalancedModeAutoEnable",
+    "LensOverlay",
+    "MediaRouter",
+    "PaintHolding",
+    "ThirdPartyStoragePartitioning",
+    "AvoidCorsURLLoaderRestartOnRedirect",
+    "OptimizationHints",
+    "NetworkTimeServiceQuerying",
+    "AimEnabled",
+    "PreconnectToSearch",
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+)
 # Without the background-networking flags Chromium tries to reach hosts that a closed network refuses.
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",

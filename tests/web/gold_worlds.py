@@ -93,8 +93,11 @@ def _conversation(name: str, gold: str) -> dict[str, Any]:
 
 
 def _turn(name: str, index: int, actions: list[dict[str, Any]]) -> dict[str, Any]:
-    reprs = [f"[{TAGS[target]}] {action['action_uid']} -> {action['operation']['op']}"
-             for action in actions for target in (action["pos_candidates"][0]["backend_node_id"],)]  # fmt: skip
+    reprs = [
+        f"[{TAGS[target]}] {action['action_uid']} -> {action['operation']['op']}"
+        for action in actions
+        for target in (action["pos_candidates"][0]["backend_node_id"],)
+    ]
     said = f"Please do part {index + 1} of the task."
     return {"annotation_id": f"{name}_{index}", "confirmed_task": said, "action_reprs": reprs, "actions": actions}
 
@@ -112,15 +115,18 @@ def _action(name: str, gold: str, place: int) -> dict[str, Any]:
         return {"tag": TAGS[node], "backend_node_id": node, "attributes": json.dumps({"class": "x"} | more)}
 
     return {
-        "action_uid": uid, "raw_html": marked(page_of(gold, place, raw=True)),
-        "cleaned_html": marked(page_of(gold, place)), "html_after": page_of(gold, 4) if place == 3 else "",
+        "action_uid": uid,
+        "raw_html": marked(page_of(gold, place, raw=True)),
+        "cleaned_html": marked(page_of(gold, place)),
+        "html_after": page_of(gold, 4) if place == 3 else "",
         "operation": {"original_op": operation, "op": operation, "value": f"{gold} {place}"},
         "pos_candidates": [
             candidate(target, {"data_pw_testid_buckeye": uid})
             | {"is_original_target": True, "is_top_level_target": True}
         ],
-        "neg_candidates": [candidate(other, {})], "noted": gold,
-    }  # fmt: skip
+        "neg_candidates": [candidate(other, {})],
+        "noted": gold,
+    }
 
 
 def _steps(conversation: Conversation) -> list[Step]:
@@ -154,11 +160,21 @@ def _run(gold: str, world: GoldWorld) -> None:
     for seq, step in enumerate(_steps(world.hidden)):
         right = gold == "alpha"
         factories.make_trajectory_step(
-            trajectory, step, seq, operation=step.operation, value=f"{gold} {seq}", element_correct=right,
-            success=right, gold_rank=int(not right), milliseconds=len(gold) + right, workflow_ids=[workflow.pk],
-            candidate_ids=["4", "5"] if right else ["5", "4"], prompt_tokens=10 + right, error="" if seq else gold,
+            trajectory,
+            step,
+            seq,
+            operation=step.operation,
+            value=f"{gold} {seq}",
+            element_correct=right,
+            success=right,
+            gold_rank=int(not right),
+            milliseconds=len(gold) + right,
+            workflow_ids=[workflow.pk],
+            candidate_ids=["4", "5"] if right else ["5", "4"],
+            prompt_tokens=10 + right,
+            error="" if seq else gold,
             trace={"compose": {"prompt": gold}, "plan": {"reply": gold}, "rank": {"top": []}, "odd": gold},
-        )  # fmt: skip
+        )
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
     for seq, step in enumerate(_steps(told)):

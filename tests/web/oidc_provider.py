@@ -36,10 +36,15 @@ class Provider:
         return [{"provider_id": "oidc", "name": "Example University", **CLIENT, "settings": more}]
 
     def configuration(self) -> dict[str, Any]:
-        places = {name: f"{self.origin}/{path}" for name, path in (
-            ("authorization_endpoint", "authorize"), ("token_endpoint", "token"),
-            ("userinfo_endpoint", "userinfo"), ("jwks_uri", "keys"),
-        )}  # fmt: skip
+        places = {
+            name: f"{self.origin}/{path}"
+            for name, path in (
+                ("authorization_endpoint", "authorize"),
+                ("token_endpoint", "token"),
+                ("userinfo_endpoint", "userinfo"),
+                ("jwks_uri", "keys"),
+            )
+        }
         return {"issuer": self.origin, "token_endpoint_auth_methods_supported": ["client_secret_post"], **places}
 
     def keys(self) -> dict[str, Any]:

@@ -23,15 +23,22 @@ body {{ font: 15px Georgia, serif; margin: 28px; }} button {{ padding: 6px 14px;
 <ul backend_node_id="9">{links}</ul></body></html>"""
 LINK = '<li backend_node_id="{0}"><a backend_node_id="2{0}"><text backend_node_id="3{0}">Title {0}</text></a></li>'
 LINKS = "".join(LINK.format(number) for number in range(100, 130))
-NAMES = {"10": "textbox City or ZIP", "11": "combobox Genre", "20": "button DVD $1.75", "21": "button Blu-ray $2.00",
-         "22": "button 4K UHD $2.50", "23": "button Find a box"} | {
-         f"2{number}": f"link Title {number}" for number in range(100, 130)}  # fmt: skip
+NAMES = {
+    "10": "textbox City or ZIP",
+    "11": "combobox Genre",
+    "20": "button DVD $1.75",
+    "21": "button Blu-ray $2.00",
+    "22": "button 4K UHD $2.50",
+    "23": "button Find a box",
+} | {f"2{number}": f"link Title {number}" for number in range(100, 130)}
 TURNS = (
-    ("Find action films this weekend near Columbus.",
-     (("CLICK", "", "23"), ("TYPE", "Columbus", "10"), ("SELECT", "Action", "11"))),
+    (
+        "Find action films this weekend near Columbus.",
+        (("CLICK", "", "23"), ("TYPE", "Columbus", "10"), ("SELECT", "Action", "11")),
+    ),
     ("Only the ones rated PG-13.", (("CLICK", "", "23"), ("CLICK", "", "22"))),
     ("Rent the cheapest one on Blu-ray.", (("CLICK", "", "23"), ("CLICK", "", "20"), ("CLICK", "", "21"))),
-)  # fmt: skip
+)
 WRONG = {4: 12, 7: 1}  # seq -> rank of the gold element, from 0
 
 
@@ -51,11 +58,21 @@ class ReplayWorld:
             ranked.insert(rank, gold)
         scores = [round(0.93 * 0.94**place, 4) for place in range(len(ranked))]
         defaults = {
-            "operation": step.operation, "value": step.value, "node_id": predicted, "candidate_ids": ranked,
-            "candidate_scores": scores, "gold_rank": rank, "element_correct": rank == 0, "success": rank == 0,
-            "operation_f1": 1.0, "milliseconds": 400.0 + 37 * seq, "calls": 1, "prompt_tokens": 1412,
-            "completion_tokens": 38, "trace": self._trace(step, predicted, ranked, scores),
-        }  # fmt: skip
+            "operation": step.operation,
+            "value": step.value,
+            "node_id": predicted,
+            "candidate_ids": ranked,
+            "candidate_scores": scores,
+            "gold_rank": rank,
+            "element_correct": rank == 0,
+            "success": rank == 0,
+            "operation_f1": 1.0,
+            "milliseconds": 400.0 + 37 * seq,
+            "calls": 1,
+            "prompt_tokens": 1412,
+            "completion_tokens": 38,
+            "trace": self._trace(step, predicted, ranked, scores),
+        }
         return factories.make_trajectory_step(self.trajectory, step, seq, **defaults | fields)
 
     def _trace(self, step: Step, predicted: str, ranked: list[str], scores: list[float]) -> dict[str, Any]:
@@ -63,19 +80,34 @@ class ReplayWorld:
         value = f": {step.value}" if step.value else ""
         return {
             "observe": {"elements": 78, "candidates": len(ranked)},
-            "rank": {"query": step.turn.instruction,
-                     "top": [{"node_id": node, "text": NAMES[node], "score": score}
-                             for node, score in zip(ranked, scores, strict=True)]},
-            "recall": {"query": f"Task: {step.turn.instruction}", "of": len(earlier),
-                       "snippets": [{"step": past.pk, "turn_index": past.turn.index, "step_index": past.index,
-                                     "instruction": past.turn.instruction, "action": past.action_repr,
-                                     "similarity": 0.81 - 0.06 * place} for place, past in enumerate(earlier)]},
+            "rank": {
+                "query": step.turn.instruction,
+                "top": [
+                    {"node_id": node, "text": NAMES[node], "score": score}
+                    for node, score in zip(ranked, scores, strict=True)
+                ],
+            },
+            "recall": {
+                "query": f"Task: {step.turn.instruction}",
+                "of": len(earlier),
+                "snippets": [
+                    {
+                        "step": past.pk,
+                        "turn_index": past.turn.index,
+                        "step_index": past.index,
+                        "instruction": past.turn.instruction,
+                        "action": past.action_repr,
+                        "similarity": 0.81 - 0.06 * place,
+                    }
+                    for place, past in enumerate(earlier)
+                ],
+            },
             "simplify": {"kept": 5},
             "plan": {"reply": f"Element: {NAMES[predicted]}\nAction: {step.operation}"},
             "act": {"representation": f"{NAMES[predicted]} → {step.operation}{value}"},
             "dream": {"of": "<b>electric</b> sheep"},
             "seconds": {"observe": 0.012, "recall": 0.004, "rank": 0.21, "plan": 0.17},
-        }  # fmt: skip
+        }
 
 
 def make_replay(stored: int | None = None, *, state: str = "", split: str = "train", **fields: Any) -> ReplayWorld:
@@ -105,8 +137,14 @@ def _step(turn, index: int, operation: str, value: str, node: str, title: str) -
     text = f"[{role}]  {name} -> {operation}{': ' + value if value else ''}"
     page = factories.make_snapshot(PAGE.format(title=title, links=LINKS))
     step = Step.objects.create(
-        turn=turn, index=index, source_id=f"step-{index}", operation=operation, value=value, action_repr=text,
-        snapshot=page, candidate_count=len(NAMES),
-    )  # fmt: skip
+        turn=turn,
+        index=index,
+        source_id=f"step-{index}",
+        operation=operation,
+        value=value,
+        action_repr=text,
+        snapshot=page,
+        candidate_count=len(NAMES),
+    )
     Target.objects.create(step=step, node_id=node, position=0, node_order=5)
     return step

@@ -42,9 +42,14 @@ def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
     environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]
     return subprocess.Popen(
-        command, cwd=ROOT, env=environment, text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        command,
+        cwd=ROOT,
+        env=environment,
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
 
 
 def wait_until_healthy(port: int, seconds: float) -> float:

@@ -90,9 +90,12 @@ def test_tokens_passwords_and_rights_are_written() -> None:
     user.set_password("another-long-1")
     user.save()
     assert told(subject="ada") == [
-        "account made", "made token nightly (read)", f"token {row.token_key}… revoked or expired", "password changed",
+        "account made",
+        "made token nightly (read)",
+        f"token {row.token_key}… revoked or expired",
+        "password changed",
         "is superuser",
-    ]  # fmt: skip
+    ]
 
 
 def test_exports_and_downloads_are_written_once() -> None:

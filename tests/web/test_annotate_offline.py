@@ -48,8 +48,10 @@ def test_what_is_written_without_network_is_saved_when_it_is_back(
     expect_saved(page)
     assert texts(assignment) == [written[0], "", written[1]]
     assert page.locator(".part-row textarea").evaluate_all("areas => areas.map(({value}) => value)") == [
-        written[0], "", written[1],
-    ]  # fmt: skip
+        written[0],
+        "",
+        written[1],
+    ]
 
 
 def test_a_tab_that_is_closed_without_network_is_replayed_by_the_next_one(

@@ -275,8 +275,9 @@ def test_opening_work_makes_an_item_per_session_and_names_the_batch(campaign, cl
     second = made(client, campaign, b)
     client.post(url, {"batch": "second"})
     assert sorted(Item.objects.values_list("session__batch", "stage")) == [
-        ("first", "decompose"), ("second", "decompose"),
-    ]  # fmt: skip
+        ("first", "decompose"),
+        ("second", "decompose"),
+    ]
     assert Item.objects.filter(session=second).count() == 1
 
 

@@ -52,8 +52,13 @@ def asked(
 ) -> list[dict]:
     """What the server sends for a request with these headers; `seen` is told of each message, and a slow one waits."""
     scope = {
-        "type": "http", "http_version": "1.1", "method": "POST", "path": "/", "query_string": b"", "headers": headers
-    }  # fmt: skip
+        "type": "http",
+        "http_version": "1.1",
+        "method": "POST",
+        "path": "/",
+        "query_string": b"",
+        "headers": headers,
+    }
     sent = []
 
     async def receive() -> dict:

@@ -56,8 +56,11 @@ def test_people_with_an_account_see_the_parts() -> None:
     assert parts["workers"]["io"]["alive"] is True
     assert parts["workers"]["io"]["last_heartbeat"].startswith(str(timezone.now().year))
     assert parts["workers"]["gpu"] == {
-        "ok": True, "alive": False, "last_heartbeat": None, "oldest_queued_seconds": None
-    }  # fmt: skip
+        "ok": True,
+        "alive": False,
+        "last_heartbeat": None,
+        "oldest_queued_seconds": None,
+    }
     assert parts["beat"]["ok"] is False
 
 

@@ -159,8 +159,10 @@ def test_a_screenshot_is_an_attachment_that_is_not_sniffed(reader: Client, proje
     step.save()
     url = f"/api/screenshots/{step.screenshot.sha256}/"
     assert reader.get(url).json() == {
-        "sha256": step.screenshot.sha256, "media_type": "image/png", "size": len(factories.PNG)
-    }  # fmt: skip
+        "sha256": step.screenshot.sha256,
+        "media_type": "image/png",
+        "size": len(factories.PNG),
+    }
     response = reader.get(f"{url}image/", headers={"accept": "image/png"})
     assert response.content == factories.PNG
     assert response["Content-Disposition"].startswith("attachment")

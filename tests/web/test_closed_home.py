@@ -50,9 +50,13 @@ def test_make_run_finds_a_folder_that_works_says_which_and_leaves_the_home_close
     port, var = free_port(), embedded.var_folder(clone, {})
     process = subprocess.Popen(
         ["make", "--no-print-directory", "run", f"PORT={port}", "SAMPLE=no", "--assume-old=.venv/installed"],
-        cwd=clone, env=environment(), text=True, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+        cwd=clone,
+        env=environment(),
+        text=True,
+        start_new_session=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
     try:
         wait_until_healthy(port, 180)
     finally:
@@ -72,8 +76,12 @@ def test_tests_with_a_database_pass_there(clone: Path) -> None:
     command = [".venv/bin/python", "-m", "pytest", "-n", "0", "-p", "no:cacheprovider"]
     done = subprocess.run(
         [*command, "tests/annotations/test_leases.py", "tests/conformance/test_op_f1.py"],
-        cwd=clone, env=environment(), capture_output=True, text=True, timeout=300,
-    )  # fmt: skip
+        cwd=clone,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     assert " passed in " in done.stdout.splitlines()[-1]
     assert stat.S_IMODE(clone.parent.stat().st_mode) == 0o700

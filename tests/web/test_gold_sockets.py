@@ -84,9 +84,13 @@ def listen(world: GoldWorld, *roles: str) -> Frames:
     """Role and address -> every frame, of sockets that are open while an agent works through the hidden split."""
     people = with_strangers(world)
     study = running.create_study(
-        user=None, dataset=world.dataset, recipes=["grounded"], splits=["test_task"], publish=False,
+        user=None,
+        dataset=world.dataset,
+        recipes=["grounded"],
+        splits=["test_task"],
+        publish=False,
         overrides={"batch_size": "1"},
-    )  # fmt: skip
+    )
     cookies = {role: cookie_of(people[role]) for role in roles}
     opened = {(role, address): Listener(address, cookies[role]) for role in roles for address in addresses()}
 

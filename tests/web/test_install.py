@@ -49,9 +49,13 @@ class Machine:
 
     def install(self, *arguments: str) -> subprocess.CompletedProcess:
         return subprocess.run(
-            ["/bin/sh", str(SCRIPT), *arguments], cwd=self.folder, env={"PATH": str(self.programs)},
-            capture_output=True, text=True, timeout=20,
-        )  # fmt: skip
+            ["/bin/sh", str(SCRIPT), *arguments],
+            cwd=self.folder,
+            env={"PATH": str(self.programs)},
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
 
     @property
     def calls(self) -> str:

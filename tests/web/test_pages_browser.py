@@ -150,9 +150,12 @@ def test_a_chosen_theme_is_there_from_the_first_byte_of_the_next_page(app_server
 
 def test_a_job_is_followed_to_its_end_without_a_reload(app_server, page, sign_in, reported) -> None:
     job = factories.make_job(
-        kind="import", state="running", lease_owner="box:7", heartbeat_at=timezone.now(),
+        kind="import",
+        state="running",
+        lease_owner="box:7",
+        heartbeat_at=timezone.now(),
         progress={"phase": "file 1 of 1", "done": 1, "total": 4, "unit": "records"},
-    )  # fmt: skip
+    )
     sign_in(factories.make_user("admin", job.project))
     page.goto(app_server.url(f"/jobs/{job.pk}/"))
     expect(page.locator("h1")).to_have_text("1 of 4 records")

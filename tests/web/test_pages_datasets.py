@@ -250,7 +250,10 @@ def test_pages_of_another_project_do_not_exist() -> None:
     client = client_of(factories.make_user("admin"))
     name = conversation.dataset.name
     for url in (
-        f"/datasets/{name}/", f"/datasets/{name}/export/", f"/conversations/{conversation.pk}/", f"/steps/{step.pk}/",
+        f"/datasets/{name}/",
+        f"/datasets/{name}/export/",
+        f"/conversations/{conversation.pk}/",
+        f"/steps/{step.pk}/",
         f"/steps/{step.pk}/tree/?node=1",
-    ):  # fmt: skip
+    ):
         assert client.get(url).status_code == 404, url

@@ -50,8 +50,11 @@ def test_an_upload_becomes_a_job_and_its_page_is_shown() -> None:
     job = Job.objects.get()
     assert response.url == f"/jobs/{job.pk}/"
     assert (job.params["format"], job.params["name"], job.params["limit"], job.params["split"]) == (
-        "mt-mind2web", "shop", 3, "dev",
-    )  # fmt: skip
+        "mt-mind2web",
+        "shop",
+        3,
+        "dev",
+    )
     assert job.path.read_bytes() == b"[]"
 
 
@@ -145,10 +148,14 @@ def test_the_servers_files_are_listed_without_links_and_hidden_ones(settings) ->
 def running(**fields) -> Job:
     now = timezone.now()
     return factories.make_job(
-        kind="import", state="running", lease_owner="box:7", heartbeat_at=now - timedelta(seconds=4),
+        kind="import",
+        state="running",
+        lease_owner="box:7",
+        heartbeat_at=now - timedelta(seconds=4),
         progress={"phase": "file 1 of 2", "done": 250, "total": 1000, "unit": "records", "per_second": 50.0},
-        params={"format": "jsonl", "name": "shop", "path": ""}, **fields,
-    )  # fmt: skip
+        params={"format": "jsonl", "name": "shop", "path": ""},
+        **fields,
+    )
 
 
 def test_a_running_job_shows_phase_counts_rate_time_left_and_worker() -> None:

@@ -26,10 +26,13 @@ def model_root(tmp_path, settings, monkeypatch):
 def make_model(project=None, **fields) -> TrainedModel:
     dataset = factories.make_dataset(project)
     job = factories.make_job(
-        dataset.project, kind=Job.Kind.TRAIN, dataset=dataset, state="running",
+        dataset.project,
+        kind=Job.Kind.TRAIN,
+        dataset=dataset,
+        state="running",
         params={"name": "ranker", "kind": "cross_encoder", "split": "train", "limit": None, "changes": {"epochs": 2}},
         progress={"phase": "epoch 0.5, loss 0.2", "done": 5, "total": 10, "unit": "steps"},
-    )  # fmt: skip
+    )
     fields = {"name": "ranker", "kind": "cross_encoder", "base": "microsoft/deberta-v3-base", "job": job} | fields
     return TrainedModel.objects.create(
         project=dataset.project, dataset=dataset, dataset_name=dataset.name, curve=CURVE, **fields

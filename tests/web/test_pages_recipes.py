@@ -223,9 +223,10 @@ def test_the_command_describes_one_recipe_as_its_page_does() -> None:
     assert "recall.exemplars = semantic   (in bare: none)" in said
     assert "on  q18_gold_in_top_k: " in said
     (cell,) = [
-        c for c in published.of_recipe("synapse")
+        c
+        for c in published.of_recipe("synapse")
         if (c.source, c.split, c.metric) == ("MIMS", "test_task", "step_success")
-    ]  # fmt: skip
+    ]
     assert f"{100 * cell.value:.2f}  step_success, test_task (MIMS, Table 4.3: Synapse)" in said
     with pytest.raises(CommandError, match="there is no recipe 'nothing'"):
         printed("nothing")

@@ -34,9 +34,13 @@ def workflow(dataset) -> Workflow:
     """As a model made it: of the site "shop", embedded, with its source."""
     shop = dataset.websites.get(name="shop")
     row = factories.make_workflow(
-        dataset, website=shop, name="search", description="Given that you are on the home page, this searches.",
-        body="[input]  Search -> TYPE: {what}\n[button]  Search -> CLICK", model_name="test-model",
-    )  # fmt: skip
+        dataset,
+        website=shop,
+        name="search",
+        description="Given that you are on the home page, this searches.",
+        body="[input]  Search -> TYPE: {what}\n[button]  Search -> CLICK",
+        model_name="test-model",
+    )
     row.sources.set(shop.conversations.all())
     embed_workflows([row], HashEncoder())
     return row
@@ -50,9 +54,11 @@ def shown(client: Client, url: str) -> str:
 
 def values(workflow: Workflow, **fields) -> dict:
     return {
-        "website": workflow.website_id or "", "name": workflow.name, "description": workflow.description,
+        "website": workflow.website_id or "",
+        "name": workflow.name,
+        "description": workflow.description,
         "body": workflow.body,
-    } | fields  # fmt: skip
+    } | fields
 
 
 # The list -----------------------------------------------------------------------------------------------------------
@@ -265,12 +271,22 @@ def test_a_wrong_start_is_told_on_the_page(dataset) -> None:
 
 @pytest.mark.parametrize("state", ["queued", "running", "done", "done_with_errors", "failed", "cancelled"])
 def test_the_page_of_a_memory_job_is_shown_in_every_state(dataset, state) -> None:
-    report = {"said": "Induced 3 workflows of 1 websites", "landed": 1, "counts": {"workflows": 3}, "model": "m",
-              "errors": [{"record": "inn", "message": "the answer holds no workflow"}], "error_count": 1}  # fmt: skip
+    report = {
+        "said": "Induced 3 workflows of 1 websites",
+        "landed": 1,
+        "counts": {"workflows": 3},
+        "model": "m",
+        "errors": [{"record": "inn", "message": "the answer holds no workflow"}],
+        "error_count": 1,
+    }
     job = factories.make_job(
-        dataset.project, dataset=dataset, kind="induce", state=state, report=report if "done" in state else {},
+        dataset.project,
+        dataset=dataset,
+        kind="induce",
+        state=state,
+        report=report if "done" in state else {},
         params={"name": dataset.name, "websites": [], "encoder": "e"},
-    )  # fmt: skip
+    )
     page = shown(client_of(dataset, "admin"), f"/jobs/{job.pk}/")
     assert "Workflow induction" in page
     assert ("the answer holds no workflow" in page) == ("done" in state)
@@ -297,8 +313,9 @@ def test_a_person_corrects_a_models_rationale_and_both_are_kept(dataset, step) -
     response = client.post(f"/steps/{step.pk}/rationale/", {"text": " By\nmaria. "})
     assert response.url == f"/steps/{step.pk}/"
     assert set(step.rationales.values_list("text", "source", "author__username")) == {
-        ("By the model.", "model", None), ("By maria.", "human", "maria"),
-    }  # fmt: skip
+        ("By the model.", "model", None),
+        ("By maria.", "human", "maria"),
+    }
     page = shown(client, f"/steps/{step.pk}/")
     assert page.index("By maria.") < page.index("By the model.")
 

@@ -19,9 +19,13 @@ def authenticator(page: Page) -> None:
     session = page.context.new_cdp_session(page)
     session.send("WebAuthn.enable")
     options = {
-        "protocol": "ctap2", "transport": "internal", "hasResidentKey": True, "hasUserVerification": True,
-        "isUserVerified": True, "automaticPresenceSimulation": True,
-    }  # fmt: skip
+        "protocol": "ctap2",
+        "transport": "internal",
+        "hasResidentKey": True,
+        "hasUserVerification": True,
+        "isUserVerified": True,
+        "automaticPresenceSimulation": True,
+    }
     session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
 
 

@@ -34,9 +34,13 @@ def environment(var: Path) -> dict[str, str]:
 def use(var: Path) -> tuple[subprocess.Popen, list[str]]:
     """A process that uses the servers until its input ends, and the addresses that it got."""
     process = subprocess.Popen(
-        [sys.executable, "-c", USE], cwd=ROOT, env=environment(var), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-c", USE],
+        cwd=ROOT,
+        env=environment(var),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
         text=True,
-    )  # fmt: skip
+    )
     assert process.stdout is not None
     return process, process.stdout.readline().split()
 
@@ -49,7 +53,7 @@ def ask(var: Path, code: str) -> str:
     command = [sys.executable, "-c", f"from webnav_site import services; {code}"]
     return subprocess.run(
         command, cwd=ROOT, env=environment(var), check=True, capture_output=True, text=True, timeout=60
-    ).stdout  # fmt: skip
+    ).stdout
 
 
 def handles(var: Path) -> set[str]:

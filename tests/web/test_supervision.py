@@ -64,8 +64,10 @@ class App:
         """What Python prints in the app's surroundings."""
         code = f"import django; django.setup()\n{code}"
         environment = os.environ | {
-            "WEBNAV_VAR": str(self.var), "DJANGO_SETTINGS_MODULE": "webnav_site.settings", "PORT": str(self.port)
-        }  # fmt: skip
+            "WEBNAV_VAR": str(self.var),
+            "DJANGO_SETTINGS_MODULE": "webnav_site.settings",
+            "PORT": str(self.port),
+        }
         done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -124,9 +126,18 @@ def role(app: App, name: str) -> psutil.Process | None:
 
 
 VICTIMS = (
-    "web child", "gpu child", "web parent", "worker child", "postgres", "gpu parent", "redis", "worker parent", "beat",
-    "guard", "supervisor",
-)  # fmt: skip
+    "web child",
+    "gpu child",
+    "web parent",
+    "worker child",
+    "postgres",
+    "gpu parent",
+    "redis",
+    "worker parent",
+    "beat",
+    "guard",
+    "supervisor",
+)
 WORKING = {"gpu child", "postgres", "gpu parent", "redis", "supervisor"}  # without them the study stands still
 
 

@@ -19,9 +19,12 @@ pytestmark = pytest.mark.django_db
 NO_TOKEN = {("POST", "auth/login/")}
 ANY = {("POST", "auth/logout/")}
 EXPORT = {
-    ("GET", "jobs/{}/file/"), ("GET", "runs/{}/metrics.csv"), ("GET", "runs/{}/trajectories.jsonl"),
-    ("GET", "studies/{}/metrics.csv"), ("POST", "exports/"),
-}  # fmt: skip
+    ("GET", "jobs/{}/file/"),
+    ("GET", "runs/{}/metrics.csv"),
+    ("GET", "runs/{}/trajectories.jsonl"),
+    ("GET", "studies/{}/metrics.csv"),
+    ("POST", "exports/"),
+}
 ANNOTATE = {("POST", "rationales/")}
 MANAGE = {("GET", "access-events/"), ("GET", "access-events/{}/")}
 

@@ -56,13 +56,22 @@ def doors(client: Client, project, name: str):
     return {
         "export": (partial(post, client, "/api/exports/", export), 202, Job),
         "import": (
-            partial(client.post, "/api/imports/", {
-                "project": project.slug, "format": "mt-mind2web", "name": "mine", "file": upload,
-            }), 202, Job,
+            partial(
+                client.post,
+                "/api/imports/",
+                {
+                    "project": project.slug,
+                    "format": "mt-mind2web",
+                    "name": "mine",
+                    "file": upload,
+                },
+            ),
+            202,
+            Job,
         ),
         "study": (partial(post, client, "/api/studies/", study), 202, Study),
         "export page": (partial(client.post, "/datasets/shop/export/", {"format": "jsonl"}), 302, Job),
-    }[name]  # fmt: skip
+    }[name]
 
 
 @pytest.mark.parametrize("door", ["export", "import", "study", "export page"])

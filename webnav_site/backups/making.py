@@ -78,9 +78,12 @@ def _version() -> Version:
     applied = sorted(map(list, MigrationRecorder(connection).applied_migrations()))
     major, minor = divmod(connection.cursor().connection.info.server_version, 10000)
     return Version(
-        timezone.now().isoformat(timespec="seconds"), code_revision(), f"{major}.{minor}", applied,
+        timezone.now().isoformat(timespec="seconds"),
+        code_revision(),
+        f"{major}.{minor}",
+        applied,
         fingerprint(settings.SECRET_KEY),
-    )  # fmt: skip
+    )
 
 
 def row_counts() -> dict[str, int]:

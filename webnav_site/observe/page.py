@@ -30,7 +30,9 @@ def operations(request: HttpRequest) -> HttpResponse:
         "workers": [_worker(worker) for worker in alive],
         "queues": [
             {
-                "name": queue, "depth": depth, "oldest": oldest if depth else None,
+                "name": queue,
+                "depth": depth,
+                "oldest": oldest if depth else None,
                 "workers": sum(queue in worker["queues"] for worker in alive),
                 "spark": samples.spark(samples.series(taken, f"{queue} depth")),
             }
@@ -45,7 +47,7 @@ def operations(request: HttpRequest) -> HttpResponse:
         "redis_answers": _asked(lambda: bool(workers.beat_sent()) or True, False),
         "width": samples.WIDTH,
         "height": samples.HEIGHT,
-    }  # fmt: skip
+    }
     return render(request, "operations.html", context | _sizes(request))
 
 

@@ -62,10 +62,12 @@ def _rows(sql: str, parameters: list | None = None) -> list[tuple]:
 def folders() -> list[tuple[str, int]]:
     """(folder below var/, bytes)."""
     places = {
-        "models": Path(settings.MODEL_ROOT), "uploads": Path(settings.MEDIA_ROOT) / "uploads",
-        "exports": Path(settings.MEDIA_ROOT) / "exports", "backups": settings.VAR_DIR / "backups",
+        "models": Path(settings.MODEL_ROOT),
+        "uploads": Path(settings.MEDIA_ROOT) / "uploads",
+        "exports": Path(settings.MEDIA_ROOT) / "exports",
+        "backups": settings.VAR_DIR / "backups",
         "scratch": settings.VAR_DIR / "scratch",
-    }  # fmt: skip
+    }
     return _kept("folders", lambda: [[name, _bytes(path)] for name, path in places.items()])
 
 

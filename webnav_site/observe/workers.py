@@ -39,9 +39,14 @@ def _tell(**kwargs: Any) -> None:
         return
     _Me.told = time.monotonic()
     facts = {
-        "name": _Me.name, "host": socket.gethostname(), "pid": os.getpid(), "queues": _Me.queues, "since": _Me.since,
-        "memory_bytes": _memory(), "gpus": devices() if "gpu" in _Me.queues else [],
-    }  # fmt: skip
+        "name": _Me.name,
+        "host": socket.gethostname(),
+        "pid": os.getpid(),
+        "queues": _Me.queues,
+        "since": _Me.since,
+        "memory_bytes": _memory(),
+        "gpus": devices() if "gpu" in _Me.queues else [],
+    }
     _store(lambda pipe: pipe.set(PREFIX + _Me.name, json.dumps(facts), ex=KEPT_SECONDS))
 
 

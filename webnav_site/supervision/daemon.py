@@ -28,9 +28,15 @@ def start(descriptor: int | None = None) -> subprocess.Popen:
     ]
     with (programs.log_folder() / "supervisor.out").open("a") as output:
         return subprocess.Popen(
-            command, cwd=services.ROOT, env=os.environ | {processes.MARK: str(services.VAR)}, start_new_session=True,
-            stdin=subprocess.DEVNULL, stdout=output, stderr=output, pass_fds=[] if descriptor is None else [descriptor],
-        )  # fmt: skip
+            command,
+            cwd=services.ROOT,
+            env=os.environ | {processes.MARK: str(services.VAR)},
+            start_new_session=True,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            pass_fds=[] if descriptor is None else [descriptor],
+        )
 
 
 def main(arguments: list[str]) -> None:

@@ -75,9 +75,15 @@ def write_configuration() -> Path:
     logs.mkdir(parents=True, exist_ok=True, mode=0o750)
     names = list(procfile())
     values = {
-        "user": getpass.getuser(), "root": services.ROOT, "logs": logs, "folder": folder, "socket": _socket(),
-        "python": sys.executable, "log_bytes": LOG_BYTES, "names": ",".join(names),
-    }  # fmt: skip
+        "user": getpass.getuser(),
+        "root": services.ROOT,
+        "logs": logs,
+        "folder": folder,
+        "socket": _socket(),
+        "python": sys.executable,
+        "log_bytes": LOG_BYTES,
+        "names": ",".join(names),
+    }
     values = {name: str(value).replace("%", "%%") for name, value in values.items()}
     parts = [_HEAD.format(**values)]
     # The guard is the first to start and the last to stop: the others need the servers that it looks after.

@@ -70,10 +70,17 @@ class TrainCommand(BaseCommand):
     def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
         try:
             return start_training(
-                user=None, dataset=dataset, kind=options["kind"], name=options["name"], base=options["base"],
-                split=options["split"], limit=options["limit"], seed=options["seed"], changes=self.changes(options),
+                user=None,
+                dataset=dataset,
+                kind=options["kind"],
+                name=options["name"],
+                base=options["base"],
+                split=options["split"],
+                limit=options["limit"],
+                seed=options["seed"],
+                changes=self.changes(options),
                 publish=not options["inline"],
-            )  # fmt: skip
+            )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
 
@@ -96,10 +103,17 @@ class TrainCommand(BaseCommand):
 
     def _print(self, model: TrainedModel, as_json: bool) -> None:
         result = {
-            "model": model.name, "kind": model.kind, "base": model.base, "dataset": model.dataset_name,
-            "split": model.split, "seed": model.seed, "data_sha256": model.data_sha256, "metrics": model.metrics,
-            "seconds": model.job.report.get("seconds"), "folder": str(model.folder),
-        }  # fmt: skip
+            "model": model.name,
+            "kind": model.kind,
+            "base": model.base,
+            "dataset": model.dataset_name,
+            "split": model.split,
+            "seed": model.seed,
+            "data_sha256": model.data_sha256,
+            "metrics": model.metrics,
+            "seconds": model.job.report.get("seconds"),
+            "folder": str(model.folder),
+        }
         if as_json:
             self.stdout.write(json.dumps(result))
             return

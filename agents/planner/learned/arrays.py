@@ -37,10 +37,13 @@ class Arrays:
 
 
 def collect(
-    examples: Iterable[Example], common: Collection[str], table: TextTable,
-    on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None, total: int = 0,
+    examples: Iterable[Example],
+    common: Collection[str],
+    table: TextTable,
+    on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
+    total: int = 0,
     vary: bool = False,
-) -> Arrays:  # fmt: skip
+) -> Arrays:
     """Prepare every example; what cannot be learnt from is counted in `skipped`. `vary` adds it without quotes."""
     arrays = Arrays()
     for number, example in enumerate(examples, 1):

@@ -14,10 +14,35 @@ from annotations.dom.roles import TOGGLE_ROLES
 VERSION = 1  # of the columns; a model is only read with the version it was trained with
 
 KINDS = (
-    "button", "link", "textbox", "searchbox", "spinbutton", "checkbox", "radio", "combobox", "listbox", "option",
-    "listitem", "cell", "heading", "label", "img", "paragraph", "tab", "menuitem", "slider", "div", "span", "circle",
-    "rect", "polygon", "path", "svg-text", "tspan", "columnheader",
-)  # fmt: skip
+    "button",
+    "link",
+    "textbox",
+    "searchbox",
+    "spinbutton",
+    "checkbox",
+    "radio",
+    "combobox",
+    "listbox",
+    "option",
+    "listitem",
+    "cell",
+    "heading",
+    "label",
+    "img",
+    "paragraph",
+    "tab",
+    "menuitem",
+    "slider",
+    "div",
+    "span",
+    "circle",
+    "rect",
+    "polygon",
+    "path",
+    "svg-text",
+    "tspan",
+    "columnheader",
+)
 FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "combobox", "listbox"})
 PIXELS = 200.0  # scale of boxes
 STEPS = 6  # counts of actions are cut there
@@ -68,13 +93,15 @@ def _place_columns(page: Page, history: History) -> Columns:
         "same_kind": np.log1p(same) / 4,
         "nth": 1 / (1 + nth),
         "nth_from_end": 1 / (same - nth),
-        "x": np.clip(boxes[:, 0], -1, 2), "y": np.clip(boxes[:, 1], -1, 2),
-        "width": np.clip(boxes[:, 2], 0, 2), "height": np.clip(boxes[:, 3], 0, 2),
+        "x": np.clip(boxes[:, 0], -1, 2),
+        "y": np.clip(boxes[:, 1], -1, 2),
+        "width": np.clip(boxes[:, 2], 0, 2),
+        "height": np.clip(boxes[:, 3], 0, 2),
         "area": np.log1p(page.boxes[:, 2] * page.boxes[:, 3]) / 12,
         "no_box": (page.boxes[:, 2:].min(axis=1) <= 0).astype(np.float32),
         "depth": _column(min(element.depth, 12) / 12 for element in page.candidates),
         **_near_last(page, history),
-    }  # fmt: skip
+    }
 
 
 def _near_last(page: Page, history: History) -> Columns:
@@ -139,20 +166,24 @@ def _state_columns(page: Page, instruction: Instruction) -> Columns:
     switched_on = _switched_on(page)
     count = len(candidates)
     whole = {
-        "fields": min(sum(is_field), 4) / 4, "empty_fields": min(sum(empty), 4) / 4,
-        "asked_fields": min(sum(asked), 4) / 4, "toggles": bool(any(is_toggle)),
+        "fields": min(sum(is_field), 4) / 4,
+        "empty_fields": min(sum(empty), 4) / 4,
+        "asked_fields": min(sum(asked), 4) / 4,
+        "toggles": bool(any(is_toggle)),
         "on_toggles": min(sum(on and toggle for on, toggle in zip(switched_on, is_toggle, strict=True)), 6) / 6,
         "all_filled": any(is_field) and not any(empty),
-    }  # fmt: skip
+    }
     return {
-        "empty": _column(empty), "first_empty": _column(i == first_empty for i in range(count)),
-        "holds_asked": _column(asked), "switched_on": _column(switched_on),
+        "empty": _column(empty),
+        "first_empty": _column(i == first_empty for i in range(count)),
+        "holds_asked": _column(asked),
+        "switched_on": _column(switched_on),
         "option_named": _column(_names_option(element, instruction) for element in candidates),
         "filled_wrong": _column(
             bool(e.value) and field and not good for e, field, good in zip(candidates, is_field, asked, strict=True)
         ),
         **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
-    }  # fmt: skip
+    }
 
 
 def _switched_on(page: Page) -> list[bool]:
@@ -185,12 +216,15 @@ def _number_columns(page: Page, instruction: Instruction) -> Columns:
     gap = instruction.numbers[0] - held[0] if held and instruction.numbers else None
     whole = {
         "calendar": page.has_calendar,
-        "month_right": away == 0, "month_later": away is not None and away > 0,
+        "month_right": away == 0,
+        "month_later": away is not None and away > 0,
         "month_earlier": away is not None and away < 0,
         "dated": bool(instruction.dates),
-        "gap": gap is not None, "gap_up": gap is not None and gap > 0, "gap_down": gap is not None and gap < 0,
+        "gap": gap is not None,
+        "gap_up": gap is not None and gap > 0,
+        "gap_down": gap is not None and gap < 0,
         "gap_closed": gap == 0,
-    }  # fmt: skip
+    }
     forward = _any_word(page, FORWARD)
     back = _any_word(page, BACK)
     ahead = float(np.sign(away or 0)) + float(np.sign(gap or 0))
@@ -201,9 +235,10 @@ def _number_columns(page: Page, instruction: Instruction) -> Columns:
         "day_of_month": _column(value in days and away == 0 for value in numbers),
         "day_elsewhere": _column(value in days and away not in (0, None) for value in numbers),
         "leads_there": (np.sign(ahead) * (forward - back)).astype(np.float32),
-        "leads_forward": forward, "leads_back": back,
+        "leads_forward": forward,
+        "leads_back": back,
         **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
-    }  # fmt: skip
+    }
 
 
 def _any_word(page: Page, wanted: frozenset[str]) -> np.ndarray:

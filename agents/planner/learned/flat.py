@@ -54,11 +54,17 @@ def flatten(arrays: Arrays, vectors: np.ndarray) -> Flat:
         known = len(arrays.values[i])
         values.append(np.concatenate([arrays.values[i], near[:known].astype(np.float16)], axis=1))
     return Flat(
-        np.concatenate(columns), np.concatenate(arrays.texts), np.concatenate(arrays.gold), _offsets(columns),
-        np.array(arrays.instruction), np.array(arrays.operation),
+        np.concatenate(columns),
+        np.concatenate(arrays.texts),
+        np.concatenate(arrays.gold),
+        _offsets(columns),
+        np.array(arrays.instruction),
+        np.array(arrays.operation),
         np.concatenate([np.zeros((0, WIDTH + VALUE_EXTRA), dtype=np.float16), *values]),
-        np.concatenate([np.zeros(0, dtype=bool), *arrays.value_gold]), _offsets(values), arrays.groups,
-    )  # fmt: skip
+        np.concatenate([np.zeros(0, dtype=bool), *arrays.value_gold]),
+        _offsets(values),
+        arrays.groups,
+    )
 
 
 def _offsets(parts: Sequence[np.ndarray]) -> np.ndarray:
@@ -77,9 +83,14 @@ def batch(flat: Flat, steps: np.ndarray, vectors: np.ndarray) -> Batch:
         segment,
     )
     return Batch(
-        rows, tensor(flat.gold[places]), torch.from_numpy(flat.operation[steps]), tensor(flat.values[value_places]),
-        tensor(flat.value_gold[value_places]), value_step, steps,
-    )  # fmt: skip
+        rows,
+        tensor(flat.gold[places]),
+        torch.from_numpy(flat.operation[steps]),
+        tensor(flat.values[value_places]),
+        tensor(flat.value_gold[value_places]),
+        value_step,
+        steps,
+    )
 
 
 def tensor(values: np.ndarray) -> Tensor:

@@ -40,8 +40,11 @@ def outcomes(networks: Sequence[Network], flat: Flat, vectors: np.ndarray) -> di
             value = torch.where(has, part.value_gold[chosen.clamp(max=len(shares) - 1)].bool(), value)
         element = part.gold[best].bool()
         for name, ok in (
-            ("element", element), ("operation", operation), ("value", value), ("success", element & operation & value),
-        ):  # fmt: skip
+            ("element", element),
+            ("operation", operation),
+            ("value", value),
+            ("success", element & operation & value),
+        ):
             found[name].append(ok.numpy().astype(float))
     return {name: np.concatenate(parts) for name, parts in found.items()}
 

@@ -73,8 +73,10 @@ class LearnedModel:
         texts = np.concatenate(numbers)
         rows = Rows(
             tensor(np.concatenate([np.hstack([s.columns, n]) for s, n in zip(steps, near, strict=True)])),
-            *(tensor(vectors[texts[:, place]]) for place in range(2)), tensor(vectors[instructions]), segment,
-        )  # fmt: skip
+            *(tensor(vectors[texts[:, place]]) for place in range(2)),
+            tensor(vectors[instructions]),
+            segment,
+        )
         scores, operations = _vote([network(rows) for network in self.networks], segment, len(steps))
         chosen = [self._choose(scores[segment == i], operations[segment == i]) for i in range(len(steps))]
         return self._with_values(chosen, steps, observations, encoder)
@@ -135,10 +137,13 @@ def save(model: LearnedModel, folder: Path) -> None:
     save_file(weights, folder / f"{WEIGHTS}.partial")
     (folder / f"{WEIGHTS}.partial").replace(folder / WEIGHTS)
     config = model.config | {
-        "kind": KIND, "features_version": features.VERSION, "encoder": model.encoder_name,
-        "common_words": sorted(model.common), "networks": len(model.networks),
+        "kind": KIND,
+        "features_version": features.VERSION,
+        "encoder": model.encoder_name,
+        "common_words": sorted(model.common),
+        "networks": len(model.networks),
         "shape": dataclasses.asdict(model.networks[0].shape),
-    }  # fmt: skip
+    }
     write_json(folder / CONFIG, config)
 
 

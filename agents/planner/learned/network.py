@@ -52,16 +52,23 @@ class Network(nn.Module):
         )
         width = shape.columns + 3 * shape.small + 2 * shape.shared
         self.first = nn.Sequential(
-            nn.Linear(width, shape.hidden), nn.ReLU(), nn.Dropout(shape.dropout),
-            nn.Linear(shape.hidden, shape.hidden), nn.ReLU(), nn.Dropout(shape.dropout),
-        )  # fmt: skip
+            nn.Linear(width, shape.hidden),
+            nn.ReLU(),
+            nn.Dropout(shape.dropout),
+            nn.Linear(shape.hidden, shape.hidden),
+            nn.ReLU(),
+            nn.Dropout(shape.dropout),
+        )
         self.second = nn.Sequential(nn.Linear(3 * shape.hidden, shape.hidden), nn.ReLU(), nn.Dropout(shape.dropout))
         self.score = nn.Linear(shape.hidden, 1)
         self.operation = nn.Linear(shape.hidden, len(OPERATIONS))
         self.value = nn.Sequential(
-            nn.LayerNorm(shape.value_columns), nn.Linear(shape.value_columns, shape.hidden), nn.ReLU(),
-            nn.Dropout(shape.dropout), nn.Linear(shape.hidden, 1),
-        )  # fmt: skip
+            nn.LayerNorm(shape.value_columns),
+            nn.Linear(shape.value_columns, shape.hidden),
+            nn.ReLU(),
+            nn.Dropout(shape.dropout),
+            nn.Linear(shape.hidden, 1),
+        )
 
     def forward(self, rows: Rows) -> tuple[Tensor, Tensor]:
         """Scores, shape (r,), and operation logits, shape (r, 4)."""
@@ -72,9 +79,13 @@ class Network(nn.Module):
             known, asked = known * keep, asked * keep
         one, two = self.asked(asked)[rows.segment].chunk(2, dim=1)
         parts = [
-            columns, self.small["name"](rows.name), self.small["markup"](rows.markup),  known[rows.segment],
-            one * self.offered["name"](rows.name), two * self.offered["markup"](rows.markup),
-        ]  # fmt: skip
+            columns,
+            self.small["name"](rows.name),
+            self.small["markup"](rows.markup),
+            known[rows.segment],
+            one * self.offered["name"](rows.name),
+            two * self.offered["markup"](rows.markup),
+        ]
         hidden = self.first(torch.cat(parts, dim=1))
         mean, highest = _summary(hidden, rows.segment, len(asked))
         hidden = self.second(torch.cat([hidden, mean[rows.segment], highest[rows.segment]], dim=1))

@@ -21,18 +21,40 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HUES = (
-    (15, "red"), (45, "orange brown"), (70, "yellow gold olive"), (95, "green lime"), (165, "green"),
-    (200, "cyan aqua teal turquoise"), (260, "blue navy"), (290, "purple violet indigo"),
-    (345, "magenta pink fuchsia purple"), (361, "red"),
-)  # fmt: skip
+    (15, "red"),
+    (45, "orange brown"),
+    (70, "yellow gold olive"),
+    (95, "green lime"),
+    (165, "green"),
+    (200, "cyan aqua teal turquoise"),
+    (260, "blue navy"),
+    (290, "purple violet indigo"),
+    (345, "magenta pink fuchsia purple"),
+    (361, "red"),
+)
 # Words people use for what the markup calls otherwise.
 _KIND_WORDS = {
-    "rect": "rectangle square box", "circle": "circle", "polygon": "triangle polygon", "ellipse": "ellipse oval",
-    "textbox": "text textbox input field", "searchbox": "text search input field", "spinbutton": "number input field",
-    "checkbox": "checkbox", "radio": "radio", "button": "button", "link": "link", "combobox": "list dropdown select",
-    "listbox": "list", "svg-text": "letter digit", "textarea": "textarea text area", "img": "image icon picture",
-    "heading": "heading section", "option": "option", "tab": "tab", "slider": "slider",
-}  # fmt: skip
+    "rect": "rectangle square box",
+    "circle": "circle",
+    "polygon": "triangle polygon",
+    "ellipse": "ellipse oval",
+    "textbox": "text textbox input field",
+    "searchbox": "text search input field",
+    "spinbutton": "number input field",
+    "checkbox": "checkbox",
+    "radio": "radio",
+    "button": "button",
+    "link": "link",
+    "combobox": "list dropdown select",
+    "listbox": "list",
+    "svg-text": "letter digit",
+    "textarea": "textarea text area",
+    "img": "image icon picture",
+    "heading": "heading section",
+    "option": "option",
+    "tab": "tab",
+    "slider": "slider",
+}
 
 
 @dataclass(frozen=True)

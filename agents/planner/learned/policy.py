@@ -104,13 +104,14 @@ class LearnedPolicy:
                 "top": traced_ranking(ranking),
             },
             "recall": {
-                "query": _query(item.observation), "kind": self.recipe.recall.memory,
+                "query": _query(item.observation),
+                "kind": self.recipe.recall.memory,
                 "snippets": traced_snippets(item.snippets),
             },
             "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
             "plan": {"why": why},
             "act": {"representation": f"{ranking[0].text} → {action.operation}{value}"},
-        }  # fmt: skip
+        }
 
 
 def _query(observation: Observation) -> str:
@@ -134,11 +135,16 @@ def _why(prediction: Prediction) -> dict[str, str]:
 
 
 _SOURCES = {
-    "quote": "a quoted part of the instruction", "words": "words of the instruction", "date": "a date in the "
-    "instruction", "time": "a time in the instruction", "range": "a number of the range in the instruction",
-    "earlier": "a value of an earlier instruction", "page": "a text of the page", "option": "an option of the list",
+    "quote": "a quoted part of the instruction",
+    "words": "words of the instruction",
+    "date": "a date in the instruction",
+    "time": "a time in the instruction",
+    "range": "a number of the range in the instruction",
+    "earlier": "a value of an earlier instruction",
+    "page": "a text of the page",
+    "option": "an option of the list",
     "key": "a key",
-}  # fmt: skip
+}
 
 
 def _unreadable(item: _Work) -> Decision:

@@ -65,11 +65,15 @@ def prepare(observation: Observation, common: Collection[str]) -> Step:
     pairs = zip(instruction.words, instruction.lower, strict=True)
     telling = [word for word, lower in pairs if weights[lower] == 1.0]
     return Step(
-        page, instruction, history, np.stack(list(found.values()), axis=1),
-        names=[name_text(e) for e in page.candidates], markup=[markup_text(e) for e in page.candidates],
+        page,
+        instruction,
+        history,
+        np.stack(list(found.values()), axis=1),
+        names=[name_text(e) for e in page.candidates],
+        markup=[markup_text(e) for e in page.candidates],
         words=list(dict.fromkeys([*instruction.quotes, *telling]))[:MAX_TELLING],
         acted=found["acted"],
-    )  # fmt: skip
+    )
 
 
 def prepare_values(

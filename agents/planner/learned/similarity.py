@@ -5,9 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 NAMES = (
-    "near_name", "near_markup", "near_name_scaled", "near_markup_scaled", "word_name", "word_markup",
-    "word_name_open", "word_name_scaled", "claims_all", "claims_open", "claims_markup",
-)  # fmt: skip
+    "near_name",
+    "near_markup",
+    "near_name_scaled",
+    "near_markup_scaled",
+    "word_name",
+    "word_markup",
+    "word_name_open",
+    "word_name_scaled",
+    "claims_all",
+    "claims_open",
+    "claims_markup",
+)
 SHARPNESS = 20.0  # of the competition of candidates for a word: cosines 0.05 apart differ by a factor e
 
 
@@ -29,9 +38,17 @@ def columns(vectors: Vectors, acted: np.ndarray) -> np.ndarray:
     is_open = ~_taken(claims, acted)
     best = _highest(by_name)
     parts = [
-        *whole, _scaled(whole[0]), _scaled(whole[1]), best, _highest(by_markup), _highest(by_name[:, is_open]),
-        _scaled(best), _highest(claims), _highest(claims[:, is_open]), _highest(_claims(by_markup)),
-    ]  # fmt: skip
+        *whole,
+        _scaled(whole[0]),
+        _scaled(whole[1]),
+        best,
+        _highest(by_markup),
+        _highest(by_name[:, is_open]),
+        _scaled(best),
+        _highest(claims),
+        _highest(claims[:, is_open]),
+        _highest(_claims(by_markup)),
+    ]
     return np.stack(parts, axis=1).astype(np.float32)
 
 

@@ -93,9 +93,14 @@ def label_text(element: Element) -> str:
 
 
 def columns(
-    found: Sequence[Span], operation: str, element: Element, page: Page, instruction: Instruction, history: History,
+    found: Sequence[Span],
+    operation: str,
+    element: Element,
+    page: Page,
+    instruction: Instruction,
+    history: History,
     common: Collection[str],
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Shape (len(found), WIDTH); what needs the encoder is not among them."""
     used = {past.value.lower() for past in history.actions if past.value}
     label = set(tokens(name(element))) | set(markup_words(element))
@@ -115,9 +120,15 @@ def columns(
         values += _fit(span, label, used, instruction)
         values += _range(span, hints, history)
         values += [
-            fresh[:1] == [index], 1 / (1 + span.number), np.log1p(count) / 5, index / count,
-            operation == "TYPE", operation == "SELECT", bool(element.value), span.text == element.value,
-        ]  # fmt: skip
+            fresh[:1] == [index],
+            1 / (1 + span.number),
+            np.log1p(count) / 5,
+            index / count,
+            operation == "TYPE",
+            operation == "SELECT",
+            bool(element.value),
+            span.text == element.value,
+        ]
         values += [span.source == "key" and span.number == k for k in range(len(KEYS))]
         rows.append(values)
     return np.array(rows, dtype=np.float32).reshape(len(found), WIDTH)
@@ -135,24 +146,44 @@ def _place(span: Span, instruction: Instruction, common: Collection[str]) -> lis
         instruction.text[instruction.starts[end - 1] + len(instruction.words[end - 1]) :][:2] if inside and end else ""
     )
     return [
-        span.place / size if inside else 0, inside and not after, inside and before in FUNCTION_WORDS,
-        after in FUNCTION_WORDS, before in common, after in common, min(len(own), 8) / 8,
-        told / max(1, len(own)), bool(own) and own[0] in common, bool(own) and own[-1] in common,
-        bool(own) and own[0] in FUNCTION_WORDS, bool(own) and own[-1] in FUNCTION_WORDS,
-        gap[:1] in (",", ".", ";", "!", "?"), before in ("to", "with", "as", "for", "by", "from", "is"),
-    ]  # fmt: skip
+        span.place / size if inside else 0,
+        inside and not after,
+        inside and before in FUNCTION_WORDS,
+        after in FUNCTION_WORDS,
+        before in common,
+        after in common,
+        min(len(own), 8) / 8,
+        told / max(1, len(own)),
+        bool(own) and own[0] in common,
+        bool(own) and own[-1] in common,
+        bool(own) and own[0] in FUNCTION_WORDS,
+        bool(own) and own[-1] in FUNCTION_WORDS,
+        gap[:1] in (",", ".", ";", "!", "?"),
+        before in ("to", "with", "as", "for", "by", "from", "is"),
+    ]
 
 
 def _look(span: Span, element: Element) -> list[float]:
     text, kind = span.text, element.attributes.get("type", "")
     is_date, is_number = span.source == "date", bool(re.fullmatch(r"-?\d+(?:\.\d+)?", text))
     return [
-        np.log1p(len(text)) / 5, text[:1].isupper(), any(c.isdigit() for c in text), is_number,
-        is_date and kind == "date", span.source == "time" and kind == "time", kind in ("date", "time"),
-        is_number and kind == "number", kind == "number", kind == "password", bool(EMAIL.fullmatch(text)),
-        bool(DATE.fullmatch(text)), bool(CODE.fullmatch(text)), bool(PLACEHOLDER.search(text)),
-        "@" in text, element.role == "combobox",
-    ]  # fmt: skip
+        np.log1p(len(text)) / 5,
+        text[:1].isupper(),
+        any(c.isdigit() for c in text),
+        is_number,
+        is_date and kind == "date",
+        span.source == "time" and kind == "time",
+        kind in ("date", "time"),
+        is_number and kind == "number",
+        kind == "number",
+        kind == "password",
+        bool(EMAIL.fullmatch(text)),
+        bool(DATE.fullmatch(text)),
+        bool(CODE.fullmatch(text)),
+        bool(PLACEHOLDER.search(text)),
+        "@" in text,
+        element.role == "combobox",
+    ]
 
 
 def _fit(span: Span, label: set[str], used: set[str], instruction: Instruction) -> list[float]:
@@ -160,11 +191,15 @@ def _fit(span: Span, label: set[str], used: set[str], instruction: Instruction) 
     named = phrase_at(tokens(span.text), instruction.lower) if own else []
     told = own - FUNCTION_WORDS
     return [
-        bool(lead & label), bool(span.lead) and span.lead.split()[-1] in label,
-        len(own & label) / max(1, len(own)), span.text.lower() in used, bool(named),
-        span.text in instruction.text, len(told & set(instruction.lower)) / max(1, len(told)),
+        bool(lead & label),
+        bool(span.lead) and span.lead.split()[-1] in label,
+        len(own & label) / max(1, len(own)),
+        span.text.lower() in used,
+        bool(named),
+        span.text in instruction.text,
+        len(told & set(instruction.lower)) / max(1, len(told)),
         span.text in instruction.quotes,
-    ]  # fmt: skip
+    ]
 
 
 def _range(span: Span, hints: Sequence[tuple[bool, int]], history: History) -> list[float]:

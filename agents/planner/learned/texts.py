@@ -29,9 +29,11 @@ class TextTable:
 
 
 def encode_all(
-    texts: Sequence[str], encoder: Encoder, folder: Path | None = None,
+    texts: Sequence[str],
+    encoder: Encoder,
+    folder: Path | None = None,
     on_progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Unit vectors as half floats, shape (len(texts), dimensions); the first, empty text gets zeros.
 
     With a `folder`, each part is one file named by its content, written whole or not at all, and read back when the

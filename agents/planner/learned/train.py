@@ -50,9 +50,11 @@ class Readings:
 
 
 def read(
-    examples: Iterable[Example], settings: Settings, on_progress: Progress = lambda phase, done, total: None,
+    examples: Iterable[Example],
+    settings: Settings,
+    on_progress: Progress = lambda phase, done, total: None,
     dev: Iterable[Example] = (),
-) -> Readings:  # fmt: skip
+) -> Readings:
     """Read every page once. Raises NothingToLearn."""
     begun = time.perf_counter()
     examples, dev = list(examples), list(dev)
@@ -65,9 +67,12 @@ def read(
 
 
 def train(
-    readings: Readings, encoder: Encoder, settings: Settings, folder: Path,
+    readings: Readings,
+    encoder: Encoder,
+    settings: Settings,
+    folder: Path,
     on_progress: Progress = lambda phase, done, total: None,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
 
     Deterministic for given examples, settings and threads.
@@ -80,10 +85,13 @@ def train(
     read_seconds = time.perf_counter() - begun
     networks, losses = _fit_all(flat, vectors, settings, checkpoint, on_progress)
     metrics: dict[str, Any] = {
-        "examples": readings.examples, "skipped": arrays.skipped, "texts": len(table.texts) - 1,
-        "seconds_reading_and_encoding": round(read_seconds, 1), "seconds": round(time.perf_counter() - begun, 1),
+        "examples": readings.examples,
+        "skipped": arrays.skipped,
+        "texts": len(table.texts) - 1,
+        "seconds_reading_and_encoding": round(read_seconds, 1),
+        "seconds": round(time.perf_counter() - begun, 1),
         "losses": losses,
-    }  # fmt: skip
+    }
     if len(readings.dev):
         metrics["dev"] = measure(networks, flatten(readings.dev, vectors), vectors)
     config = {"settings": dataclasses.asdict(settings)}
@@ -113,15 +121,22 @@ def _fit_all(
 
 
 def fit_one(
-    flat: Flat, vectors: np.ndarray, settings: Settings, checkpoint: Path | None = None,
+    flat: Flat,
+    vectors: np.ndarray,
+    settings: Settings,
+    checkpoint: Path | None = None,
     on_epoch: Callable[[int], None] = lambda done: None,
-) -> tuple[Network, list[float]]:  # fmt: skip
+) -> tuple[Network, list[float]]:
     """One network, from its last checkpoint where there is one for the same data and settings."""
     torch.manual_seed(settings.seed)
     shape = Shape(
-        flat.columns.shape[1], flat.values.shape[1], vectors.shape[1], hidden=settings.hidden,
-        dropout=settings.dropout, forget=settings.forget,
-    )  # fmt: skip
+        flat.columns.shape[1],
+        flat.values.shape[1],
+        vectors.shape[1],
+        hidden=settings.hidden,
+        dropout=settings.dropout,
+        forget=settings.forget,
+    )
     network = Network(shape)
     state, losses = begin(network, flat, settings), []
     file = checkpoint / f"epoch-{_digest(flat, settings)}.pt" if checkpoint else None
@@ -146,10 +161,14 @@ def _keep(state: State, losses: Sequence[float], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(".partial")
     torch.save(
-        {"network": state.network.state_dict(), "optimizer": state.optimizer.state_dict(), "epoch": state.epoch,
-         "losses": list(losses)},
+        {
+            "network": state.network.state_dict(),
+            "optimizer": state.optimizer.state_dict(),
+            "epoch": state.epoch,
+            "losses": list(losses),
+        },
         partial,
-    )  # fmt: skip
+    )
     partial.replace(file)
 
 

@@ -54,9 +54,10 @@ class CampaignForm(forms.ModelForm):
     """A new campaign or the rules of one; its project is that of the source."""
 
     rubric = RubricField(
-        required=False, help_text="One per line: code | decompose or rewrite | what a verifier checks.",
+        required=False,
+        help_text="One per line: code | decompose or rewrite | what a verifier checks.",
         initial=DEFAULT_RUBRIC,
-    )  # fmt: skip
+    )
     overlap = forms.IntegerField(
         **COUNT, initial=1, help_text="How many people decompose and rewrite a session. Counts for items opened later."
     )
@@ -68,9 +69,17 @@ class CampaignForm(forms.ModelForm):
     class Meta:
         model = Campaign
         fields = [
-            "name", "source", "mode", "overlap", "verify_overlap", "cap", "steps_per_part", "blind", "proposer",
+            "name",
+            "source",
+            "mode",
+            "overlap",
+            "verify_overlap",
+            "cap",
+            "steps_per_part",
+            "blind",
+            "proposer",
             "rubric",
-        ]  # fmt: skip
+        ]
         labels = {"cap": "Cap per person", "source": "Source dataset"}
 
     def __init__(self, *args: Any, sources: QuerySet[Dataset], **kwargs: Any) -> None:
@@ -126,8 +135,11 @@ class ItemFilter(FilterForm):
         super().__init__(data)
         self.campaign = campaign
         sessions = campaign.sessions.live().order_by()
-        for name, path, label in (("batch", "batch", "batches"), ("website", "website__name", "websites"),
-                                  ("split", "split", "splits")):  # fmt: skip
+        for name, path, label in (
+            ("batch", "batch", "batches"),
+            ("website", "website__name", "websites"),
+            ("split", "split", "splits"),
+        ):
             found = sorted(value for value in sessions.values_list(path, flat=True).distinct() if value)
             self.fields[name].choices = [("", f"all {label}"), *((value, value) for value in found)]
         self.is_valid()
@@ -167,9 +179,13 @@ class OrderForm(forms.Form):
         self.people = able_people(campaign, stage)
         for person in self.people:
             self.fields[f"weight-{person.pk}"] = forms.FloatField(
-                min_value=0, max_value=100, required=False, initial=1, label=person.get_username(),
+                min_value=0,
+                max_value=100,
+                required=False,
+                initial=1,
+                label=person.get_username(),
                 widget=forms.NumberInput({"step": "any", "class": "weight"}),
-            )  # fmt: skip
+            )
 
     def weights(self) -> list[forms.BoundField]:
         return [self[f"weight-{person.pk}"] for person in self.people]

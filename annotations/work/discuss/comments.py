@@ -63,9 +63,15 @@ def say(
     if (node_id or is_about_turn) and step is None:
         raise BadComment("An element or a part needs its step.")
     comment = Comment.objects.create(
-        session=session, author=author, text=text, assignment=assignment, parent=parent, step=step,
-        is_about_turn=is_about_turn, node_id=node_id,
-    )  # fmt: skip
+        session=session,
+        author=author,
+        text=text,
+        assignment=assignment,
+        parent=parent,
+        step=step,
+        is_about_turn=is_about_turn,
+        node_id=node_id,
+    )
     reached = set(named(text, session.campaign.project))
     reached |= {parent.author} if parent else {assignment.user} if assignment else set()
     Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached if user != author)

@@ -108,9 +108,15 @@ def _say(request: HttpRequest, session: Session) -> Comment:
         raise BadEdit("This is no element's id.")
     try:
         return comments.say(
-            session, request.user, str(body.get("text") or ""), assignment=assignment, parent=parent, step=step,
-            is_about_turn=body.get("turn") is True, node_id=node_id,
-        )  # fmt: skip
+            session,
+            request.user,
+            str(body.get("text") or ""),
+            assignment=assignment,
+            parent=parent,
+            step=step,
+            is_about_turn=body.get("turn") is True,
+            node_id=node_id,
+        )
     except comments.BadComment as error:
         raise BadEdit(str(error)) from error
 

@@ -255,10 +255,18 @@ def _check_proposals(operations: list[Operation], assignment: Assignment) -> Non
 def _edit(desk: Desk, done: Operation) -> Edit:
     version = desk.assignment.version + len(desk.made) + 1
     return Edit(
-        assignment=desk.assignment, version=version, op_id=done.op_id, user=desk.user, kind=done.kind,
-        step_id=done.step, field=done.field, before=done.before, after=done.after, undoes_id=done.undoes,
+        assignment=desk.assignment,
+        version=version,
+        op_id=done.op_id,
+        user=desk.user,
+        kind=done.kind,
+        step_id=done.step,
+        field=done.field,
+        before=done.before,
+        after=done.after,
+        undoes_id=done.undoes,
         proposal_id=done.proposal,
-    )  # fmt: skip
+    )
 
 
 def _result(desk: Desk, operation: Operation, made: Made) -> dict[str, Any]:

@@ -184,12 +184,15 @@ def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned])
             runs[-1].append(word)
     return [
         Warned(
-            part.step, "instruction", "unsaid",
+            part.step,
+            "instruction",
+            "unsaid",
             f"“{part.instruction[run[0].start : run[-1].end]}” is left out, and no earlier turn says it.",
             (run[0].start, run[-1].end),
         )
-        for run in runs if run
-    ]  # fmt: skip
+        for run in runs
+        if run
+    ]
 
 
 def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:

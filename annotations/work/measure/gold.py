@@ -103,8 +103,10 @@ def accuracy(campaign: Campaign) -> list[dict[str, Any]]:
     """Per person how their gold items went: {"user", "n", "cuts", "words"}, means over items, by name."""
     done = Assignment.objects.filter(
         Q(item__stage=Stage.DECOMPOSE) | Q(item__stage=Stage.REWRITE),
-        item__session__campaign=campaign, item__session__is_gold=True, state=Assignment.State.SUBMITTED,
-    ).exclude(item__session__gold=None)  # fmt: skip
+        item__session__campaign=campaign,
+        item__session__is_gold=True,
+        state=Assignment.State.SUBMITTED,
+    ).exclude(item__session__gold=None)
     found: dict[Any, list[tuple[str, Comparison]]] = defaultdict(list)
     for row in done.select_related("user", "item__session").order_by("user__username").prefetch_related("parts"):
         found[row.user].append((row.item.stage, compare(row)))

@@ -96,7 +96,7 @@ def forecast(campaign: Campaign, stage: str, left: int) -> str:
         return f"Nothing is left to {word}."
     finished = Assignment.objects.filter(
         item__session__campaign=campaign, item__stage=stage, state=State.SUBMITTED
-    ).order_by("-submitted_at")  # fmt: skip
+    ).order_by("-submitted_at")
     seconds = list(finished.values_list("active_seconds", flat=True)[:LAST])
     if len(seconds) < FEWEST:
         return f"{left} left to {word}; a forecast needs {FEWEST} that are finished, {len(seconds)} are."
@@ -106,17 +106,24 @@ def forecast(campaign: Campaign, stage: str, left: int) -> str:
 
 
 def _counts(campaigns: Iterable[int]) -> Iterable[dict]:
-    active = Assignment.objects.active().filter(
-        item__session__campaign__in=campaigns, item__session__deleted_at=None
-    ).order_by()  # fmt: skip
+    active = (
+        Assignment.objects.active()
+        .filter(item__session__campaign__in=campaigns, item__session__deleted_at=None)
+        .order_by()
+    )
     return (
         {**row, "campaign": row.pop("item__session__campaign"), "batch": row.pop("item__session__batch")}
         | {"released": row["item__session__released"] is not None}
         for row in active.values(
-            "item__session__campaign", "item__session__batch", "item__session__released", "item__stage",
-            "user__username", "state", "review",
+            "item__session__campaign",
+            "item__session__batch",
+            "item__session__released",
+            "item__stage",
+            "user__username",
+            "state",
+            "review",
         ).annotate(n=Count("pk"))
-    )  # fmt: skip
+    )
 
 
 def _tallies(progress: Progress, row: dict) -> list[Tally]:

@@ -66,11 +66,13 @@ def suggest(
         open_proposals(campaign).delete()
         Proposal.objects.bulk_create(
             Proposal(
-                campaign=campaign, kind=Proposal.Kind.SESSIONS, model_name=model_name,
+                campaign=campaign,
+                kind=Proposal.Kind.SESSIONS,
+                model_name=model_name,
                 content={"tasks": list(one.tasks), "why": one.why, "score": one.score},
             )
             for one in found
-        )  # fmt: skip
+        )
     return len(found)
 
 
@@ -91,11 +93,15 @@ def source_tasks(conversations: QuerySet[Conversation]) -> list[grouping.Task]:
     rows = conversations.select_related("website").prefetch_related(Prefetch("turns", queryset=turns))
     return [
         grouping.Task(
-            row.pk, place, row.split, row.website.name, " ".join(turn.instruction for turn in row.turns.all()),
+            row.pk,
+            place,
+            row.split,
+            row.website.name,
+            " ".join(turn.instruction for turn in row.turns.all()),
             tuple(dict.fromkeys(step.value for turn in row.turns.all() for step in turn.steps.all())),
         )
         for place, row in enumerate(rows)
-    ]  # fmt: skip
+    ]
 
 
 def begun(campaign: Campaign) -> set[int]:
@@ -179,9 +185,15 @@ def _reject(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
 def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     """Sessions and proposals as they were; Refused where tasks have gone into other sessions since."""
     wanted = {int(pk): [int(task) for task in tasks] for pk, tasks in action["sessions"]}
-    for task in SessionTask.objects.filter(
-        campaign=campaign, session__deleted_at=None, conversation__in={t for tasks in wanted.values() for t in tasks}
-    ).exclude(session__in=wanted).select_related("session"):  # fmt: skip
+    for task in (
+        SessionTask.objects.filter(
+            campaign=campaign,
+            session__deleted_at=None,
+            conversation__in={t for tasks in wanted.values() for t in tasks},
+        )
+        .exclude(session__in=wanted)
+        .select_related("session")
+    ):
         raise Refused(f"It cannot be undone: a task lies in {task.session} since.")
     change = _write(campaign, wanted, "Undone.")
     for pk, outcome in action.get("proposals", []):
@@ -192,9 +204,16 @@ def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
 
 
 ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], Change]] = {
-    "new": _new, "each": _each, "move": _move, "remove": _remove, "split": _split, "delete": _delete,
-    "accept": _accept, "reject": _reject, "set": _set,
-}  # fmt: skip
+    "new": _new,
+    "each": _each,
+    "move": _move,
+    "remove": _remove,
+    "split": _split,
+    "delete": _delete,
+    "accept": _accept,
+    "reject": _reject,
+    "set": _set,
+}
 
 
 def _write(campaign: Campaign, wanted: Layout, said: str) -> Change:
@@ -279,10 +298,15 @@ def _make(campaign: Campaign, user: Any, wanted: list[tuple[int, str]]) -> list[
         taken.add(name)
         made.append(
             Session(
-                campaign=campaign, name=name, position=position + number, website=firsts[task].website,
-                split=firsts[task].split, why=why, created_by=user,
+                campaign=campaign,
+                name=name,
+                position=position + number,
+                website=firsts[task].website,
+                split=firsts[task].split,
+                why=why,
+                created_by=user,
             )
-        )  # fmt: skip
+        )
     return Session.objects.bulk_create(made)
 
 

@@ -85,9 +85,13 @@ def store(assignment: Assignment, kind: str, model_name: str, parts: list[dict[s
         used = Edit.objects.filter(assignment=assignment, proposal__isnull=False).values("proposal")
         former.exclude(pk__in=used).delete()
         return Proposal.objects.create(
-            campaign=assignment.item.session.campaign, session=assignment.item.session, assignment=assignment,
-            kind=kind, model_name=model_name, content={"parts": parts},
-        )  # fmt: skip
+            campaign=assignment.item.session.campaign,
+            session=assignment.item.session,
+            assignment=assignment,
+            kind=kind,
+            model_name=model_name,
+            content={"parts": parts},
+        )
 
 
 def check(assignment: Assignment, kind: str) -> None:
@@ -153,12 +157,16 @@ def pass_rates(campaign: Campaign) -> list[PassRate]:
         distances = [distance for _, distance in found if distance is not None]
         rates.append(
             PassRate(
-                kind, model, count[Outcome.UNCHANGED], count[Outcome.EDITED], count[Outcome.REJECTED],
+                kind,
+                model,
+                count[Outcome.UNCHANGED],
+                count[Outcome.EDITED],
+                count[Outcome.REJECTED],
                 count[Outcome.OPEN],
                 count[Outcome.UNCHANGED] / decided if decided else None,
                 sum(distances) / len(distances) if distances else None,
             )
-        )  # fmt: skip
+        )
     return sorted(rates, key=lambda r: (-(r.unchanged + r.edited + r.rejected), r.kind, r.model))
 
 

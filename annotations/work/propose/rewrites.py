@@ -19,7 +19,7 @@ PLACES = frozenset("in at to".split())
 MONTHS = frozenset(
     "january february march april may june july august september october november december jan feb mar apr jun jul aug "
     "sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday".split()
-)  # fmt: skip
+)
 _NUMBER = re.compile(r"\d")
 
 
@@ -81,10 +81,14 @@ def _made(step: int, instruction: str, changes: Sequence[_Change]) -> Rewrite:
             marked = change.said
         mentions.append(
             {
-                "id": f"p{step}-{number}", "phenomenon": change.phenomenon, "start": start,
-                "end": start + len(marked), "text": marked, "antecedent": change.antecedent,
+                "id": f"p{step}-{number}",
+                "phenomenon": change.phenomenon,
+                "start": start,
+                "end": start + len(marked),
+                "text": marked,
+                "antecedent": change.antecedent,
             }
-        )  # fmt: skip
+        )
     return Rewrite(step, text + instruction[reached:], mentions)
 
 

@@ -82,7 +82,7 @@ def hand(item: Item, user: AbstractBaseUser, slot: int) -> Assignment:
     """Give a place of an item to a person, with the first parts of their annotation."""
     made = Assignment.objects.create(
         item=item, user=user, slot=slot, guideline=item.session.campaign.guidelines.first()
-    )  # fmt: skip
+    )
     stages.start_document(made)
     return made
 
@@ -148,9 +148,11 @@ def give_back(assignment: Assignment) -> None:
 def in_order_of_need(assignments: QuerySet[Assignment]) -> QuerySet[Assignment]:
     """Unfinished ones: returned first, then begun, then assigned (those of a later round before new ones)."""
     need = Case(
-        When(review=Review.RETURNED, then=Value(0)), When(state=State.IN_PROGRESS, then=Value(1)), default=Value(2),
+        When(review=Review.RETURNED, then=Value(0)),
+        When(state=State.IN_PROGRESS, then=Value(1)),
+        default=Value(2),
         output_field=IntegerField(),
-    )  # fmt: skip
+    )
     ordered = ("need", "-round", "-item__session__weight", "item__session__position", "id")
     return assignments.filter(state__in=Assignment.UNFINISHED).alias(need=need).order_by(*ordered)
 

@@ -165,8 +165,12 @@ def _tasks(steps: list[Step]) -> list[dict[str, Any]]:
 
 def proposal_row(row: Proposal) -> dict[str, Any]:
     return {
-        "id": row.pk, "kind": row.kind, "model": row.model_name, "content": row.content, "outcome": row.outcome,
-    }  # fmt: skip
+        "id": row.pk,
+        "kind": row.kind,
+        "model": row.model_name,
+        "content": row.content,
+        "outcome": row.outcome,
+    }
 
 
 def _why_not(assignment: Assignment, user) -> str:

@@ -24,8 +24,10 @@ def page_tree_response(request: HttpRequest, step: Step) -> HttpResponse:
     named = [FORM, snapshot.sha256 if snapshot else "", gold, hashlib.sha256(bytes(step.candidates)).hexdigest()]
     digest = hashlib.sha256(json.dumps(named).encode()).hexdigest()
     headers = {
-        "ETag": f'"{digest}"', "Cache-Control": f"private, max-age={KEPT}", "Vary": "Accept-Encoding, Cookie",
-    }  # fmt: skip
+        "ETag": f'"{digest}"',
+        "Cache-Control": f"private, max-age={KEPT}",
+        "Vary": "Accept-Encoding, Cookie",
+    }
     if f'"{digest}"' in request.headers.get("If-None-Match", ""):
         return HttpResponseNotModified(headers=headers)
     packed = cache.get_or_set(f"page-tree:{digest}", lambda: gzip.compress(_content(step, gold), 1, mtime=0), KEPT)

@@ -49,11 +49,17 @@ class Command(BaseCommand):
             raise CommandError("--limit must be at least 1")
         try:
             study = create_study(
-                user=None, dataset=found, recipes=[recipe], splits=list(splits_of(options["split"])),
-                seeds=[options["seed"]], limit=options["limit"], overrides=pairs(options["changes"]),
-                preset=options["preset"], publish=not options["inline"],
+                user=None,
+                dataset=found,
+                recipes=[recipe],
+                splits=list(splits_of(options["split"])),
+                seeds=[options["seed"]],
+                limit=options["limit"],
+                overrides=pairs(options["changes"]),
+                preset=options["preset"],
+                publish=not options["inline"],
                 budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
-            )  # fmt: skip
+            )
         except ValueError as error:
             raise CommandError(str(error)) from error
         try:
@@ -107,10 +113,9 @@ def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
         "state": next((run.state for run in runs if run.state != Run.State.DONE), Run.State.DONE),
         "counts": {name: sum(of_run[name] for of_run in counts) for name in counts[0]},
         "metrics": {
-            name: numbers(score)
-            for name, score in (ood_means(scores) if split == OOD else scores[split]).items()
+            name: numbers(score) for name, score in (ood_means(scores) if split == OOD else scores[split]).items()
         },
-    }  # fmt: skip
+    }
 
 
 def _counts(run: Run) -> dict[str, int]:

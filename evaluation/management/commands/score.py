@@ -58,9 +58,13 @@ class Command(BaseCommand):
                 raise ValueError(f"{OOD} belongs to --format weblinx")
             if format == "mind2web":
                 scored = score_mind2web(
-                    found, split, file, options["scores"], top_k=options["top_k"],
+                    found,
+                    split,
+                    file,
+                    options["scores"],
+                    top_k=options["top_k"],
                     keeps_punctuation=options["keep_punctuation"],
-                )  # fmt: skip
+                )
             elif options["scores"]:
                 raise ValueError("--scores belongs to --format mind2web")
             else:
@@ -103,6 +107,11 @@ def _result(scored: ExternalScores, preset: str) -> dict[str, Any]:
         for defect in scored.defects
     ]
     return {
-        "preset": preset, "counts": scored.counts, "metrics": presets[preset], "presets": presets,
-        "unknown": scored.unknown[:LISTED], "missing": scored.missing[:LISTED], "errors": errors,
-    }  # fmt: skip
+        "preset": preset,
+        "counts": scored.counts,
+        "metrics": presets[preset],
+        "presets": presets,
+        "unknown": scored.unknown[:LISTED],
+        "missing": scored.missing[:LISTED],
+        "errors": errors,
+    }

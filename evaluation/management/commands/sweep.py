@@ -42,11 +42,18 @@ class Command(BaseCommand):
             raise CommandError(f"there is no dataset {dataset!r}")
         try:
             study = create_study(
-                user=None, dataset=found, recipes=[recipe], splits=[options["split"]], seeds=[options["seed"]],
-                limit=options["limit"], overrides=pairs(options["changes"]), variants=_variants(options["over"]),
-                preset=options["preset"], name=f"{recipe} over {', '.join(options['over'])}",
+                user=None,
+                dataset=found,
+                recipes=[recipe],
+                splits=[options["split"]],
+                seeds=[options["seed"]],
+                limit=options["limit"],
+                overrides=pairs(options["changes"]),
+                variants=_variants(options["over"]),
+                preset=options["preset"],
+                name=f"{recipe} over {', '.join(options['over'])}",
                 publish=not options["inline"],
-            )  # fmt: skip
+            )
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["inline"]:

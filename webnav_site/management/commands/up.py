@@ -104,12 +104,18 @@ class Command(BaseCommand):
         embedded = services.own_servers()
         database, broker = services.ensure()
         os.environ |= {
-            "DATABASE_URL": database, "REDIS_URL": broker, services.EMBEDDED: " ".join(embedded),
-            "PORT": str(port), "BIND": bind, "PYTHON": sys.executable, daemon.ORIGIN: settings.APP_ORIGIN,
-            "PYTHONUNBUFFERED": "1", "PYTHONDONTWRITEBYTECODE": "",  # kept bytecode saves two seconds of a start
+            "DATABASE_URL": database,
+            "REDIS_URL": broker,
+            services.EMBEDDED: " ".join(embedded),
+            "PORT": str(port),
+            "BIND": bind,
+            "PYTHON": sys.executable,
+            daemon.ORIGIN: settings.APP_ORIGIN,
+            "PYTHONUNBUFFERED": "1",
+            "PYTHONDONTWRITEBYTECODE": "",  # kept bytecode saves two seconds of a start
             "TOKENIZERS_PARALLELISM": "false",
             "PYTHONWARNINGS": "ignore:You",  # "You're running the worker with superuser privileges"
-        }  # fmt: skip
+        }
         front = Front(lambda text: self.stdout.write(text, ending=""))
         lock.tell(held, lock.Holder(0, settings.APP_ORIGIN))
         daemon.start(held)
