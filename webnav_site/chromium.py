@@ -30,7 +30,7 @@ def _downloaded() -> str | None:
 
 def install() -> None:
     """As root on Debian the distribution's package, else Playwright's own download. Raises CalledProcessError."""
-    if os.geteuid() == 0 and shutil.which("apt-get"):
+    if os.geteuid() == 0 and shutil.which("/usr/bin/apt-get"):
         _apt("update", "-qq")
         package = next(name for name in PACKAGES if name == PACKAGES[-1] or _is_packaged(name))
         _apt("install", "-y", "-qq", package)
@@ -40,12 +40,12 @@ def install() -> None:
 
 def _apt(*arguments: str) -> None:
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    subprocess.run(["apt-get", *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(["/usr/bin/apt-get", *arguments], check=True, env=environment, stdout=subprocess.DEVNULL)
 
 
 def _is_packaged(name: str) -> bool:
     """Whether this distribution has it: some have the whole browser only."""
-    asked = subprocess.run(["apt-cache", "show", name], capture_output=True, check=False)
+    asked = subprocess.run(["/usr/bin/apt-cache", "show", name], capture_output=True, check=False)
     return asked.returncode == 0 and bool(asked.stdout)
 
 
