@@ -25,7 +25,11 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    from webnav_site.services import ServiceError
+
     try:
         main()
+    except ServiceError as error:
+        sys.exit(f"webnav: {error}")
     except KeyboardInterrupt:
         sys.exit(130)  # stopped by the user: nothing to explain

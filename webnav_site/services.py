@@ -52,8 +52,12 @@ class ServiceError(RuntimeError):
 
 @contextmanager
 def _lock() -> Iterator[None]:
-    embedded.make_var(ROOT, VAR)
-    with (VAR / "services.lock").open("w") as file:
+    try:
+        embedded.make_var(ROOT, VAR)
+        file = (VAR / "services.lock").open("w")
+    except OSError as error:
+        raise ServiceError(f"the data folder {VAR} cannot be written: {error.strerror}") from error
+    with file:
         fcntl.flock(file, fcntl.LOCK_EX)  # released by the kernel when the process dies: never stale
         yield
 

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 
+from django.db import OperationalError, connection
 from django.db.models import Min, Sum
 
 from agents.models import Run, RunTally
@@ -10,22 +11,32 @@ from evaluation.models import Study
 
 POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 10
+AWAY_SECONDS = 120  # a restart of the database takes seconds, one of its machine two minutes
 
 
 def follow(study: Study, write: Callable[[str], object]) -> None:
-    """Return when every run is over; writes a line whenever there are new results."""
+    """Return when every run is over; writes a line whenever there are new results. The study does not need us: while
+    the database is away, we wait for it. OperationalError when it stays away for longer than AWAY_SECONDS."""
     told, warned, begun = -1, False, time.monotonic()
-    while study.runs.filter(state__in=(Run.State.QUEUED, Run.State.RUNNING)).exists():
-        done = _done(study)
-        if done != told:
-            write(progress(study))
-            told = done
-        waiting = not study.runs.exclude(state=Run.State.QUEUED).exists()
-        if not warned and waiting and time.monotonic() - begun > PATIENCE_SECONDS:
-            write("no worker has taken it yet: is `make run` running? Or use --inline.")
-            warned = True
+    heard = begun
+    while True:
+        try:
+            over = not study.runs.filter(state__in=(Run.State.QUEUED, Run.State.RUNNING)).exists()
+            done, waiting = _done(study), not study.runs.exclude(state=Run.State.QUEUED).exists()
+            if over or done != told:
+                write(progress(study))
+        except OperationalError:
+            connection.close()
+            if time.monotonic() - heard > AWAY_SECONDS:
+                raise
+        else:
+            told, heard = done, time.monotonic()
+            if over:
+                return
+            if not warned and waiting and heard - begun > PATIENCE_SECONDS:
+                write("no worker has taken it yet: is `make run` running? Or use --inline.")
+                warned = True
         time.sleep(POLL_SECONDS)
-    write(progress(study))
 
 
 def progress(study: Study) -> str:

@@ -132,3 +132,12 @@ def test_a_killed_database_server_is_started_again(var: Path) -> None:
     assert int((var / "postgres/postmaster.pid").read_text().split()[0]) != postgres
     leave(first)
     leave(second)
+
+
+def test_a_data_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    place = tmp_path / "file" / "var"
+    command = [sys.executable, "manage.py", "showmigrations"]
+    done = subprocess.run(command, cwd=ROOT, env=environment(place), capture_output=True, text=True)
+    assert done.returncode == 1
+    assert done.stderr.strip() == f"webnav: the data folder {place} cannot be written: Not a directory"

@@ -1,5 +1,6 @@
 """Print a one-time link."""
 
+import os
 from argparse import ArgumentParser
 
 from django.conf import settings
@@ -7,6 +8,7 @@ from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 
 from annotations.models import Invite, Project, Role
+from webnav_site.supervision import lock
 
 
 class Command(BaseCommand):
@@ -34,4 +36,10 @@ class Command(BaseCommand):
             _, secret = Invite.objects.issue(project=found, role=role, days=days)
         else:
             _, secret = Invite.objects.issue(makes_superuser=True, days=days)
-        self.stdout.write(f"{settings.APP_ORIGIN}/invites/{secret}/")
+        self.stdout.write(f"{origin()}/invites/{secret}/")
+
+
+def origin() -> str:
+    """Where the app is found: as APP_ORIGIN says, else where it runs now (`make run PORT=…`), else where it would."""
+    holder = None if "APP_ORIGIN" in os.environ else lock.holder()
+    return (holder and holder.origin) or settings.APP_ORIGIN

@@ -1,0 +1,49 @@
+"""Following a study from a terminal."""
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+
+from agents.models import Run
+from evaluation.studies import following
+from tests.app_server import database_url
+from tests.evaluation.study_rows import make_study
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def study(dataset):
+    return make_study(dataset)
+
+
+def cut_off(then: str = "") -> None:
+    """End our connection as a restart of the database does, and say `then` from another one."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (pid,) = cursor.fetchone()
+    with psycopg.connect(database_url(), autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s)", [pid])
+        if then:
+            other.execute(then)
+
+
+def test_a_restart_of_the_database_is_waited_for(study, monkeypatch) -> None:
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.01)
+    told: list[str] = []
+
+    def write(line: str) -> None:
+        told.append(line)
+        if len(told) == 1:
+            cut_off(then="UPDATE agents_run SET state = 'done'")
+
+    following.follow(study, write)
+    assert [line.partition(":")[0] for line in told] == ["queued", "done"]
+    assert study.runs.get().state == Run.State.DONE
+
+
+def test_a_database_that_stays_away_is_said(study, monkeypatch) -> None:
+    monkeypatch.setattr(following, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(following, "AWAY_SECONDS", -1)
+    with pytest.raises(OperationalError):
+        following.follow(study, lambda line: cut_off())
