@@ -49,6 +49,7 @@ def main(arguments: list[str]) -> None:
     lock.tell(LOCK, lock.Holder(os.getpid(), os.environ.get(ORIGIN, "")))
     processes.end(processes.marked(), LEFT_SECONDS)
     supervisord.main(["-c", str(programs.write_configuration())])
+    lock.tell_end(LOCK)  # it returns only when it was told to stop, by whomever: nobody starts the next one
 
 
 if __name__ == "__main__":

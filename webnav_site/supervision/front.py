@@ -38,6 +38,9 @@ class Front:
                 continue
             if self.asked:
                 return 0
+            if lock.was_stopped():  # by `down`, or by a signal to the supervisor
+                self.write("webnav: stopped\n")
+                return 0
             gone += LOOK_SECONDS
             if gone < PATIENCE_SECONDS:
                 continue

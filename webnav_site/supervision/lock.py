@@ -47,6 +47,19 @@ def tell(descriptor: int, holder: Holder) -> None:
     os.pwrite(descriptor, json.dumps(holder._asdict()).encode(), 0)
 
 
+def tell_end(descriptor: int) -> None:
+    """It ends because it was asked to. Whoever starts the next one tells its name, so this never outlives a stop."""
+    os.ftruncate(descriptor, 0)
+
+
+def was_stopped() -> bool:
+    """Of a lock that nobody holds: its last holder ended because it was asked to; a killed one leaves its name."""
+    try:
+        return path().stat().st_size == 0
+    except FileNotFoundError:
+        return True  # with the data folder
+
+
 def holder() -> Holder | None:
     """Who holds the lock; None when nobody does. A holder that has not told its name yet has the pid 0."""
     descriptor = take(patience=0)

@@ -1,0 +1,62 @@
+"""`manage.py down` ends the app also while the terminal of `up` lives; what is killed comes back."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.web.running_up import ROOT, data_folder, free_port, left_running, read_until, start, wait_until_healthy
+from webnav_site import services
+from webnav_site.supervision import daemon, front, lock
+
+
+@pytest.fixture
+def handlers():
+    before = {name: signal.getsignal(name) for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    yield
+    for name, handler in before.items():
+        signal.signal(name, handler)
+
+
+@pytest.mark.parametrize(("was_asked", "code", "starts"), [(True, 0, 0), (False, 1, front.MOST_RESTARTS)])
+def test_the_terminal_restarts_a_killed_supervisor_only(
+    was_asked: bool, code: int, starts: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handlers: None
+) -> None:
+    monkeypatch.setattr(services, "VAR", tmp_path)
+    monkeypatch.setattr(front, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(front, "PATIENCE_SECONDS", 0.01)
+    started: list[bool] = []
+    monkeypatch.setattr(daemon, "start", lambda: started.append(True))
+    held = lock.take()
+    assert held is not None
+    lock.tell_end(held)  # of the run before: it must not stop this one
+    lock.tell(held, lock.Holder(os.getpid(), ""))
+    if was_asked:
+        lock.tell_end(held)
+    os.close(held)
+    assert (front.Front(lambda _: None).run(), len(started)) == (code, starts)
+
+
+@pytest.mark.slow
+def test_a_stop_from_elsewhere_ends_everything_and_the_next_start_is_guarded_again() -> None:
+    with data_folder() as var:
+        for _ in range(2):
+            port = free_port()
+            process = start(var, port)
+            wait_until_healthy(port, 90)
+            supervisor = psutil.Process(json.loads((var / "up.lock").read_text())["pid"])
+            guard = next(p for p in supervisor.children() if p.environ()["SUPERVISOR_PROCESS_NAME"] == "guard")
+            for victim in (guard, supervisor):
+                victim.kill()
+            assert "starting them again" in read_until(process, "starting them again")
+            wait_until_healthy(port, 60)
+            command = [sys.executable, "manage.py", "down"]
+            subprocess.run(command, cwd=ROOT, env=os.environ | {"WEBNAV_VAR": str(var)}, timeout=60, check=True)
+            output, _ = process.communicate(timeout=20)
+            assert (process.returncode, "webnav: stopped" in output) == (0, True)
+            assert left_running(var) == []
