@@ -59,7 +59,7 @@ import hashlib, json, sys, tempfile
 from pathlib import Path
 from django.core.management import call_command
 from django.test import Client
-from agents import recipes
+from agents.recipes import literature
 from agents.runs.building import build_policy
 from agents.observations import RecordedConversation
 from annotations.models import Conversation
@@ -77,11 +77,11 @@ call_command("export_dataset", "books", "mt-mind2web", str(out / "export"), verb
 export = hashlib.sha256()
 for path in sorted(path for path in out.rglob("*") if path.is_file()):
     export.update(str(path.relative_to(out)).encode() + path.read_bytes())
-recipe = recipes.override(recipes.get("dmr-minilm"), {"rank.model": "mine"})
+recipe = literature.override(literature.get("dmr-minilm"), {"rank.model": "mine"})
 conversation = Conversation.objects.filter(split="test_task").get()
 recorded = RecordedConversation(conversation.pk)
 from agents.models import Run
-run = Run(dataset=conversation.dataset, recipe=recipes.to_dict(recipe), recipe_name=recipe.name)
+run = Run(dataset=conversation.dataset, recipe=literature.to_dict(recipe), recipe_name=recipe.name)
 decision, = build_policy(run, None).decide([recorded.observation(recorded.steps[0], image=False)])
 found = {
     "counts": counts, "signed_in": signed_in, "password": password, "export": export.hexdigest(),

@@ -22,8 +22,8 @@ MOST_SECONDS = 90
 # Seeds change nothing in `grounded`: every run must have the same rows as the last, which nothing disturbs.
 STUDY = """
 from annotations.models import Dataset
-from evaluation import studies
-study = studies.create_study(
+from evaluation.studies import running
+study = running.create_study(
     user=None, dataset=Dataset.objects.get(name="sample"), recipes=["grounded"], splits=["test_website"],
     seeds=list(range({seeds})), overrides={{"batch_size": "1"}},
 )
