@@ -20,8 +20,9 @@ def _row_counts() -> dict[str, int]:
 
 
 def _databases() -> set[str]:
+    """Those of benchmarks: other processes of the tests make and drop their own meanwhile."""
     with connection.cursor() as cursor:
-        cursor.execute("SELECT datname FROM pg_database")
+        cursor.execute("SELECT datname FROM pg_database WHERE datname LIKE '%bench%'")
         return {name for (name,) in cursor.fetchall()}
 
 
