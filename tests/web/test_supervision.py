@@ -162,7 +162,7 @@ def test_whatever_is_killed_comes_back_by_itself_and_a_study_ends_with_the_same_
     within(300, lambda: app.ask(over)[0][0] == 0, "end of the study")
     assert app.steps() > stored, "it was still running"
     assert [(app.var / "redis" / "port").read_text(), sorted((app.var / "postgres").glob(".s.PGSQL.*"))] == addresses
-    app.django(STUDY.format(seeds=1) + "studies.run_inline(study)")
+    app.django(STUDY.format(seeds=1) + "running.run_inline(study)")
     found = app.ask(ROWS)
     assert {state for _, state, _, _ in found} == {"done"}
     assert len({rows for _, _, _, rows in found}) == 1
