@@ -9,10 +9,11 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.core.management import call_command
 
 from tests.web.running_up import ROOT, data_folder, free_port, left_running, read_until, start, wait_until_healthy
 from webnav_site import services
-from webnav_site.supervision import daemon, front, lock
+from webnav_site.supervision import daemon, front, lock, processes
 
 
 @pytest.fixture
@@ -40,6 +41,31 @@ def test_the_terminal_restarts_a_killed_supervisor_only(
         lock.tell_end(held)
     os.close(held)
     assert (front.Front(lambda _: None).run(), len(started)) == (code, starts)
+
+
+@pytest.mark.parametrize("ends", ["down", "up"])
+def test_what_a_killed_supervisor_left_ends_with_the_stop(
+    ends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, handlers: None
+) -> None:
+    """A stop in the moment in which the next supervisor takes over ends that one before it has ended the rest."""
+    monkeypatch.setattr(services, "VAR", tmp_path)
+    marked = os.environ | {processes.MARK: str(tmp_path)}
+    with subprocess.Popen(["sleep", "60"], env=marked) as left:
+        assert [process.pid for process in processes.marked()] == [left.pid]
+        if ends == "down":
+            call_command("down")
+        else:
+            terminal = front.Front(lambda _: None)
+            terminal.asked = 1
+            assert terminal.run() == 0
+        assert left.poll() is not None
+        assert processes.marked() == []
+
+
+def test_a_stop_of_nothing_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "VAR", tmp_path)
+    with pytest.raises(SystemExit, match="not running"):
+        call_command("down")
 
 
 @pytest.mark.slow

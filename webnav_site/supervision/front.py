@@ -37,6 +37,7 @@ class Front:
                     pass_on(holder, hurry=self.asked > 1)
                 continue
             if self.asked:
+                processes.end(processes.marked(), daemon.LEFT_SECONDS)  # of a supervisor too young to do it
                 return 0
             if lock.was_stopped():  # by `down`, or by a signal to the supervisor
                 self.write("webnav: stopped\n")

@@ -7,7 +7,7 @@ from argparse import ArgumentParser
 
 from django.core.management.base import BaseCommand
 
-from webnav_site.supervision import front, lock
+from webnav_site.supervision import daemon, front, lock, processes
 
 
 class Command(BaseCommand):
@@ -19,18 +19,20 @@ class Command(BaseCommand):
         parser.add_argument("--now", action="store_true", help="do not wait for work under way to reach its next batch")
 
     def handle(self, *, now: bool, **options) -> None:
-        if lock.holder() is None:
-            self._tell_end()  # the terminal of a killed supervisor may be about to start the next one
+        if lock.holder() is None and not self._end_the_rest():
             sys.exit("webnav: not running")
         while (holder := lock.holder()) is not None:
             front.pass_on(holder, hurry=now)
             time.sleep(front.LOOK_SECONDS)
-        self._tell_end()
+        self._end_the_rest()
         self.stdout.write("webnav: stopped")
 
-    def _tell_end(self) -> None:
-        """Also for a supervisor that was too young to tell it: its terminal must not start the next one."""
+    def _end_the_rest(self) -> int:
+        """What a killed supervisor has left, and one that was too young to tell its end; how many processes."""
         held = lock.take()
-        if held is not None:
-            lock.tell_end(held)
-            os.close(held)
+        if held is None:
+            return 0
+        lock.tell_end(held)  # its terminal must not start the next one
+        count = processes.end(processes.marked(), daemon.LEFT_SECONDS)
+        os.close(held)
+        return count
