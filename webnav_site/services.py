@@ -44,6 +44,7 @@ POSTGRES_SETTINGS = {
 START_SECONDS = 10
 EMBEDDED = "WEBNAV_EMBEDDED"  # in the environment of what `up` starts: the servers that its guard looks after
 HANG_SECONDS = 10  # for a Redis that lives and does not answer, until it is ended
+POSTGRES_HANG_SECONDS = 20  # the same: it is ended last, as every study that runs notices
 REDIS_PORTS = range(20000, 32000)  # below those that the system lends to clients: free again when Redis comes back
 
 
@@ -173,7 +174,7 @@ def _connected(server):
     deadline = time.monotonic() + START_SECONDS
     while True:
         try:
-            return psycopg.connect(server.get_uri(), autocommit=True)
+            return psycopg.connect(server.get_uri(), autocommit=True, connect_timeout=5)
         except psycopg.OperationalError as error:
             if time.monotonic() > deadline:
                 raise ServiceError(f"PostgreSQL does not answer: {str(error).strip().splitlines()[0]}") from error
@@ -183,6 +184,39 @@ def _connected(server):
             server.ensure_postgres_running()
         except (subprocess.SubprocessError, AssertionError) as error:  # its last processes hold the memory still
             logger.info("PostgreSQL is not ready to start again: %s", error)
+
+
+def _postgres_processes() -> list[psutil.Process]:
+    """Of the server of this data folder: the one that listens, and those that it has started."""
+    try:
+        server = psutil.Process(int((VAR / "postgres" / "postmaster.pid").read_text().split()[0]))
+        if not Path(server.cwd()).samefile(VAR / "postgres"):  # its pid was given to another program meanwhile
+            return []
+        return [server, *server.children(recursive=True)]
+    except (OSError, ValueError, IndexError, psutil.Error):
+        return []
+
+
+def _postgres_hangs() -> bool:
+    """It lives and takes no connection; one that starts or is full says so at once."""
+    import psycopg
+
+    try:
+        psycopg.connect(_kept_postgres_url("postgres"), connect_timeout=5).close()
+    except psycopg.errors.ConnectionTimeout:
+        return True
+    except psycopg.OperationalError:
+        pass
+    return False
+
+
+def _outwait_postgres() -> None:
+    """Until the PostgreSQL of this data folder takes connections or is gone: nothing can be started beside one that
+    hangs. Raises ServiceError."""
+    deadline = time.monotonic() + POSTGRES_HANG_SECONDS
+    while (found := _postgres_processes()) and _postgres_hangs():
+        if time.monotonic() > deadline:
+            _end("PostgreSQL", found)
 
 
 def _forget_unburied() -> None:
@@ -203,6 +237,7 @@ def postgres_url(database: str = "webnav") -> str:
     embedded.make_var(ROOT, VAR)
     _check_that_postgres_can_enter()
     first = not (VAR / "postgres" / "PG_VERSION").exists()
+    _outwait_postgres()
     try:
         server = _postgres()
     except (subprocess.SubprocessError, OSError, RuntimeError) as error:
@@ -273,12 +308,7 @@ def _outwait_redis(folder: Path) -> None:
         if time.monotonic() > deadline:
             if _redis_loads():
                 raise ServiceError("Redis is still reading its data")
-            logger.warning("Redis hangs: ending it (%s)", ", ".join(str(process.pid) for process in found))
-            for process in found:
-                with suppress(psutil.NoSuchProcess):
-                    process.kill()
-            if psutil.wait_procs(found, timeout=5)[1]:
-                raise ServiceError("Redis hangs and cannot be ended")
+            _end("Redis", found)
         time.sleep(0.2)
 
 
@@ -336,6 +366,16 @@ def _kept_redis_url() -> str:
 
 
 # Both ---------------------------------------------------------------------------------------------------------------
+
+
+def _end(name: str, hanging: list[psutil.Process]) -> None:
+    """Kill the processes of a server. Raises ServiceError for those that live on."""
+    logger.warning("%s hangs: ending it (%s)", name, ", ".join(str(process.pid) for process in hanging))
+    for process in hanging:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    if any(exists(process.pid) for process in psutil.wait_procs(hanging, timeout=5)[1]):
+        raise ServiceError(f"{name} hangs and cannot be ended")
 
 
 def own_servers() -> list[str]:

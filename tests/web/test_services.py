@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -16,6 +17,7 @@ import psutil
 import pytest
 
 from webnav_site.embedded import redis_processes
+from webnav_site.supervision import guard
 
 ROOT = Path(__file__).resolve().parents[2]
 USE = "import sys; from webnav_site import services; print(*services.ensure(), flush=True); sys.stdin.readline()"
@@ -178,3 +180,46 @@ def test_a_redis_that_hangs_ends_before_another_starts_on_its_data_and_its_port(
     finally:
         for process in redis_processes(var / "redis"):
             process.kill()
+
+
+@pytest.mark.slow
+def test_a_postgresql_that_hangs_is_ended_and_comes_back_with_its_rows(var: Path) -> None:
+    keep = "c = psycopg.connect(url, autocommit=True); c.execute('CREATE TABLE kept (word text)')"
+    first, (address, _) = use(var)
+    ask(var, f"import psycopg; url = '{address}'; {keep}; c.execute(\"INSERT INTO kept VALUES ('yes')\")")
+    server = psutil.Process(int((var / "postgres/postmaster.pid").read_text().split()[0]))
+    hanging = [server, *server.children(recursive=True)]
+    for process in hanging:
+        process.suspend()
+    try:
+        again = "services.POSTGRES_HANG_SECONDS = 1; services.bring_back('postgres'); import psycopg"
+        read = f"print(psycopg.connect('{address}').execute('SELECT word FROM kept').fetchone()[0])"
+        assert ask(var, f"{again}; {read}") == "yes\n"
+        assert not is_running(server.pid)
+    finally:
+        for process in hanging:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        leave(first)
+
+
+@pytest.mark.slow
+def test_the_guard_gives_up_a_question_to_a_postgresql_that_hangs(var: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, (address, _) = use(var)
+    monkeypatch.setenv("DATABASE_URL", address)
+    monkeypatch.setattr(guard, "ANSWER_SECONDS", 0.5)
+    asked = guard.Postgres()
+    assert asked.answers()
+    server = psutil.Process(int((var / "postgres/postmaster.pid").read_text().split()[0]))
+    hanging = [server, *server.children(recursive=True)]
+    try:
+        for process in hanging:
+            process.suspend()
+        begun = time.monotonic()
+        assert [asked.answers(), asked.answers()] == [False, False], "over the old connection, and over a new one"
+        assert time.monotonic() - begun < 15
+    finally:
+        for process in hanging:
+            process.resume()
+    assert asked.answers()
+    leave(first)

@@ -4,6 +4,7 @@ Servers come back at the same address, so that living clients find them again. T
 each other; one of them alone is enough.
 """
 
+import asyncio
 import logging
 import os
 import signal
@@ -17,24 +18,29 @@ from webnav_site.supervision import daemon, lock, processes
 
 logger = logging.getLogger("guard")
 LOOK_SECONDS = 1.0
+ANSWER_SECONDS = 5.0
 
 
 class Postgres:
     """Keeps one connection open: asking over it costs nothing, and it breaks when the server dies."""
 
     def __init__(self) -> None:
-        self.connection: psycopg.Connection | None = None
+        self.connection: psycopg.AsyncConnection | None = None
+        self.loop = asyncio.new_event_loop()
 
     def answers(self) -> bool:
+        """Also for a server that hangs this returns after some seconds: only what is not blocking can be given up."""
         try:
-            if self.connection is None:
-                address = os.environ["DATABASE_URL"]
-                self.connection = psycopg.connect(address, autocommit=True, connect_timeout=5)
-            self.connection.execute("SELECT 1")
-        except psycopg.Error:
+            self.loop.run_until_complete(asyncio.wait_for(self._ask(), ANSWER_SECONDS))
+        except (psycopg.Error, TimeoutError):
             self.connection = None
             return False
         return True
+
+    async def _ask(self) -> None:
+        if self.connection is None:
+            self.connection = await psycopg.AsyncConnection.connect(os.environ["DATABASE_URL"], autocommit=True)
+        await self.connection.execute("SELECT 1")
 
 
 def look_after(name: str, answers: Callable[[], bool]) -> None:
