@@ -1,23 +1,11 @@
 """What people said and did, and the pages they saw."""
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
-from annotations.models.campaigns import (
-    DEFAULT_RUBRIC,
-    Assignment,
-    Campaign,
-    Defect,
-    Edit,
-    Guideline,
-    Item,
-    Part,
-    Proposal,
-    Session,
-    SessionTask,
-    Stage,
-    Verdict,
-)
+from annotations.models.assignments import Assignment, Item, Part
+from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.datasets import Dataset, Website
+from annotations.models.edits import Edit, Proposal
 from annotations.models.idempotency import IdempotencyKey
 from annotations.models.jobs import Job
 from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
@@ -26,8 +14,10 @@ from annotations.models.projects import Invite, Membership, Project, Role
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
+from annotations.models.sessions import Session, SessionTask
 from annotations.models.source_files import SourceFile
 from annotations.models.tallies import ConversationTally
+from annotations.models.verdicts import Defect, Verdict
 from annotations.models.workers import Worker
 
 __all__ = [

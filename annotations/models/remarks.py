@@ -4,9 +4,11 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from annotations.models.campaigns import Assignment, Kept, Session, tracked
+from annotations.models.assignments import Assignment
+from annotations.models.campaigns import Kept, tracked
 from annotations.models.conversations import Step
 from annotations.models.projects import Project
+from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
 

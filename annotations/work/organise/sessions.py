@@ -20,7 +20,6 @@ from annotations.models import (
     Step,
     Turn,
 )
-from annotations.models.campaigns import next_position
 from annotations.work.propose import grouping
 
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
@@ -291,7 +290,7 @@ def _make(campaign: Campaign, user: Any, wanted: list[tuple[int, str]]) -> list[
     if set(keys) - set(firsts):
         raise Refused("A task is no longer in the source dataset.")
     taken = set(campaign.sessions.values_list("name", flat=True))
-    position = next_position(campaign)
+    position = campaign.next_position()
     made = []
     for number, (task, why) in enumerate(wanted):
         name = _free_name(firsts[task].website.name, taken)

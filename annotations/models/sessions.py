@@ -1,0 +1,79 @@
+"""Sessions: the conversations of a campaign in the making, organised from source tasks."""
+
+from django.conf import settings
+from django.db import models
+
+from annotations.models.campaigns import Campaign, Kept, tracked
+from annotations.models.conversations import Conversation, Split, Step
+from annotations.models.datasets import Website
+
+USER = settings.AUTH_USER_MODEL
+
+
+@tracked
+class Session(models.Model):
+    """A conversation in the making: source tasks in the order in which one user would have asked for them."""
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="sessions")
+    name = models.CharField(max_length=200)
+    position = models.PositiveIntegerField()
+    website = models.ForeignKey(Website, models.PROTECT, related_name="+")
+    split = models.CharField(max_length=20, choices=Split.choices)
+    batch = models.CharField(max_length=100, blank=True, db_index=True)
+    weight = models.FloatField(default=1.0, help_text="Heavier sessions are handed out first.")
+    is_gold = models.BooleanField(default=False, help_text="Its solution is known; annotators are not told.")
+    gold = models.JSONField(null=True, blank=True, help_text="The known solution: the parts of an expert.")
+    why = models.TextField(blank=True, help_text="What the proposal saw in common.")
+    released = models.ForeignKey(
+        Conversation,
+        models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="The conversation in the target dataset, once it has passed.",
+    )
+    created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    objects = Kept.as_manager()
+
+    class Meta:
+        ordering = ["position", "id"]
+        constraints = [models.UniqueConstraint(fields=["campaign", "name"], name="session_name_once_per_campaign")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    def places(self) -> dict[int, int]:
+        """Step -> its place, 0, 1, 2 …, in order. One query."""
+        return {pk: place for place, pk in enumerate(self.steps().values_list("pk", flat=True))}
+
+    def steps(self) -> models.QuerySet[Step]:
+        """All steps of its source tasks, in order."""
+        ordered = Step.objects.filter(turn__conversation__sessiontask__session=self)
+        return ordered.order_by("turn__conversation__sessiontask__position", "turn__index", "index")
+
+
+@tracked
+class SessionTask(models.Model):
+    """A source task in its place. The tasks of a campaign's dataset without one are its leftovers."""
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="+")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="tasks")
+    conversation = models.ForeignKey(
+        Conversation, models.PROTECT, help_text="The recorded task: a conversation of the source dataset."
+    )
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["position"]
+        constraints = [
+            models.UniqueConstraint(fields=["campaign", "conversation"], name="task_in_one_session_of_a_campaign"),
+            models.UniqueConstraint(
+                fields=["session", "position"], name="session_task_position_once", deferrable=models.Deferrable.DEFERRED
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.session} {self.position + 1}: {self.conversation}"
