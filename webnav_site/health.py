@@ -136,15 +136,22 @@ def _moment(seconds: float | None) -> str | None:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds") if seconds else None
 
 
-def worker_banner() -> str:
-    """What to tell people on a page when the disk is full, or work waits and no worker takes it; "" when all is
-    well."""
+def disk_banner() -> str:
+    """That the disk is full; "" when it is not."""
     free = _free_bytes()
     if free is None:
         return "The server's data folder is not there: imports, exports and trainings fail until it is back."
     if free < FREE_BYTES:
         left = f"{free / 1024**2:,.0f} MB are left"
         return f"The server's disk is full ({left}): imports, exports and trainings fail until space is freed."
+    return ""
+
+
+def worker_banner() -> str:
+    """What to tell people on a page when the disk is full, or work waits and no worker takes it; "" when all is
+    well."""
+    if full := disk_banner():
+        return full
     waiting = {queue: oldest_queued_seconds(queue) for queue in QUEUES}
     late = {queue: seconds for queue, seconds in waiting.items() if seconds and seconds > PATIENCE_SECONDS}
     if not late:

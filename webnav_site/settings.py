@@ -6,6 +6,7 @@ Reading them starts no server and writes no file: `services.make_ready` does, wh
 import os
 import secrets
 from datetime import timedelta
+from ipaddress import ip_network
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -39,6 +40,17 @@ def env_days(name: str, default: int) -> int:
 
 def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def env_networks(name: str, *words: str) -> list[str]:
+    """Addresses and networks, and words that stand for something else."""
+    found = env_list(name)
+    for item in set(found) - set(words):
+        try:
+            ip_network(item, strict=False)
+        except ValueError:
+            raise ValueError(f"{name} holds {item!r}, which is no address and no network") from None
+    return found
 
 
 def postgres(url: str) -> dict:
@@ -195,7 +207,7 @@ HTTPS = APP_ORIGIN.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
 SECURE_SSL_REDIRECT = HTTPS
 # Addresses and networks of proxies whose X-Forwarded-… is believed ("unix": who may open the server's local socket).
-TRUSTED_PROXIES = env_list("TRUSTED_PROXIES")
+TRUSTED_PROXIES = env_networks("TRUSTED_PROXIES", "unix")
 BEHIND_PROXY = env_bool("BEHIND_PROXY")  # one that ends TLS, and says so in X-Forwarded-Proto
 if BEHIND_PROXY and not TRUSTED_PROXIES:
     raise ValueError("BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies that are believed")
@@ -362,7 +374,7 @@ CHANNEL_LAYERS = {
 
 # Who may read /metrics: a bearer token, or addresses and networks; nobody where neither is set.
 METRICS_TOKEN = env("METRICS_TOKEN")
-METRICS_ADDRESSES = env_list("METRICS_ADDRESSES")
+METRICS_ADDRESSES = env_networks("METRICS_ADDRESSES")
 
 # An age recipient (age1…) that backups are encrypted for; empty: they are not.
 BACKUP_RECIPIENT = env("BACKUP_RECIPIENT")

@@ -1,7 +1,7 @@
 """Who is asking, told by the socket: what a request says about itself counts only when a named proxy says it."""
 
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Any
 
 from django.conf import settings
@@ -42,6 +42,12 @@ def trusts_peer(peer: str) -> bool:
     return _is_trusted(_plain(peer))
 
 
+@lru_cache(maxsize=8)
+def networks(names: tuple[str, ...]) -> list[IPv4Network | IPv6Network]:
+    """Of addresses and networks as a setting names them."""
+    return [ip_network(name, strict=False) for name in names if name != SOCKET]
+
+
 def _of_request(request: HttpRequest) -> tuple[str, str]:
     return request.META.get("REMOTE_ADDR", ""), request.META.get("HTTP_X_FORWARDED_FOR", "")
 
@@ -55,13 +61,7 @@ def _is_trusted(address: str) -> bool:
     if not address:
         return SOCKET in settings.TRUSTED_PROXIES
     parsed = _parsed(address)
-    return parsed is not None and any(parsed in network for network in _networks(tuple(settings.TRUSTED_PROXIES)))
-
-
-@lru_cache(maxsize=8)
-def _networks(names: tuple[str, ...]) -> list:
-    """A name that is no address is an error when the server starts, not a proxy that is silently not believed."""
-    return [ip_network(name, strict=False) for name in names if name != SOCKET]
+    return parsed is not None and any(parsed in network for network in networks(tuple(settings.TRUSTED_PROXIES)))
 
 
 def _parsed(address: str) -> Address | None:

@@ -54,10 +54,19 @@ def test_only_a_named_proxy_says_that_a_request_came_by_https(peer, believed, se
     assert is_secure(peer, tmp_path) is believed
 
 
-def test_a_proxy_that_has_no_name_is_an_error_at_the_start() -> None:
-    environment = {**os.environ, "BEHIND_PROXY": "true", "TRUSTED_PROXIES": ""}
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"BEHIND_PROXY": "true"}, "BEHIND_PROXY=true needs TRUSTED_PROXIES: the addresses of the proxies"),
+        ({"TRUSTED_PROXIES": "10.0.0.0/8,proxy.example"}, "TRUSTED_PROXIES holds 'proxy.example', which is no address"),
+        ({"METRICS_ADDRESSES": "unix"}, "METRICS_ADDRESSES holds 'unix', which is no address and no network"),
+    ],
+)
+def test_a_setting_that_names_no_address_is_told_in_a_line_at_the_start(wrong: dict[str, str], told: str) -> None:
+    environment = {**os.environ, "TRUSTED_PROXIES": "", **wrong}
     done = subprocess.run(
-        [sys.executable, "-c", "import webnav_site.settings"], cwd=ROOT, env=environment, capture_output=True, text=True
+        [sys.executable, "manage.py", "check"], cwd=ROOT, env=environment, capture_output=True, text=True
     )
-    assert done.returncode
-    assert "BEHIND_PROXY=true needs TRUSTED_PROXIES" in done.stderr
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"webnav: {told}")
+    assert done.stderr.count("\n") == 1

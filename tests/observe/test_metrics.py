@@ -58,7 +58,7 @@ def test_without_a_token_nobody_holds_it(settings) -> None:
     assert Client().get("/metrics", headers={"Authorization": "Bearer "}).status_code == 404
 
 
-@pytest.mark.parametrize(("network", "status"), [("127.0.0.0/8", 200), ("10.1.0.0/16", 404)])
+@pytest.mark.parametrize(("network", "status"), [("127.0.0.0/8", 200), ("127.0.0.1/8", 200), ("10.1.0.0/16", 404)])
 def test_named_addresses_may_read_it_and_cannot_be_claimed(settings, network: str, status: int) -> None:
     settings.METRICS_ADDRESSES = [network]
     answer = Client().get("/metrics", headers={"X-Forwarded-For": "10.1.2.3"})

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections.abc import Iterator
 from datetime import timedelta
+from io import StringIO
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ from tests import factories
 from tests.web.test_permissions import client_of
 from webnav_site import health, heartbeats
 from webnav_site.edge.bodies import has_room
+from webnav_site.management.commands import up
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -162,3 +164,12 @@ def test_jobs_that_need_models_wait_for_the_gpu_worker(kind: str) -> None:
     assert "“io”" not in health.worker_banner()
     heartbeats.tell("gpu", "worker@two")
     assert health.worker_banner() == ""
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("room", "told"), [(2**60, True), (0, False)])
+def test_a_full_disk_is_told_in_the_terminal_that_starts_the_app(monkeypatch, room: int, told: bool) -> None:
+    monkeypatch.setattr(health, "FREE_BYTES", room)
+    terminal = StringIO()
+    up.Command(stdout=terminal)._announce()
+    assert ("The server's disk is full" in terminal.getvalue()) is told

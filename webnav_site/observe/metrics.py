@@ -8,7 +8,7 @@ import hmac
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
-from ipaddress import ip_address, ip_network
+from ipaddress import ip_address
 
 import redis
 from django.conf import settings
@@ -22,7 +22,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
-from annotations.access.clients import client_address
+from annotations.access.clients import client_address, networks
 from annotations.jobs.running import queue_of
 from annotations.models import Job, Leased
 from annotations.observe import counters
@@ -58,7 +58,7 @@ def may_read(request: HttpRequest) -> bool:
         address = ip_address(client_address(request))
     except ValueError:
         return False
-    return any(address in ip_network(network) for network in settings.METRICS_ADDRESSES)
+    return any(address in network for network in networks(tuple(settings.METRICS_ADDRESSES)))
 
 
 class Everything:

@@ -16,6 +16,7 @@ from annotations.access.host_secret import refuse_another
 from annotations.models import Invite
 from annotations.sample.project import DEMO_ACCOUNTS, load_sample
 from webnav_site import services
+from webnav_site.health import disk_banner
 from webnav_site.supervision import daemon, lock, processes
 from webnav_site.supervision.front import Front
 
@@ -97,6 +98,8 @@ class Command(BaseCommand):
             )
         if not settings.SNAPSHOT_ORIGIN:
             write("    SNAPSHOT_ORIGIN is not set: recorded pages are shown without scripts and live marks.")
+        if full := disk_banner():
+            write(self.style.WARNING(f"    {full}"))
         write("")
 
     def _run(self, held: int, bind: str, port: int) -> int:
