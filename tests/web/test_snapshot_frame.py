@@ -44,7 +44,7 @@ def frames(app_server, page):
     page.goto(app_server.url("/admin/login/"))
     page.evaluate(
         """async () => {
-            const { SnapshotFrame } = await import("/static/js/snapshot_frame.js");
+            const { SnapshotFrame } = await import("/static/js/snapshot/frame.js");
             document.body.replaceChildren();
             const container = document.createElement("div");
             container.id = "pages";

@@ -158,7 +158,17 @@ def test_an_address_of_one_host_is_worthless_on_the_other():
 
 
 def test_the_snapshot_host_serves_nothing_else():
-    for path in ("/", "/api/", "/admin/", "/login/", "/datasets/", "/pages/x", "/static/js/base.js", "/s/", "/s/x"):
+    for path in (
+        "/",
+        "/api/",
+        "/admin/",
+        "/login/",
+        "/datasets/",
+        "/pages/x",
+        "/static/js/shared/base.js",
+        "/s/",
+        "/s/x",
+    ):
         assert get(path).status_code == 404, path
 
 

@@ -22,7 +22,7 @@ SESSION_KEY = "keys"  # the map travels with the session, so that no page asks t
 EVERYWHERE = "everywhere"
 SECTION_KEYS: dict[str, str] = {}  # section of the top bar -> its key; the site, which has the bar, adds them
 KEY = re.compile(r"(?:[a-zA-Z] )?(?:[a-zA-Z0-9/]|Enter|(?:Shift\+)?Arrow(?:Left|Right|Up|Down))")
-_BOUND = re.compile(r'(?:\bbind\(|\[)"([^"]+)",\s*"([^"]+)",')
+_BOUND = re.compile(r'(?:\bbind\(|\[)\s*"([^"]+)",\s*"([^"]+)",')
 _ELEMENT = re.compile(r'data-key="([^"]+)"(?: data-key-label="([^"]+)")?[^>]*>([^<{]*)')
 _SCRIPT = re.compile(r"{% static 'js/([\w/]+\.js)' %}")
 _IMPORT = re.compile(r'from "(\.[\w./]+\.js)"')
@@ -37,7 +37,9 @@ class BadKey(ValueError):
 @cache
 def commands() -> dict[str, dict[str, str]]:
     """Page (the name of its template, or "everywhere") -> command -> its key when nobody has chosen another."""
-    found: dict[str, dict[str, str]] = {EVERYWHERE: SECTION_KEYS | _of_template("base.html") | _of_script("base.js")}
+    found: dict[str, dict[str, str]] = {
+        EVERYWHERE: SECTION_KEYS | _of_template("base.html") | _of_script("shared/base.js")
+    }
     root = Path(settings.TEMPLATES[0]["DIRS"][0])
     for path in sorted(root.rglob("*.html")):
         name = path.relative_to(root).as_posix()
@@ -145,7 +147,7 @@ def _of_script(name: str, seen: frozenset[str] = frozenset()) -> dict[str, str]:
     found = {label: key for key, label in _BOUND.findall(text)}
     for imported in _IMPORT.findall(text):
         inner = (path.parent / imported).resolve().relative_to(path.parents[name.count("/")].resolve()).as_posix()
-        if inner not in seen | {name, "base.js"}:
+        if inner not in seen | {name, "shared/base.js"}:
             found |= _of_script(inner, seen | {name})
     return _usable(found)
 

@@ -1,5 +1,5 @@
 // The keys of the item page. Those of a text field stay its own; Escape leaves it.
-import { bind, bindElements } from "../keys.js";
+import { bind, bindElements } from "../shared/keys.js";
 
 /**
  * @param {Record<string, Function>} run what the keys do, by name

@@ -1,5 +1,5 @@
 // When two people changed the same words: what it was, theirs and mine beside each other, and one decision.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 import { wordDiff } from "./diff.js";
 import { newEdit } from "./document.js";
 

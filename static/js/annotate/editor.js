@@ -1,5 +1,5 @@
 // A text that grows with what is written in it; marks are drawn behind it, at the places that they are about.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 import { moved } from "./diff.js";
 
 const SETTLED_MS = 400; // after the last key before it becomes an edit

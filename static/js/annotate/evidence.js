@@ -1,8 +1,8 @@
 // The page beside the text: rendered with its gold element, as a tree, its candidates; and a search in it.
-import { make } from "../replay_elements.js";
-import { press } from "../keys.js";
-import { SnapshotFrame } from "../snapshot_frame.js";
-import { call } from "./api.js";
+import { make } from "../shared/elements.js";
+import { press } from "../shared/keys.js";
+import { SnapshotFrame } from "../snapshot/frame.js";
+import { call } from "../shared/server.js";
 import { shownStep } from "./film.js";
 import { TreeView } from "./tree.js";
 

@@ -1,6 +1,6 @@
 // The film strip: the steps in order as cards with the pages that they were done on, grouped into parts; between two
 // cards lies a place to cut or to join.
-import { make, representationParts } from "../replay_elements.js";
+import { make, representationParts } from "../shared/elements.js";
 
 export class Film {
   /**

@@ -1,8 +1,9 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 import { Actions } from "./actions.js";
-import { call, Refused, SignedOut } from "./api.js";
+import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
+import { CommentPlaces } from "./comment_places.js";
 import { ConflictDialog } from "./conflict.js";
 import { AnnotationDocument } from "./document.js";
 import { Evidence, TABS } from "./evidence.js";
@@ -12,7 +13,6 @@ import { MentionDialog } from "./mentions.js";
 import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
 import { StatusLine } from "./status.js";
-import { Talk } from "./talk.js";
 
 const data = JSON.parse(document.getElementById("item-data").textContent);
 const element = (id) => document.getElementById(id);
@@ -36,7 +36,7 @@ const rows = new Rows(element("rows"), doc, {
   onConflict: decideNext,
 });
 const evidence = new Evidence(element("evidence"), doc);
-const talk = new Talk({ document: doc, evidence, go, word: rows.field === "rewrite" ? "turn" : "part" });
+const commentPlaces = new CommentPlaces({ document: doc, evidence, go, word: rows.field === "rewrite" ? "turn" : "part" });
 const conflicts = new ConflictDialog(element("conflict"), async (conflict, edits) => {
   await saver.decide(conflict, edits);
   render();
@@ -116,7 +116,7 @@ function go(wanted) {
   rows.select(doc.partAt(place), place);
   if (changes && !rows.isTyping) rows.reveal(doc.partAt(place));
   showSource();
-  talk.tell(place);
+  commentPlaces.tell(place);
   return evidence.show(place);
 }
 
@@ -365,5 +365,5 @@ call(`${data.url}pages/`).then(({ pages }) => {
   film.pages = pages;
   render();
 }, () => {}); // without the titles the strip is as it was
-talk.goToAddress();
+commentPlaces.goToAddress();
 decideNext();

@@ -1,5 +1,5 @@
 // Marking a mention: which sort of anaphor it is, and what was said before that it stands for.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 import { words } from "./diff.js";
 import { length, newId } from "./document.js";
 

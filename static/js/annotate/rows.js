@@ -1,5 +1,5 @@
 // The parts below each other: steps and instruction while decomposing, original and rewrite while rewriting.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 import { wordDiff } from "./diff.js";
 import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";

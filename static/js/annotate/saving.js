@@ -1,5 +1,5 @@
 // Autosave: edits go into the journal at once and to the server soon; whatever happens in between, none is dropped.
-import { call, Refused, SignedOut, Unreachable } from "./api.js";
+import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 import { target } from "./document.js";
 
 const SOON_MS = 250;

@@ -1,5 +1,5 @@
 // The state of saving and of the connection, in words: the line in the header, and the bar below it when it matters.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 
 const CLOSED = { submitted: "It has been submitted: it can no longer be changed.", gone: "It is no longer yours to change." };
 const WRONG = ["offline", "signed_out", "lost", "failing"];

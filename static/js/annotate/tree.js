@@ -1,5 +1,5 @@
 // A page's elements as rows, of which only those in view exist: a page of any size scrolls at once.
-import { make } from "../replay_elements.js";
+import { make } from "../shared/elements.js";
 
 const ROW = 20; // pixels, as in annotate.css
 const AROUND = 12; // rows drawn above and below those in view

@@ -1,18 +1,18 @@
 // Reading parts of a page again: the server renders, the browser only exchanges elements of the same id.
+import { readPage, Refused } from "./server.js";
 
 /**
- * Fetch a page of this site and exchange the named elements of this document for its own.
- * The document it is parsed into runs no scripts.
+ * Fetch a page of this site and exchange the named elements of this document for its own; nothing is exchanged when the
+ * server did not answer with a page.
  * @param {string} url
  * @param {string[]} ids elements that are in both; the ones missing on either side stay as they are
- * @returns {Promise<Document | null>} the fetched document; null when the server did not answer with a page
  */
 export async function readAgain(url, ids) {
-  const response = await fetch(url, { headers: { Accept: "text/html" }, credentials: "same-origin" });
-  if (!response.ok) return null;
-  const page = new DOMParser().parseFromString(await response.text(), "text/html");
-  exchange(page, ids);
-  return page;
+  try {
+    exchange(await readPage(url), ids);
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+  }
 }
 
 /** Exchange elements of this document for those of a fetched one; scroll positions inside them are kept. */

@@ -1,5 +1,5 @@
 // The study form: choosing a dataset shows its splits; nothing that is typed is lost.
-import { readAgain } from "./parts.js";
+import { readAgain } from "../shared/parts.js";
 
 const dataset = document.querySelector("#id_dataset");
 dataset.addEventListener("change", () => {

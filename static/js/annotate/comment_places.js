@@ -1,6 +1,6 @@
 // Where the item page stands, for the comments beside it; and going to what a comment, or the address, names.
 
-export class Talk {
+export class CommentPlaces {
   /** The element that was picked last on the page of the step. */
   #node = "";
   #place = 0;

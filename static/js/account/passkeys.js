@@ -1,13 +1,14 @@
 // Buttons that ask the browser for a passkey: `data-passkey` is "make" or "use". The options lie in the page, or for
 // signing in without a name at the address in `data-options`; the answer is sent with the button's own form.
+import { call } from "../shared/server.js";
+
 const say = (button, text) => {
   button.form.querySelector("[data-said]").textContent = text;
 };
 
 const options = async (button) => {
   if (!button.dataset.options) return JSON.parse(document.getElementById("passkey-options").textContent);
-  const answer = await fetch(button.dataset.options, { headers: { Accept: "application/json", "X-Requested-With": "XMLHttpRequest" } });
-  return answer.json();
+  return call(button.dataset.options);
 };
 
 const make = async ({ creation_options: { publicKey } }, alone) => {

@@ -1,7 +1,7 @@
 // The page of keys: press a new one for a command; the server says whether it is free.
-import { call, Refused } from "./annotate/api.js";
-import { shown } from "./keys.js";
-import { make } from "./replay_elements.js";
+import { call, Refused } from "../shared/server.js";
+import { shown } from "../shared/keys.js";
+import { make } from "../shared/elements.js";
 
 const SEQUENCE_MS = 900;
 const page = document.getElementById("keymap");

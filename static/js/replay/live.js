@@ -1,5 +1,6 @@
 // Following a running trajectory. The socket only says that there is news; steps are read over HTTP, always from
 // the first gap on, so lost, repeated or reordered nudges change nothing but how soon they are seen.
+import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 
 const POLL_MS = 5000; // also with an open socket: the last nudge may be the one that is lost
 const FIRST_RETRY_MS = 500;
@@ -8,7 +9,7 @@ const NOT_ALLOWED = [4403, 4404];
 
 export class LiveFeed {
   /**
-   * @param {import("./replay_store.js").ReplayStore} store
+   * @param {import("./store.js").ReplayStore} store
    * @param {{socket: string, steps: string, age: number | null}} options `age`: seconds since the newest step
    * @param {{onSteps: (added: number[]) => void, onStatus: (text: string, kind: string) => void}} handlers
    */
@@ -77,26 +78,29 @@ export class LiveFeed {
   }
 
   async #read() {
-    let response;
     try {
-      response = await fetch(`${this.stepsUrl}?after=${this.store.complete}`, { headers: { Accept: "application/json" } });
-    } catch {
-      this.unreachable = true;
-      this.#show();
-      return;
+      const added = this.store.merge(await call(`${this.stepsUrl}?after=${this.store.complete}`, undefined, { cache: "default" }));
+      this.unreachable = false;
+      if (added.length) this.newestAt = performance.now();
+      this.onSteps(added);
+      if (this.store.isOver) this.#end();
+    } catch (error) {
+      this.#fail(error);
     }
-    this.unreachable = response.status >= 500;
-    if (response.redirected || [401, 403, 404].includes(response.status)) this.#stop(response);
-    if (!response.ok || this.lost) return this.#show();
-    const added = this.store.merge(await response.json());
-    if (added.length) this.newestAt = performance.now();
-    this.onSteps(added);
-    if (this.store.isOver) this.#end();
     this.#show();
   }
 
-  #stop(response) {
-    this.lost = response.redirected || response.status === 401 ? "signed out" : "no longer visible to you";
+  /** @param {Error} error what the server did instead of giving steps */
+  #fail(error) {
+    this.unreachable = error instanceof Unreachable || (error instanceof Refused && error.isPassing);
+    if (error instanceof SignedOut) this.#stop("signed out");
+    else if (error instanceof Refused && [403, 404].includes(error.status)) this.#stop("no longer visible to you");
+    else if (!(error instanceof Unreachable || error instanceof Refused)) throw error;
+  }
+
+  /** @param {string} why no more steps will come */
+  #stop(why) {
+    this.lost = why;
     this.#end();
   }
 

@@ -1,6 +1,7 @@
 // The middle pane: the recorded page with its marks, before and after, the pruned tree, the screenshot.
-import { SnapshotFrame } from "./snapshot_frame.js";
-import { make } from "./replay_elements.js";
+import { SnapshotFrame } from "../snapshot/frame.js";
+import { make } from "../shared/elements.js";
+import { call, Refused } from "../shared/server.js";
 
 const FRESH_MS = 240000; // a signed address is good for at least five minutes
 const KINDS = ["gold", "predicted", "candidate"];
@@ -188,9 +189,12 @@ export class PagePane {
 
   async #tree(seq) {
     if (!this.trees.has(seq)) {
-      const response = await fetch(`${this.options.url}steps/${seq}/tree/`, { headers: { Accept: "application/json" } });
-      if (!response.ok) return { lines: [], error: `The server answered ${response.status}.` };
-      this.trees.set(seq, await response.json());
+      try {
+        this.trees.set(seq, await call(`${this.options.url}steps/${seq}/tree/`, undefined, { cache: "default" }));
+      } catch (error) {
+        if (!(error instanceof Refused)) throw error;
+        return { lines: [], error: `The server answered ${error.status}.` };
+      }
     }
     return this.trees.get(seq);
   }

@@ -1,9 +1,9 @@
 // The organise page: leftovers on the left, proposals and sessions on the right. Every change is one request that the
 // server checks and answers with what is there now; nothing is moved before it agrees. Whatever a pointer can do, keys can.
-import { bind } from "../keys.js";
-import { Refused, SignedOut, call } from "./api.js";
-import { drawLeft, drawRight } from "./organise_rows.js";
-import { bindDragging } from "./organise_drag.js";
+import { bind } from "../shared/keys.js";
+import { Refused, SignedOut, call } from "../shared/server.js";
+import { drawLeft, drawRight } from "./rows.js";
+import { bindDragging } from "./drag.js";
 
 const TOAST_MS = 12_000;
 const POLL_MS = 2_000;
@@ -217,10 +217,10 @@ function renew(answer) {
 async function follow(job) {
   for (let tries = 0; tries < FOLLOWED; tries++) {
     await new Promise((resolve) => window.setTimeout(resolve, POLL_MS));
-    const live = await (await fetch(job, { headers: { Accept: "application/json" } })).json();
+    const live = await call(job);
     if (live.running) continue;
     if (busy) return; // what is being decided stays where it is
-    const answer = await (await fetch(state.propose, { headers: { Accept: "application/json" } })).json();
+    const answer = await call(state.propose);
     const models = new Set(answer.proposals.map((proposal) => proposal.model));
     renew(answer);
     say(models.size ? `${answer.said} By ${[...models].join(", ")}.` : answer.said, null);

@@ -1,6 +1,6 @@
 // The right pane: what the agent decided and what each stage recorded. Known records are laid out, unknown ones are
 // shown as text; a stage without a record says so.
-import { actionParts, actionText, bar, make, representationParts } from "./replay_elements.js";
+import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 // What the sections above the table of stages show already.
@@ -11,7 +11,7 @@ const HIDDEN = "What agents did in test splits is hidden from you with the gold,
 export class SidePane {
   /**
    * @param {HTMLElement} root
-   * @param {import("./replay_store.js").ReplayStore} store
+   * @param {import("./store.js").ReplayStore} store
    * @param {{gold: boolean, onHover: (node: string | null) => void, onPick: (node: string) => void}} options
    */
   constructor(root, store, options) {

@@ -2,6 +2,7 @@
 // parts of the page (elements with data-part and an id) again.
 import { bindElements } from "./keys.js";
 import { readAgain } from "./parts.js";
+import { call } from "./server.js";
 
 const SECOND = 1000;
 const head = document.querySelector("[data-live]");
@@ -31,9 +32,7 @@ async function readParts() {
 
 /** One round. Throws when the server cannot be reached, or answers with something else (a login page, say). */
 async function poll() {
-  const response = await fetch(head.dataset.live, { headers: { Accept: "application/json" } });
-  if (!response.ok) throw new Error(String(response.status));
-  const live = await response.json();
+  const live = await call(head.dataset.live);
   show(live);
   if (live.version !== head.dataset.version) {
     await readParts();

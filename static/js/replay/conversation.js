@@ -1,5 +1,5 @@
 // The left pane and the film strip: every step of the conversation, stored or not, and where we are.
-import { actionText, make, milliseconds } from "./replay_elements.js";
+import { actionText, make, milliseconds } from "../shared/elements.js";
 
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
@@ -15,7 +15,7 @@ function decided(row) {
 
 /** Turns with their steps, as links: a step's own address opens in another tab too. */
 export class ConversationPane {
-  /** @param {HTMLElement} root @param {import("./replay_store.js").ReplayStore} store */
+  /** @param {HTMLElement} root @param {import("./store.js").ReplayStore} store */
   constructor(root, store) {
     this.store = store;
     this.links = [];

@@ -1,5 +1,6 @@
 // What this page knows about a trajectory: the outline of its conversation, stored steps in short, and details of
 // steps that were looked at. Rows may arrive twice and in any order.
+import { call } from "../shared/server.js";
 
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
 
@@ -108,8 +109,10 @@ export class ReplayStore {
   }
 
   async #read(seq) {
-    const response = await fetch(`${this.url}steps/${seq}/view/`, { headers: { Accept: "application/json" } });
-    if (!response.ok || response.redirected) throw new Error(`step ${seq + 1}: the server answered ${response.status}`);
-    return response.json();
+    try {
+      return await call(`${this.url}steps/${seq}/view/`, undefined, { cache: "default" });
+    } catch (error) {
+      throw new Error(`step ${seq + 1}: ${error.message}`, { cause: error });
+    }
   }
 }

@@ -1,5 +1,5 @@
 // The import form: an upload with its progress, and choosing a path on the server without losing what is typed.
-import { exchange, readAgain } from "./parts.js";
+import { exchange, readAgain } from "../shared/parts.js";
 
 const MEGABYTE = 1000 * 1000;
 

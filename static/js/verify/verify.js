@@ -1,8 +1,8 @@
 // The verify page: marking defects, giving a verdict, and walking through the conversation with its pages beside it.
-import { call, Refused, SignedOut, Unreachable } from "./annotate/api.js";
-import { Evidence, TABS } from "./annotate/evidence.js";
-import { bind, bindElements } from "./keys.js";
-import { make } from "./replay_elements.js";
+import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
+import { Evidence, TABS } from "../annotate/evidence.js";
+import { bind, bindElements } from "../shared/keys.js";
+import { make } from "../shared/elements.js";
 
 const HEARTBEAT_MS = 20_000;
 const WHOLE = null;

@@ -1,7 +1,8 @@
 // The step page: stepping without leaving it, the rendered page in its frame, the tree's branches on demand.
-import { bind, press } from "./keys.js";
-import { exchange } from "./parts.js";
-import { SnapshotFrame } from "./snapshot_frame.js";
+import { bind, press } from "../shared/keys.js";
+import { exchange } from "../shared/parts.js";
+import { readPage } from "../shared/server.js";
+import { SnapshotFrame } from "../snapshot/frame.js";
 
 const PARTS = ["crumbs", "place", "links", "listed", "steps", "details", "tabs"];
 const KEPT_MS = 4 * 60 * 1000; // addresses of rendered pages run out after ten minutes
@@ -18,10 +19,7 @@ let turn = 0;
 function read(url) {
   const known = pages.get(url);
   if (known && performance.now() - known.at < KEPT_MS) return known.page;
-  const page = fetch(url, { headers: { Accept: "text/html" } }).then(async (response) => {
-    if (!response.ok) throw new Error(`${response.status}`);
-    return new DOMParser().parseFromString(await response.text(), "text/html");
-  });
+  const page = readPage(url);
   page.catch(() => pages.delete(url));
   pages.set(url, { at: performance.now(), page });
   if (pages.size > KEPT) pages.delete(pages.keys().next().value);
@@ -102,8 +100,8 @@ function follow(name) {
 
 /** Rows of a branch of the tree, from the server. */
 async function rows(url) {
-  const page = await fetch(url).then((response) => response.text());
-  return [...new DOMParser().parseFromString(page, "text/html").querySelector("ul").children].map((row) => document.adoptNode(row));
+  const page = await readPage(url);
+  return [...page.querySelector("ul").children].map((row) => document.adoptNode(row));
 }
 
 document.addEventListener("click", async (event) => {

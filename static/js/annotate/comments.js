@@ -3,9 +3,9 @@
 // The page around says where it stands: document.dispatchEvent(new CustomEvent("annotate:place", {detail: {part: {step,
 // name}, step: {step, name}, element: {step, node, name}}})), each left out where there is none. A click on a place
 // asks it to go there by "annotate:goto" with {part, step, node}; a page that does calls preventDefault().
-import { call } from "./annotate/api.js";
-import { bind } from "./keys.js";
-import { make } from "./replay_elements.js";
+import { call } from "../shared/server.js";
+import { bind } from "../shared/keys.js";
+import { make } from "../shared/elements.js";
 
 const section = document.querySelector("[data-comments]");
 const form = section.querySelector("form");

@@ -1,10 +1,10 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
-import { bind, press } from "./keys.js";
-import { ConversationPane, FilmStrip } from "./replay_conversation.js";
-import { LiveFeed } from "./replay_live.js";
-import { PagePane, TABS } from "./replay_page.js";
-import { SidePane } from "./replay_side.js";
-import { ReplayStore } from "./replay_store.js";
+import { bind, press } from "../shared/keys.js";
+import { ConversationPane, FilmStrip } from "./conversation.js";
+import { LiveFeed } from "./live.js";
+import { PagePane, TABS } from "./page.js";
+import { SidePane } from "./side.js";
+import { ReplayStore } from "./store.js";
 
 const data = JSON.parse(document.getElementById("replay-data").textContent);
 const element = (id) => document.getElementById(id);

@@ -1,0 +1,32 @@
+"""How templates, scripts and styles are written: so that a change of them can be read."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SCRIPTS = ROOT / "static" / "js"
+
+
+def scripts() -> dict[str, str]:
+    """Path below static/js -> its text."""
+    return {path.relative_to(SCRIPTS).as_posix(): path.read_text("utf-8") for path in sorted(SCRIPTS.rglob("*.js"))}
+
+
+def test_every_script_lies_in_the_folder_of_its_page() -> None:
+    assert len(scripts()) > 30
+    assert [name for name in scripts() if name.count("/") != 1] == []
+
+
+def test_one_script_asks_the_server() -> None:
+    asking = [name for name, text in scripts().items() if re.search(r"(?<!\.)\bfetch\(", text)]
+    assert asking == ["shared/server.js"]
+
+
+def test_every_script_is_of_some_page() -> None:
+    templates = "".join(path.read_text("utf-8") for path in (ROOT / "templates").rglob("*.html"))
+    used = {f"./{name}" for name in re.findall(r"{% static 'js/([\w/]+\.js)' %}", templates)}
+    for name, text in scripts().items():
+        folder = (SCRIPTS / name).parent
+        found = re.findall(r'from "(\.[\w./]+\.js)"', text)
+        used |= {f"./{(folder / other).resolve().relative_to(SCRIPTS).as_posix()}" for other in found}
+    assert sorted({f"./{name}" for name in scripts()} ^ used) == []
