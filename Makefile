@@ -34,6 +34,7 @@ load: .venv/installed ## fifty annotators for ten minutes, on a database of thei
 lint: .venv/installed
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
 	! git grep -n "fmt: [s]kip" -- "*.py"
+	@.ci/lint_faces.sh
 
 gates: .venv/installed ## the lock fits, no insecure pattern, no known vulnerability, settings fit for production
 	.venv/bin/python -m webnav_site.locks check

@@ -24,7 +24,10 @@ async function send(body) {
     await call(page.dataset.url, body);
     location.reload();
   } catch (error) {
-    say(error instanceof Refused ? (error.body.problems ?? [error.message]).join(" ") : "The server cannot be reached.", true);
+    say(
+      error instanceof Refused ? (error.body.problems ?? [error.message]).join(" ") : "The server cannot be reached.",
+      true,
+    );
   }
 }
 
@@ -53,8 +56,10 @@ function finish(key) {
 
 /** The name of a pressed key as commands are bound to it; "" for one that is no command's, with why. */
 function named(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return ["", "Browsers keep keys with Ctrl, Alt and ⌘ for themselves."];
-  if (/^F\d+$/.test(event.key) || ["Tab", " ", "Backspace", "Escape"].includes(event.key)) return ["", "Browsers and screen readers need this key."];
+  if (event.ctrlKey || event.metaKey || event.altKey)
+    return ["", "Browsers keep keys with Ctrl, Alt and ⌘ for themselves."];
+  if (/^F\d+$/.test(event.key) || ["Tab", " ", "Backspace", "Escape"].includes(event.key))
+    return ["", "Browsers and screen readers need this key."];
   return [event.shiftKey && event.key.length > 1 ? `Shift+${event.key}` : event.key, ""];
 }
 
@@ -70,7 +75,9 @@ document.addEventListener(
     if (waiting.first) return finish(`${waiting.first} ${key}`);
     if (!/^[a-zA-Z]$/.test(key)) return finish(key);
     waiting.first = key;
-    waiting.row.querySelector(".chosen-key").replaceChildren(make("kbd", {}, key), make("span.faint", {}, " and then …"));
+    waiting.row
+      .querySelector(".chosen-key")
+      .replaceChildren(make("kbd", {}, key), make("span.faint", {}, " and then …"));
     waiting.timer = window.setTimeout(() => finish(key), SEQUENCE_MS);
   },
   true,

@@ -51,12 +51,14 @@ export class Actions {
     const wanted = new Map(content.parts.map((part) => [part.step, part]));
     if (kind === "cuts") {
       const first = this.document.steps[0].id;
-      for (const step of wanted.keys()) if (!this.document.part(step)) this.saver.add(this.document.cutEdit(step, {}, id));
+      for (const step of wanted.keys())
+        if (!this.document.part(step)) this.saver.add(this.document.cutEdit(step, {}, id));
       for (const { step } of this.document.parts) if (!wanted.has(step) && step !== first) this.join(step, id);
     }
     for (const [step, part] of wanted) {
       if (!this.document.part(step)) continue; // it was joined away since
-      for (const field of ["instruction", "rewrite"]) if (part[field]) this.saver.add(this.document.textEdit(step, field, part[field], id));
+      for (const field of ["instruction", "rewrite"])
+        if (part[field]) this.saver.add(this.document.textEdit(step, field, part[field], id));
       if (part.mentions?.length) this.saver.add(this.document.mentionsEdit(step, part.mentions, id));
     }
   }

@@ -26,7 +26,8 @@ export function bindCommands(run, { rows, evidence, tabs }) {
     ["N", "Previous place found", () => evidence.next(-1)],
   ];
   for (const [spec, label, command] of keys) bind(spec, label, command);
-  for (const [number, tab] of tabs.entries()) bind(String(number + 1), `Show the ${tab}`, () => evidence.choose(tab), { group: "Views" });
+  for (const [number, tab] of tabs.entries())
+    bind(String(number + 1), `Show the ${tab}`, () => evidence.choose(tab), { group: "Views" });
   bindElements();
   bind("Ctrl+z", "Undo", run.undo); // listed here, pressed below: the registry leaves keys with Ctrl to the browser
   bind("Ctrl+Shift+z", "Redo", run.redo);
@@ -36,10 +37,27 @@ export function bindCommands(run, { rows, evidence, tabs }) {
 }
 
 function withControl(event, run) {
-  if (!(event.ctrlKey || event.metaKey) || event.altKey || event.defaultPrevented || document.querySelector("dialog[open]")) return;
+  if (
+    !(event.ctrlKey || event.metaKey) ||
+    event.altKey ||
+    event.defaultPrevented ||
+    document.querySelector("dialog[open]")
+  )
+    return;
   const inText = event.target.closest?.("textarea, input") ?? null;
   const key = event.key.toLowerCase();
-  const command = key === "enter" ? run.submit : inText ? null : key === "z" ? (event.shiftKey ? run.redo : run.undo) : key === "y" ? run.redo : null;
+  const command =
+    key === "enter"
+      ? run.submit
+      : inText
+        ? null
+        : key === "z"
+          ? event.shiftKey
+            ? run.redo
+            : run.undo
+          : key === "y"
+            ? run.redo
+            : null;
   if (!command) return;
   event.preventDefault();
   command();

@@ -11,7 +11,9 @@ const section = document.querySelector("[data-comments]");
 const form = section.querySelector("form");
 const text = form.elements.text;
 const draftName = `webnav-comment-${section.dataset.comments}`;
-const listUrl = section.dataset.assignment ? `${section.dataset.comments}?assignment=${section.dataset.assignment}` : section.dataset.comments;
+const listUrl = section.dataset.assignment
+  ? `${section.dataset.comments}?assignment=${section.dataset.assignment}`
+  : section.dataset.comments;
 let people = [];
 let comments = [];
 /** @type {{id: number, author: string} | null} */
@@ -22,7 +24,9 @@ const wanted = new URLSearchParams(location.search).get("comment");
 let places = [{ name: "the session" }];
 
 function complain(error) {
-  form.querySelector("[role=alert]").textContent = error ? error.message || "The server cannot be reached; what you wrote is kept." : "";
+  form.querySelector("[role=alert]").textContent = error
+    ? error.message || "The server cannot be reached; what you wrote is kept."
+    : "";
 }
 
 /** Ask the server and draw its answer; false when that failed. */
@@ -44,7 +48,12 @@ function draw({ comments: all, people: members, may_speak: maySpeak }) {
   const open = comments.filter((one) => !one.parent && !one.resolved && !one.deleted).length;
   section.querySelector("#comment-count").textContent = comments.length ? `${open} open` : "";
   const roots = comments.filter((one) => !one.parent || !comments.some(({ id }) => id === one.parent));
-  const threads = roots.map((root) => thread(root, comments.filter(({ parent }) => parent === root.id)));
+  const threads = roots.map((root) =>
+    thread(
+      root,
+      comments.filter(({ parent }) => parent === root.id),
+    ),
+  );
   section.querySelector(".threads").replaceChildren(...threads);
   document.dispatchEvent(new CustomEvent("annotate:comments", { detail: comments }));
 }
@@ -56,7 +65,9 @@ function thread(root, answers) {
   item.append(remark(root), ...answers.map(remark));
   if (!root.may_change || root.deleted) return item;
   const answer = action("Answer", () => answerTo(root));
-  const close = isOver ? action("Reopen", () => change(root, "reopen")) : action("Resolve", () => change(root, "resolve"));
+  const close = isOver
+    ? action("Reopen", () => change(root, "reopen"))
+    : action("Resolve", () => change(root, "resolve"));
   const by = typeof root.resolved === "string" ? make("span.faint", {}, `resolved by ${root.resolved}`) : null;
   item.append(make("div.thread-actions", {}, answer, close, by));
   return item;
@@ -66,14 +77,31 @@ function remark(one) {
   const when = make("time.faint", { datetime: one.at, title: new Date(one.at).toLocaleString() }, ago(one.at));
   const head = make("header", {}, make("b", {}, one.author), " ", when);
   if (one.place && !one.parent) head.append(" ", placeLink(one));
-  if (one.may_delete) head.append(" ", action(one.deleted ? "restore" : "delete", () => change(one, one.deleted ? "restore" : "delete")));
-  const body = one.deleted ? make("p.faint", {}, make("s", {}, one.text), " deleted") : make("p", {}, ...named(one.text));
-  return make(String(one.id) === wanted ? "article.remark.wanted" : "article.remark", { "data-remark": one.id }, head, body);
+  if (one.may_delete)
+    head.append(
+      " ",
+      action(one.deleted ? "restore" : "delete", () => change(one, one.deleted ? "restore" : "delete")),
+    );
+  const body = one.deleted
+    ? make("p.faint", {}, make("s", {}, one.text), " deleted")
+    : make("p", {}, ...named(one.text));
+  return make(
+    String(one.id) === wanted ? "article.remark.wanted" : "article.remark",
+    { "data-remark": one.id },
+    head,
+    body,
+  );
 }
 
 /** The text with the names of members made visible. */
 function named(said) {
-  return said.split(/(@[\w@.+-]+)/).map((piece) => (piece.startsWith("@") && people.includes(piece.slice(1).replace(/[.+-]+$/, "")) ? make("b.name", {}, piece) : piece));
+  return said
+    .split(/(@[\w@.+-]+)/)
+    .map((piece) =>
+      piece.startsWith("@") && people.includes(piece.slice(1).replace(/[.+-]+$/, ""))
+        ? make("b.name", {}, piece)
+        : piece,
+    );
 }
 
 function placeLink(one) {
@@ -143,16 +171,20 @@ function begun() {
 function suggest() {
   const list = form.querySelector(".names");
   const found = begun();
-  const fitting = found ? people.filter((name) => name.toLowerCase().startsWith(found[1].toLowerCase())).slice(0, 6) : [];
+  const fitting = found
+    ? people.filter((name) => name.toLowerCase().startsWith(found[1].toLowerCase())).slice(0, 6)
+    : [];
   list.hidden = fitting.length === 0;
-  list.replaceChildren(...fitting.map((name) => {
-    const option = make("li", { role: "option" }, `@${name}`);
-    option.addEventListener("pointerdown", (event) => {
-      event.preventDefault();
-      complete(name);
-    });
-    return option;
-  }));
+  list.replaceChildren(
+    ...fitting.map((name) => {
+      const option = make("li", { role: "option" }, `@${name}`);
+      option.addEventListener("pointerdown", (event) => {
+        event.preventDefault();
+        complete(name);
+      });
+      return option;
+    }),
+  );
 }
 
 function complete(name) {
@@ -205,6 +237,9 @@ if (await ask(listUrl)) {
   const shown = section.querySelector(".remark.wanted");
   if (shown) {
     shown.scrollIntoView({ block: "nearest" });
-    change(comments.find(({ id }) => String(id) === wanted), "seen");
+    change(
+      comments.find(({ id }) => String(id) === wanted),
+      "seen",
+    );
   }
 }

@@ -31,7 +31,9 @@ export class ConflictDialog {
   show(conflict, where, left) {
     this.#conflict = conflict;
     this.#choices.clear();
-    const intro = conflict.why ? `It could not be saved: ${conflict.why}` : "This was changed in two ways at once. Nothing is written until you decide.";
+    const intro = conflict.why
+      ? `It could not be saved: ${conflict.why}`
+      : "This was changed in two ways at once. Nothing is written until you decide.";
     const rows = conflict.kind === "text" ? this.#texts() : this.#wholes();
     this.#dialog.replaceChildren(
       make("h1", { tabindex: -1, autofocus: true }, where, left ? make("small.faint", {}, ` and ${left} more`) : null),
@@ -61,7 +63,12 @@ export class ConflictDialog {
       this.#row("1", "Before", make("p", {}, base), () => this.#decide(this.#written(base))),
       this.#row("2", "Theirs", changed(base, theirs), () => this.#decide([])),
       this.#row("3", "Mine", changed(base, mine), () => this.#decide(this.#written(mine))),
-      make("div.version", {}, make("div.version-head", {}, make("b", {}, "Edited "), make("kbd", {}, "e")), make("div", {}, area, save)),
+      make(
+        "div.version",
+        {},
+        make("div.version-head", {}, make("b", {}, "Edited "), make("kbd", {}, "e")),
+        make("div", {}, area, save),
+      ),
     ];
   }
 
@@ -110,7 +117,12 @@ export class ConflictDialog {
     const isHasty = performance.now() - this.#lastKey < PAUSE_MS;
     this.#lastKey = performance.now();
     const typing = event.target.closest("textarea") !== null;
-    const name = (event.ctrlKey || event.metaKey) && event.key === "Enter" ? "save" : typing || event.ctrlKey || event.metaKey || event.altKey ? "" : event.key;
+    const name =
+      (event.ctrlKey || event.metaKey) && event.key === "Enter"
+        ? "save"
+        : typing || event.ctrlKey || event.metaKey || event.altKey
+          ? ""
+          : event.key;
     const run = name ? this.#choices.get(name) : null;
     if (!run || (isHasty && !typing)) return;
     event.preventDefault();
@@ -126,6 +138,7 @@ function changed(before, after) {
 
 function summary(value) {
   if (value === null) return "One part: no cut here.";
-  if (!Array.isArray(value)) return `A cut here. ${[value.instruction, value.rewrite].filter(Boolean).join(" / ") || "No text yet."}`;
+  if (!Array.isArray(value))
+    return `A cut here. ${[value.instruction, value.rewrite].filter(Boolean).join(" / ") || "No text yet."}`;
   return value.map(({ text, phenomenon }) => `“${text}” (${phenomenon})`).join(", ") || "No mentions.";
 }

@@ -51,7 +51,10 @@ function changes(a, b) {
   const lengths = new Uint32Array((a.length + 1) * width);
   for (let i = a.length - 1; i >= 0; i -= 1) {
     for (let j = b.length - 1; j >= 0; j -= 1) {
-      lengths[i * width + j] = a[i] === b[j] ? lengths[(i + 1) * width + j + 1] + 1 : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
+      lengths[i * width + j] =
+        a[i] === b[j]
+          ? lengths[(i + 1) * width + j + 1] + 1
+          : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
     }
   }
   const found = [];
@@ -67,7 +70,7 @@ function changes(a, b) {
 /** Runs of one kind in one piece; a space between two changed words counts as changed, or words would look mixed. */
 function joined(pieces) {
   const runs = [];
-  for (let place = 0; place < pieces.length; ) {
+  for (let place = 0; place < pieces.length;) {
     let until = place;
     if (pieces[place].kind === "same") {
       while (until < pieces.length && pieces[until].kind === "same") until += 1;

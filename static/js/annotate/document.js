@@ -22,14 +22,30 @@ export class AnnotationDocument {
   /** Take the whole document; edits that are not answered for stay on top of it. */
   load(answer) {
     const { version, steps, tasks, warnings, undo, redo, parts, proposals, ...about } = answer;
-    Object.assign(this, { about, version, steps, tasks, warnings, canUndo: undo, canRedo: redo, saved: parts, proposals });
+    Object.assign(this, {
+      about,
+      version,
+      steps,
+      tasks,
+      warnings,
+      canUndo: undo,
+      canRedo: redo,
+      saved: parts,
+      proposals,
+    });
     this.places = new Map(steps.map((step, place) => [step.id, place]));
     this.#parts = null;
   }
 
   /** Take the answer to some edits: [those that became conflicts, edits that others made]. @param {Edit[]} sent */
   take(answer, sent) {
-    Object.assign(this, { version: answer.version, saved: answer.parts, warnings: answer.warnings, canUndo: answer.undo, canRedo: answer.redo });
+    Object.assign(this, {
+      version: answer.version,
+      saved: answer.parts,
+      warnings: answer.warnings,
+      canUndo: answer.undo,
+      canRedo: answer.redo,
+    });
     const results = new Map(answer.results.map((result) => [result.op_id, result]));
     const conflicts = sent
       .filter((edit) => results.get(edit.op_id)?.status === "conflict")
@@ -55,7 +71,8 @@ export class AnnotationDocument {
   /** An edit that the server will never take: the person is asked, nothing is dropped. */
   refuse(edit, why) {
     const part = this.saved.find(({ step }) => step === edit.step);
-    const current = edit.kind === "cut" || edit.kind === "join" ? (part ?? null) : (part?.[edit.field || "mentions"] ?? null);
+    const current =
+      edit.kind === "cut" || edit.kind === "join" ? (part ?? null) : (part?.[edit.field || "mentions"] ?? null);
     this.pending = this.pending.filter((other) => other !== edit);
     this.#parts = null;
     return this.#conflict(edit, current, why);
@@ -170,7 +187,8 @@ function apply(parts, { kind, step, field, after }) {
 function anchored(mentions, parts, step) {
   const text = parts.get(step)?.rewrite ?? "";
   return mentions.map((mention) => {
-    const antecedent = mention.antecedent && placed(mention.antecedent, parts.get(mention.antecedent.step)?.rewrite ?? "");
+    const antecedent =
+      mention.antecedent && placed(mention.antecedent, parts.get(mention.antecedent.step)?.rewrite ?? "");
     return { ...placed(mention, text), antecedent };
   });
 }

@@ -35,14 +35,21 @@ export class Evidence {
     this.root = root;
     this.document = document;
     const part = (name) => root.querySelector(name);
-    Object.assign(this, { action: part("#action"), facts: part("#page-facts"), search: part("#search"), count: part("#search-count"), note: part("#page-note") });
+    Object.assign(this, {
+      action: part("#action"),
+      facts: part("#page-facts"),
+      search: part("#search"),
+      count: part("#search-count"),
+      note: part("#page-note"),
+    });
     for (const step of document.steps) this.#frames.set(step.id, { frame: step.frame, at: performance.now() });
     this.#open();
     window.addEventListener("online", () => this.#again());
     const options = { onPick: (id) => this.#point(id), onHover: (id) => this.frame.hover(id) };
     this.tree = new TreeView(part("#panel-tree"), options);
     this.candidates = new TreeView(part("#panel-candidates"), options);
-    for (const tab of root.querySelectorAll("[role=tab]")) tab.addEventListener("click", () => this.choose(tab.dataset.tab));
+    for (const tab of root.querySelectorAll("[role=tab]"))
+      tab.addEventListener("click", () => this.choose(tab.dataset.tab));
     this.search.addEventListener("input", () => this.#find());
     this.search.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
@@ -122,7 +129,12 @@ export class Evidence {
   #say() {
     const { operation, name, value } = shownStep(this.#step);
     this.action.title = this.#step.repr;
-    this.action.replaceChildren(make("span.faint", {}, `step ${this.#step.index + 1} `), make("b", {}, operation), value ? ` “${value}”` : "", name ? make("span.muted", {}, ` ${value ? "in " : ""}${name}`) : "");
+    this.action.replaceChildren(
+      make("span.faint", {}, `step ${this.#step.index + 1} `),
+      make("b", {}, operation),
+      value ? ` “${value}”` : "",
+      name ? make("span.muted", {}, ` ${value ? "in " : ""}${name}`) : "",
+    );
   }
 
   async #showFrame() {
@@ -131,7 +143,8 @@ export class Evidence {
     if (step !== this.#step) return;
     const url = view && (this.#isMarked || view.scripted ? view.url : view.plain);
     this.#isMissed ||= !navigator.onLine;
-    const note = view === null ? (navigator.onLine ? NO_PAGE : OFFLINE) : navigator.onLine || this.#loaded.has(url) ? "" : OFFLINE;
+    const note =
+      view === null ? (navigator.onLine ? NO_PAGE : OFFLINE) : navigator.onLine || this.#loaded.has(url) ? "" : OFFLINE;
     this.note.textContent = note;
     this.note.hidden = !note;
     if (note) return;
@@ -163,7 +176,9 @@ export class Evidence {
       const candidates = answer.nodes.filter((node) => node[4] || node[5]).map(([, ...rest]) => [0, ...rest]);
       this.candidates.show(candidates, "This step has no candidates on its page.");
       const count = (number) => number.toLocaleString("en");
-      this.facts.textContent = answer.nodes.length ? `${count(answer.nodes.length)} elements · ${count(candidates.length)} candidates` : "";
+      this.facts.textContent = answer.nodes.length
+        ? `${count(answer.nodes.length)} elements · ${count(candidates.length)} candidates`
+        : "";
       this.#find({ isTyped: false });
     }
     performance.measure("tree shown", { start: begun });
@@ -197,7 +212,9 @@ export class Evidence {
   #find({ isTyped = true } = {}) {
     const text = this.search.value.trim().toLowerCase();
     const places = [];
-    if (text) for (const [place, node] of this.tree.nodes.entries()) if (`${node[2]} ${node[3]}`.toLowerCase().includes(text)) places.push(place);
+    if (text)
+      for (const [place, node] of this.tree.nodes.entries())
+        if (`${node[2]} ${node[3]}`.toLowerCase().includes(text)) places.push(place);
     this.#found = { text, places, at: places.length ? 0 : -1 };
     if (text || isTyped) this.#showFound();
   }

@@ -37,7 +37,9 @@ export class Film {
       const head = make("div.part-head", {}, make("b", {}, index + 1), ` ${range}`);
       return make(index === current ? "div.film-part.on" : "div.film-part", {}, head, make("div.cards", {}, ...cards));
     });
-    const spaced = groups.flatMap((group, index) => (index ? [this.#gap(this.document.range(index)[0], true, proposed), group] : [group]));
+    const spaced = groups.flatMap((group, index) =>
+      index ? [this.#gap(this.document.range(index)[0], true, proposed), group] : [group],
+    );
     this.root.replaceChildren(...spaced);
     this.root.scrollLeft = left;
   }
@@ -49,7 +51,8 @@ export class Film {
       if (Number(card.dataset.place) === place) card.setAttribute("aria-current", "step");
       else card.removeAttribute("aria-current");
     }
-    for (const [index, group] of this.root.querySelectorAll(".film-part").entries()) group.classList.toggle("on", index === this.document.partAt(place));
+    for (const [index, group] of this.root.querySelectorAll(".film-part").entries())
+      group.classList.toggle("on", index === this.document.partAt(place));
     const card = this.root.querySelector("[aria-current]");
     if (!card) return;
     const [box, strip] = [card.getBoundingClientRect(), this.root.getBoundingClientRect()];
@@ -62,10 +65,18 @@ export class Film {
     const { operation, name, value } = shownStep(step);
     const isFirst = place > 0 && step.task !== this.document.steps[place - 1].task;
     const card = make(isFirst ? "button.card.task-start" : "button.card", {
-      type: "button", tabindex: -1, "data-place": place, title: `Step ${place + 1}: ${step.repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
+      type: "button",
+      tabindex: -1,
+      "data-place": place,
+      title: `Step ${place + 1}: ${step.repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
     });
     if (place === this.place) card.setAttribute("aria-current", "step");
-    card.append(make("span.card-top", {}, make("i", {}, place + 1), make("b", {}, operation)), make("span.card-name", {}, name), make("span.card-value", {}, value ? `“${value}”` : ""), this.#page(place, first, last));
+    card.append(
+      make("span.card-top", {}, make("i", {}, place + 1), make("b", {}, operation)),
+      make("span.card-name", {}, name),
+      make("span.card-value", {}, value ? `“${value}”` : ""),
+      this.#page(place, first, last),
+    );
     return card;
   }
 
@@ -83,7 +94,14 @@ export class Film {
   #gap(place, isCut, proposed) {
     const label = isCut ? `Join the parts before and after step ${place + 1}` : `Cut before step ${place + 1}`;
     const look = `button.gap${isCut ? ".cut" : ""}${proposed.has(place) ? ".proposed" : ""}`;
-    return make(look, { type: "button", tabindex: -1, "data-cut": place, title: proposed.has(place) ? `${label}\nProposed: ${proposed.get(place)}` : label, "aria-label": label, disabled: !this.mayCut });
+    return make(look, {
+      type: "button",
+      tabindex: -1,
+      "data-cut": place,
+      title: proposed.has(place) ? `${label}\nProposed: ${proposed.get(place)}` : label,
+      "aria-label": label,
+      disabled: !this.mayCut,
+    });
   }
 }
 

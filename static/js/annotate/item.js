@@ -19,7 +19,8 @@ const element = (id) => document.getElementById(id);
 const journal = new Journal(`${data.user}/${data.id}`);
 const doc = new AnnotationDocument(await read());
 const kept = await journal.open();
-if (doc.about.writable && !doc.about.token) await call(`${data.url}take/`, {}).then(({ token }) => (doc.about.token = token), refuseToWrite);
+if (doc.about.writable && !doc.about.token)
+  await call(`${data.url}take/`, {}).then(({ token }) => (doc.about.token = token), refuseToWrite);
 
 const saver = new Saver({ document: doc, journal, url: data.url, user: data.username });
 const actions = new Actions(doc, saver);
@@ -36,14 +37,28 @@ const rows = new Rows(element("rows"), doc, {
   onConflict: decideNext,
 });
 const evidence = new Evidence(element("evidence"), doc);
-const commentPlaces = new CommentPlaces({ document: doc, evidence, go, word: rows.field === "rewrite" ? "turn" : "part" });
+const commentPlaces = new CommentPlaces({
+  document: doc,
+  evidence,
+  go,
+  word: rows.field === "rewrite" ? "turn" : "part",
+});
 const conflicts = new ConflictDialog(element("conflict"), async (conflict, edits) => {
   await saver.decide(conflict, edits);
   render();
   decideNext();
 });
 const mentions = new MentionDialog(element("mention"), data.phenomena);
-const status = new StatusLine({ saved: element("saved"), notice: element("notice"), document: doc, saver, journal, login: data.login, onTake: takeOver, onRetry: () => saver.now() });
+const status = new StatusLine({
+  saved: element("saved"),
+  notice: element("notice"),
+  document: doc,
+  saver,
+  journal,
+  login: data.login,
+  onTake: takeOver,
+  onRetry: () => saver.now(),
+});
 let place = 0;
 let proposal = doc.proposals?.[0] ?? null;
 
@@ -89,7 +104,8 @@ function showCounts() {
   const word = rows.field === "rewrite" ? "turn" : "part";
   const count = `${parts.length} ${parts.length === 1 ? word : `${word}s`}`;
   const aim = rows.field === "rewrite" ? "" : ` (target ${about.target_parts})`;
-  element("counts").textContent = `${steps.length} steps · ${count}${aim} · all covered${empty ? ` · ${empty} without text` : ""}`;
+  element("counts").textContent =
+    `${steps.length} steps · ${count}${aim} · all covered${empty ? ` · ${empty} without text` : ""}`;
   element("counts").classList.toggle("off-target", Boolean(aim) && parts.length !== about.target_parts);
 }
 
@@ -98,8 +114,14 @@ function showSource() {
   const current = doc.steps[place].task;
   const lines = doc.tasks.map((task, index) => {
     const first = doc.places.get(task.first_step);
-    const last = (index + 1 < doc.tasks.length ? doc.places.get(doc.tasks[index + 1].first_step) : doc.steps.length) - 1;
-    const line = make("button.plain.task", { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null }, make("span.faint", {}, first === last ? `${first + 1}` : `${first + 1}–${last + 1}`), make("span", {}, task.instruction));
+    const last =
+      (index + 1 < doc.tasks.length ? doc.places.get(doc.tasks[index + 1].first_step) : doc.steps.length) - 1;
+    const line = make(
+      "button.plain.task",
+      { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null },
+      make("span.faint", {}, first === last ? `${first + 1}` : `${first + 1}–${last + 1}`),
+      make("span", {}, task.instruction),
+    );
     line.addEventListener("click", () => go(first));
     return line;
   });
@@ -173,7 +195,11 @@ function decideNext() {
   const [conflict] = doc.conflicts;
   if (!conflict || document.querySelector("dialog[open]")) return;
   const index = doc.partAt(doc.places.get(conflict.step));
-  conflicts.show(conflict, `${rows.field === "rewrite" ? "Turn" : "Part"} ${index + 1}, ${conflict.field || conflict.kind}`, doc.conflicts.length - 1);
+  conflicts.show(
+    conflict,
+    `${rows.field === "rewrite" ? "Turn" : "Part"} ${index + 1}, ${conflict.field || conflict.kind}`,
+    doc.conflicts.length - 1,
+  );
 }
 
 function answered({ others }) {
@@ -226,7 +252,10 @@ async function explain(error) {
 }
 
 async function giveBack() {
-  const sure = await ask("Give this back? Somebody else may get it; what you have written in it stays with it.", "Give back");
+  const sure = await ask(
+    "Give this back? Somebody else may get it; what you have written in it stays with it.",
+    "Give back",
+  );
   if (!sure) return;
   rows.flush();
   await saver.now();
@@ -240,7 +269,9 @@ function ask(text, yes) {
   dialog.querySelector("button").textContent = yes;
   dialog.returnValue = "no";
   dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }));
+  return new Promise((resolve) =>
+    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }),
+  );
 }
 
 async function takeOver() {
@@ -317,7 +348,14 @@ function nextWarning() {
 }
 
 function listen() {
-  const clicks = { undo: () => takeBack("undo"), redo: () => takeBack("redo"), submit, "give-back": giveBack, propose, accept };
+  const clicks = {
+    undo: () => takeBack("undo"),
+    redo: () => takeBack("redo"),
+    submit,
+    "give-back": giveBack,
+    propose,
+    accept,
+  };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
   element("show-guidelines")?.addEventListener("click", () => element("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
@@ -344,8 +382,18 @@ function listen() {
 
 bindCommands(
   {
-    step: (direction) => go(place + direction), part: goPart, row: goRow, cut: () => cut(place), mark, submit, takeOver, warning: nextWarning, decide: decideNext,
-    write: () => rows.focus(doc.partAt(place), { editor: true }), undo: () => takeBack("undo"), redo: () => takeBack("redo"),
+    step: (direction) => go(place + direction),
+    part: goPart,
+    row: goRow,
+    cut: () => cut(place),
+    mark,
+    submit,
+    takeOver,
+    warning: nextWarning,
+    decide: decideNext,
+    write: () => rows.focus(doc.partAt(place), { editor: true }),
+    undo: () => takeBack("undo"),
+    redo: () => takeBack("redo"),
   },
   { rows, evidence, tabs: TABS },
 );
@@ -355,15 +403,19 @@ saver.onAnswer = answered;
 doc.conflicts = kept.conflicts;
 if (doc.about.writable) {
   saver.start(kept.edits);
-  if (kept.edits.length) say(`${kept.edits.length} ${kept.edits.length === 1 ? "change" : "changes"} that this browser had kept`);
+  if (kept.edits.length)
+    say(`${kept.edits.length} ${kept.edits.length === 1 ? "change" : "changes"} that this browser had kept`);
 } else {
   saver.close(doc.about.why_not, doc.about.holder);
 }
 go(0);
 render();
-call(`${data.url}pages/`).then(({ pages }) => {
-  film.pages = pages;
-  render();
-}, () => {}); // without the titles the strip is as it was
+call(`${data.url}pages/`).then(
+  ({ pages }) => {
+    film.pages = pages;
+    render();
+  },
+  () => {},
+); // without the titles the strip is as it was
 commentPlaces.goToAddress();
 decideNext();

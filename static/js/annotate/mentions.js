@@ -57,16 +57,37 @@ export class MentionDialog {
   #content(sort) {
     const said = this.selected.text ? `“${this.selected.text}”` : "Something left out";
     const sorts = Object.entries(this.#phenomena).filter(([name]) => name !== "ellipsis");
-    const choices = sort === "ellipsis" ? [] : [make("p.sorts", { role: "group", "aria-label": "Sort of anaphor" }, ...sorts.map(([name, label], number) => this.#sort(name, label, number + 1)))];
+    const choices =
+      sort === "ellipsis"
+        ? []
+        : [
+            make(
+              "p.sorts",
+              { role: "group", "aria-label": "Sort of anaphor" },
+              ...sorts.map(([name, label], number) => this.#sort(name, label, number + 1)),
+            ),
+          ];
     this.#list = make("div.antecedents", { role: "listbox", tabindex: 0, "aria-label": "What it stands for" });
     this.#chosen = make("p.muted", { "aria-live": "polite" });
     const keys = [["↑", "↓"], " turn  ", ["←", "→"], " word  ", ["⇧→"], " more words  ", ["Home"], " whole turn"];
-    const hints = make("p.faint", {}, ...keys.flatMap((part) => (Array.isArray(part) ? part.flatMap((key) => [make("kbd", {}, key), " "]) : [part])));
+    const hints = make(
+      "p.faint",
+      {},
+      ...keys.flatMap((part) => (Array.isArray(part) ? part.flatMap((key) => [make("kbd", {}, key), " "]) : [part])),
+    );
     const mark = make("button.btn.primary", { type: "button" }, "Mark ", make("kbd", {}, "⏎"));
     const cancel = make("button.btn", { type: "button" }, "Cancel ", make("kbd", {}, "Esc"));
     mark.addEventListener("click", () => this.#finish());
     cancel.addEventListener("click", () => this.#dialog.close());
-    return [make("h1", {}, `${said} `, make("small.faint", {}, sort)), ...choices, make("h2", {}, "stands for"), this.#list, this.#chosen, hints, make("div.actions", {}, mark, cancel)];
+    return [
+      make("h1", {}, `${said} `, make("small.faint", {}, sort)),
+      ...choices,
+      make("h2", {}, "stands for"),
+      this.#list,
+      this.#chosen,
+      hints,
+      make("div.actions", {}, mark, cancel),
+    ];
   }
 
   #sort(name, label, key) {
@@ -81,22 +102,33 @@ export class MentionDialog {
   }
 
   #render() {
-    for (const button of this.#dialog.querySelectorAll("[data-sort]")) button.setAttribute("aria-pressed", String(button.dataset.sort === this.phenomenon));
+    for (const button of this.#dialog.querySelectorAll("[data-sort]"))
+      button.setAttribute("aria-pressed", String(button.dataset.sort === this.phenomenon));
     this.#list.replaceChildren(...this.#lines.map((one, index) => this.#option(one, index)));
     const antecedent = this.#antecedent();
-    this.#chosen.textContent = !antecedent ? "Nothing that was said before." : `Turn ${this.#line + 1}${this.#span ? `: “${antecedent.text}”` : ", as a whole."}`;
+    this.#chosen.textContent = !antecedent
+      ? "Nothing that was said before."
+      : `Turn ${this.#line + 1}${this.#span ? `: “${antecedent.text}”` : ", as a whole."}`;
     this.#list.setAttribute("aria-activedescendant", `antecedent-${this.#line}`);
     this.#list.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
   }
 
   #option(one, index) {
     const isChosen = index === this.#line;
-    const option = make("div.antecedent", { role: "option", id: `antecedent-${index}`, "aria-selected": String(isChosen) });
+    const option = make("div.antecedent", {
+      role: "option",
+      id: `antecedent-${index}`,
+      "aria-selected": String(isChosen),
+    });
     option.addEventListener("click", (event) => {
       const word = event.target.closest("[data-word]")?.dataset.word;
       this.#point(index, word === undefined ? null : Number(word), event.shiftKey);
     });
-    if (!one) option.append(make("span.who", {}, "none"), make("span", {}, "Nothing that was said before: the page, or what everybody knows."));
+    if (!one)
+      option.append(
+        make("span.who", {}, "none"),
+        make("span", {}, "Nothing that was said before: the page, or what everybody knows."),
+      );
     else option.append(make("span.who", {}, `Turn ${index + 1}`), make("span", {}, ...this.#words(one, isChosen)));
     return option;
   }
@@ -107,7 +139,13 @@ export class MentionDialog {
     const pieces = [];
     for (const [number, { start, end }] of places.entries()) {
       pieces.push(make(number > from && number <= to ? "span.in" : "span", {}, text.slice(at, start)));
-      pieces.push(make(number >= from && number <= to ? "span.word.in" : "span.word", { "data-word": number }, text.slice(start, end)));
+      pieces.push(
+        make(
+          number >= from && number <= to ? "span.word.in" : "span.word",
+          { "data-word": number },
+          text.slice(start, end),
+        ),
+      );
       at = end;
     }
     return [...pieces, text.slice(at)];
@@ -115,7 +153,8 @@ export class MentionDialog {
 
   #point(index, word, isMore) {
     const extend = isMore && index === this.#line && this.#span && word !== null;
-    this.#span = word === null ? null : extend ? [Math.min(this.#span[0], word), Math.max(this.#span[1], word)] : [word, word];
+    this.#span =
+      word === null ? null : extend ? [Math.min(this.#span[0], word), Math.max(this.#span[1], word)] : [word, word];
     this.#line = index;
     this.#render();
   }
@@ -143,7 +182,8 @@ export class MentionDialog {
     if (!count) return;
     const [from, to] = this.#span ?? [direction > 0 ? -1 : count, direction > 0 ? -1 : count];
     const inside = (word) => Math.max(0, Math.min(count - 1, word));
-    if (!isMore || !this.#span) this.#span = [inside((direction > 0 ? to : from) + direction), inside((direction > 0 ? to : from) + direction)];
+    if (!isMore || !this.#span)
+      this.#span = [inside((direction > 0 ? to : from) + direction), inside((direction > 0 ? to : from) + direction)];
     else this.#span = direction > 0 ? [from, inside(to + 1)] : [from, Math.max(from, to - 1)];
     this.#render();
   }
@@ -151,8 +191,15 @@ export class MentionDialog {
   #antecedent() {
     const one = this.#lines[this.#line];
     if (!one) return null;
-    const [from, to] = this.#span ? [one.places[this.#span[0]].start, one.places[this.#span[1]].end] : [0, one.text.length];
-    return { step: one.step, start: length(one.text.slice(0, from)), end: length(one.text.slice(0, to)), text: one.text.slice(from, to) };
+    const [from, to] = this.#span
+      ? [one.places[this.#span[0]].start, one.places[this.#span[1]].end]
+      : [0, one.text.length];
+    return {
+      step: one.step,
+      start: length(one.text.slice(0, from)),
+      end: length(one.text.slice(0, to)),
+      text: one.text.slice(from, to),
+    };
   }
 
   #finish() {

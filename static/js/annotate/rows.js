@@ -95,7 +95,8 @@ class Row {
     const { field, actions } = rows;
     this.editor = new Editor({
       label: "",
-      placeholder: field === "rewrite" ? "As it is said in the conversation" : "What this part asks for, standing alone",
+      placeholder:
+        field === "rewrite" ? "As it is said in the conversation" : "What this part asks for, standing alone",
       onEdit: (before, after) => actions.onEdit(step, field, before, after),
       onSelect: () => this.#selected(),
     });
@@ -103,7 +104,13 @@ class Row {
     this.left = make("div.left-cell");
     this.below = make("div.below");
     this.marking = make("div.marking", { hidden: true });
-    this.root = make("article.part-row", { tabindex: -1, "data-step": step }, this.who, this.left, make("div.right-cell", {}, this.editor.root, this.marking, this.below));
+    this.root = make(
+      "article.part-row",
+      { tabindex: -1, "data-step": step },
+      this.who,
+      this.left,
+      make("div.right-cell", {}, this.editor.root, this.marking, this.below),
+    );
     this.root.addEventListener("focusin", () => actions.onFocus(step));
   }
 
@@ -113,20 +120,37 @@ class Row {
     const word = field === "rewrite" ? "Turn" : "Part";
     const steps = first === last ? `step ${first + 1}` : `steps ${first + 1}–${last + 1}`;
     this.root.setAttribute("aria-label", `${word} ${index + 1}, ${steps}`);
-    this.editor.area.setAttribute("aria-label", `${field === "rewrite" ? "Rewrite" : "Instruction"} of ${word.toLowerCase()} ${index + 1}, ${steps}`);
+    this.editor.area.setAttribute(
+      "aria-label",
+      `${field === "rewrite" ? "Rewrite" : "Instruction"} of ${word.toLowerCase()} ${index + 1}, ${steps}`,
+    );
     this.who.replaceChildren(make("b", {}, `${word} ${index + 1}`), make("span", {}, steps));
     this.editor.isReadOnly = !writable;
     const warnings = (doc.warnings ?? []).filter((warning) => warning.step === this.step);
     this.editor.show(part[field], [...this.#mentionMarks(part), ...this.#warningMarks(part, warnings)]);
-    this.left.replaceChildren(...(field === "rewrite" ? [make("p.original", {}, part.instruction)] : this.#steps(first, last)));
-    this.below.replaceChildren(...this.#diff(part), ...this.#chips(part, writable), ...warnings.map((warning) => this.#warning(part, warning)), ...this.#conflict());
+    this.left.replaceChildren(
+      ...(field === "rewrite" ? [make("p.original", {}, part.instruction)] : this.#steps(first, last)),
+    );
+    this.below.replaceChildren(
+      ...this.#diff(part),
+      ...this.#chips(part, writable),
+      ...warnings.map((warning) => this.#warning(part, warning)),
+      ...this.#conflict(),
+    );
   }
 
   #steps(first, last) {
     return this.rows.document.steps.slice(first, last + 1).map((step, offset) => {
       const { operation, name, value } = shownStep(step);
-      const text = [make("i", {}, first + offset + 1), make("span.clip", {}, make("b", {}, operation), ` ${value ? `“${value}” in ` : ""}${name}`)];
-      const button = make("button.plain.part-step", { type: "button", tabindex: -1, title: step.repr, "data-step-place": first + offset }, ...text);
+      const text = [
+        make("i", {}, first + offset + 1),
+        make("span.clip", {}, make("b", {}, operation), ` ${value ? `“${value}” in ` : ""}${name}`),
+      ];
+      const button = make(
+        "button.plain.part-step",
+        { type: "button", tabindex: -1, title: step.repr, "data-step-place": first + offset },
+        ...text,
+      );
       button.addEventListener("click", () => this.rows.actions.onStep(first + offset));
       return button;
     });
@@ -136,13 +160,23 @@ class Row {
     if (this.rows.field !== "rewrite") return [];
     if (part.rewrite === part.instruction) return [make("p.diff.faint", {}, "reads as the original")];
     const looks = { same: "span", del: "del", ins: "ins" };
-    return [make("p.diff", { "aria-label": "Changes from the original" }, ...wordDiff(part.instruction, part.rewrite).map(({ kind, text }) => make(looks[kind], {}, text)))];
+    return [
+      make(
+        "p.diff",
+        { "aria-label": "Changes from the original" },
+        ...wordDiff(part.instruction, part.rewrite).map(({ kind, text }) => make(looks[kind], {}, text)),
+      ),
+    ];
   }
 
   #chips(part, writable) {
     if (!part.mentions.length) return [];
     const chips = part.mentions.map((mention) => {
-      const remove = make("button.plain.remove", { type: "button", "aria-label": `Remove the mark of “${mention.text}”`, title: "Remove" }, "×");
+      const remove = make(
+        "button.plain.remove",
+        { type: "button", "aria-label": `Remove the mark of “${mention.text}”`, title: "Remove" },
+        "×",
+      );
       remove.addEventListener("click", () => this.rows.actions.onRemove(this.step, mention));
       return make("span.chip", {}, ...this.#mentioned(mention), writable ? remove : null);
     });
@@ -153,13 +187,22 @@ class Row {
     const word = phenomenon === "ellipsis" ? "ellipsis" : `anaphora, ${phenomenon}`;
     const turn = antecedent && this.rows.document.parts.findIndex((part) => part.step === antecedent.step);
     const where = !antecedent ? "no antecedent" : turn < 0 ? "turn that is gone" : `turn ${turn + 1}`;
-    const said = antecedent?.text && this.rows.document.part(antecedent.step)?.rewrite !== antecedent.text ? ` “${short(antecedent.text)}”` : "";
-    return [text ? make("b", {}, `“${short(text)}”`) : null, make("span.clip", { title: antecedent?.text ?? null }, `${word} → ${where}${said}`)];
+    const said =
+      antecedent?.text && this.rows.document.part(antecedent.step)?.rewrite !== antecedent.text
+        ? ` “${short(antecedent.text)}”`
+        : "";
+    return [
+      text ? make("b", {}, `“${short(text)}”`) : null,
+      make("span.clip", { title: antecedent?.text ?? null }, `${word} → ${where}${said}`),
+    ];
   }
 
   #mentionMarks(part) {
     if (this.rows.field !== "rewrite") return [];
-    return part.mentions.map(({ start, end, phenomenon }) => ({ ...units(part.rewrite, start, end), kind: phenomenon === "ellipsis" ? "ellipsis" : "anaphora" }));
+    return part.mentions.map(({ start, end, phenomenon }) => ({
+      ...units(part.rewrite, start, end),
+      kind: phenomenon === "ellipsis" ? "ellipsis" : "anaphora",
+    }));
   }
 
   #warningMarks(part, warnings) {
@@ -168,8 +211,19 @@ class Row {
   }
 
   #warning(part, { field, text, span }) {
-    const said = span && part[field] ? Array.from(part[field]).slice(...span).join("") : "";
-    return make("p.warning", {}, make("span", { "aria-hidden": "true" }, "⚠ "), said && !text.includes(said) ? `“${said}”: ` : "", text);
+    const said =
+      span && part[field]
+        ? Array.from(part[field])
+            .slice(...span)
+            .join("")
+        : "";
+    return make(
+      "p.warning",
+      {},
+      make("span", { "aria-hidden": "true" }, "⚠ "),
+      said && !text.includes(said) ? `“${said}”: ` : "",
+      text,
+    );
   }
 
   #conflict() {
@@ -185,9 +239,15 @@ class Row {
     if (this.rows.field !== "rewrite" || this.editor.area.readOnly) return;
     const text = this.editor.area.value;
     const { start, end } = trimmed(text, this.editor.selection);
-    const isHere = start !== end || document.activeElement === this.editor.area || this.rows.selected?.step === this.step;
+    const isHere =
+      start !== end || document.activeElement === this.editor.area || this.rows.selected?.step === this.step;
     if (!isHere) return;
-    this.rows.selected = { step: this.step, start: placeOf(text, start), end: placeOf(text, end), text: text.slice(start, end) };
+    this.rows.selected = {
+      step: this.step,
+      start: placeOf(text, start),
+      end: placeOf(text, end),
+      text: text.slice(start, end),
+    };
     this.#offer(text.slice(start, end));
   }
 
@@ -197,12 +257,23 @@ class Row {
     this.marking.dataset.said = said;
     this.marking.hidden = !said;
     const button = (phenomenon, keys) => {
-      const made = make("button.btn.small", { type: "button", tabindex: -1 }, phenomenon, " ", ...keys.flatMap((key) => [make("kbd", {}, key), " "]));
+      const made = make(
+        "button.btn.small",
+        { type: "button", tabindex: -1 },
+        phenomenon,
+        " ",
+        ...keys.flatMap((key) => [make("kbd", {}, key), " "]),
+      );
       made.addEventListener("mousedown", (event) => event.preventDefault()); // or the selection would be gone
       made.addEventListener("click", () => this.rows.actions.onMark(phenomenon));
       return made;
     };
-    this.marking.replaceChildren(make("span.clip", {}, `“${said}”`), button("anaphora", ["m", "a"]), button("ellipsis", ["m", "e"]), make("span.faint.nowrap", {}, "after ", make("kbd", {}, "Esc")));
+    this.marking.replaceChildren(
+      make("span.clip", {}, `“${said}”`),
+      button("anaphora", ["m", "a"]),
+      button("ellipsis", ["m", "e"]),
+      make("span.faint.nowrap", {}, "after ", make("kbd", {}, "Esc")),
+    );
   }
 }
 

@@ -51,7 +51,8 @@ export class Saver {
     window.setInterval(() => this.#beat(), HEARTBEAT_MS);
     window.addEventListener("online", () => this.now());
     window.addEventListener("focus", () => this.status.kind === "signed_out" && this.now());
-    for (const type of ["pointerdown", "keydown"]) window.addEventListener(type, () => this.#wake(), { passive: true, capture: true });
+    for (const type of ["pointerdown", "keydown"])
+      window.addEventListener(type, () => this.#wake(), { passive: true, capture: true });
   }
 
   /** Nothing can be written: somebody else's, or submitted. */
@@ -77,7 +78,8 @@ export class Saver {
     this.#document.add(edit);
     this.#typed = { edit: typing ? edit : null, at: replaced ? this.#typed.at : performance.now() };
     const kept = this.#journal.add(edit, replaced);
-    if (!["offline", "signed_out", "lost", "closed", "failing"].includes(this.status.kind)) this.#setStatus({ kind: "waiting" });
+    if (!["offline", "signed_out", "lost", "closed", "failing"].includes(this.status.kind))
+      this.#setStatus({ kind: "waiting" });
     else this.onStatus(this.status);
     this.#soon(SOON_MS);
     return kept;
@@ -149,7 +151,11 @@ export class Saver {
   /** The unsent edit that this typing goes on with; edits that may have been sent are never changed. */
   #extended(edit) {
     const { edit: last, at } = this.#typed;
-    const goesOn = last && target(last) === target(edit) && last === this.#document.pending.at(-1) && performance.now() - at < EXTENDED_MS;
+    const goesOn =
+      last &&
+      target(last) === target(edit) &&
+      last === this.#document.pending.at(-1) &&
+      performance.now() - at < EXTENDED_MS;
     return goesOn && !this.#batch.includes(last) ? last : null;
   }
 
@@ -159,7 +165,9 @@ export class Saver {
     const structure = ({ kind }) => kind === "cut" || kind === "join";
     const batch = [];
     for (const edit of this.#document.pending) {
-      const taken = structure(edit) ? [...seen].some((one) => one.startsWith(`${edit.step} `) || one === `${edit.step}`) : seen.has(target(edit)) || seen.has(`${edit.step}`);
+      const taken = structure(edit)
+        ? [...seen].some((one) => one.startsWith(`${edit.step} `) || one === `${edit.step}`)
+        : seen.has(target(edit)) || seen.has(`${edit.step}`);
       if (taken) break;
       seen.add(target(edit));
       batch.push(edit);
@@ -195,7 +203,10 @@ export class Saver {
     const found = this.#document.take(answer, sent);
     this.#batch = [];
     this.#failures = 0;
-    this.#journal.settle([...sent.map((edit) => edit.op_id), ...found.conflicts.flatMap((one) => one.replaces)], found.conflicts.map(({ replaces: _, ...conflict }) => conflict));
+    this.#journal.settle(
+      [...sent.map((edit) => edit.op_id), ...found.conflicts.flatMap((one) => one.replaces)],
+      found.conflicts.map(({ replaces: _, ...conflict }) => conflict),
+    );
     this.#setStatus(this.unsent ? { kind: "saving" } : { kind: "saved", at: answer.saved_at ?? null });
     this.onAnswer(found);
   }
@@ -216,7 +227,9 @@ export class Saver {
 
   async #refused({ status, body, message }, work) {
     if (status === 409 && body.code === "refused") {
-      this.#setStatus(body.holder ? { kind: "lost", holder: body.holder, why: message } : { kind: "closed", why: message });
+      this.#setStatus(
+        body.holder ? { kind: "lost", holder: body.holder, why: message } : { kind: "closed", why: message },
+      );
     } else if (status === 409 && (body.code === "lease_lost" || body.code === "taken_over")) {
       const isFree = !body.holder || body.holder === this.user;
       if (isFree && this.#failures < BACKOFF_MS.length) {
@@ -254,7 +267,8 @@ export class Saver {
   }
 
   #retry(status) {
-    const wait = status.kind === "signed_out" ? SIGNED_OUT_MS : BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
+    const wait =
+      status.kind === "signed_out" ? SIGNED_OUT_MS : BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
     this.#failures += 1;
     this.#setStatus(status);
     window.clearTimeout(this.#timer);
@@ -286,7 +300,8 @@ export class Saver {
     await this.#run(async () => {
       const { held, holder } = await call(`${this.#url}lease/`, { token: this.token });
       this.#failures = 0;
-      if (held && ["offline", "signed_out", "failing", "lost"].includes(this.status.kind)) this.#setStatus({ kind: "saved", at: null });
+      if (held && ["offline", "signed_out", "failing", "lost"].includes(this.status.kind))
+        this.#setStatus({ kind: "saved", at: null });
       if (!held && holder && holder !== this.user) this.#setStatus({ kind: "lost", holder });
       else if (!held && this.status.kind === "lost") this.#setStatus({ kind: "lost", holder: null });
       else if (!held) this.token = (await call(`${this.#url}take/`, {})).token;

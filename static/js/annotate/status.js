@@ -1,7 +1,10 @@
 // The state of saving and of the connection, in words: the line in the header, and the bar below it when it matters.
 import { make } from "../shared/elements.js";
 
-const CLOSED = { submitted: "It has been submitted: it can no longer be changed.", gone: "It is no longer yours to change." };
+const CLOSED = {
+  submitted: "It has been submitted: it can no longer be changed.",
+  gone: "It is no longer yours to change.",
+};
 const WRONG = ["offline", "signed_out", "lost", "failing"];
 
 export class StatusLine {
@@ -45,9 +48,17 @@ export class StatusLine {
       const link = make("a.link", { href: this.login, target: "_blank", rel: "noopener" }, "Sign in in a new tab");
       return ["Your session has ended. ", link, "; what you wrote is sent as soon as you are back."];
     }
-    if (kind === "offline") return ["The server cannot be reached. Go on writing: it is kept in this browser and sent when the connection is back. ", this.#button("Try now", this.onRetry)];
+    if (kind === "offline")
+      return [
+        "The server cannot be reached. Go on writing: it is kept in this browser and sent when the connection is back. ",
+        this.#button("Try now", this.onRetry),
+      ];
     if (kind === "lost") {
-      const who = why ? `${why} ` : holder ? `${holder} is at work on this now. ` : "Your lease on this has run out and nobody else has it. ";
+      const who = why
+        ? `${why} `
+        : holder
+          ? `${holder} is at work on this now. `
+          : "Your lease on this has run out and nobody else has it. ";
       return [who, this.#button("Take over", this.onTake, "t"), " ", this.#copy()];
     }
     if (kind === "closed") return [`${CLOSED[why] ?? why} `, this.#copy()];
@@ -58,13 +69,21 @@ export class StatusLine {
   #copy() {
     if (!this.saver.unsent) return "";
     return this.#button("Copy what is unsaved", async () => {
-      const lines = this.document.pending.map(({ kind, field, after }) => `${kind} ${field}: ${typeof after === "string" ? after : JSON.stringify(after)}`);
+      const lines = this.document.pending.map(
+        ({ kind, field, after }) => `${kind} ${field}: ${typeof after === "string" ? after : JSON.stringify(after)}`,
+      );
       await navigator.clipboard.writeText(lines.join("\n"));
     });
   }
 
   #button(text, run, key = "") {
-    const button = make("button.btn.small", { type: "button" }, text, key ? " " : null, key ? make("kbd", {}, key) : null);
+    const button = make(
+      "button.btn.small",
+      { type: "button" },
+      text,
+      key ? " " : null,
+      key ? make("kbd", {}, key) : null,
+    );
     button.addEventListener("click", run);
     return button;
   }

@@ -74,14 +74,18 @@ export class TreeView {
   #reveal(place) {
     const top = place * ROW;
     const { scrollTop, clientHeight } = this.#root;
-    if (place >= 0 && (top < scrollTop + ROW || top > scrollTop + clientHeight - 3 * ROW)) this.#root.scrollTop = top - clientHeight / 2;
+    if (place >= 0 && (top < scrollTop + ROW || top > scrollTop + clientHeight - 3 * ROW))
+      this.#root.scrollTop = top - clientHeight / 2;
     this.#drawn = "";
     this.#draw();
   }
 
   #draw() {
     const first = Math.max(0, Math.floor(this.#root.scrollTop / ROW) - AROUND);
-    const last = Math.min(this.nodes.length, Math.ceil((this.#root.scrollTop + this.#root.clientHeight) / ROW) + AROUND);
+    const last = Math.min(
+      this.nodes.length,
+      Math.ceil((this.#root.scrollTop + this.#root.clientHeight) / ROW) + AROUND,
+    );
     const drawn = `${first} ${last}`;
     if (drawn === this.#drawn || !this.nodes.length) return;
     this.#drawn = drawn;
@@ -90,8 +94,21 @@ export class TreeView {
   }
 
   #row([depth, id, tag, label, isGold, isCandidate], place) {
-    const look = ["div.tree-row", isGold && "gold", this.#found.has(place) && "found", place === this.#current && "current"].filter(Boolean).join(".");
-    const row = make(look, { role: "treeitem", "aria-level": depth + 1, "aria-selected": String(place === this.#current), "data-row": place, title: `${tag} ${label}\nelement ${id}` });
+    const look = [
+      "div.tree-row",
+      isGold && "gold",
+      this.#found.has(place) && "found",
+      place === this.#current && "current",
+    ]
+      .filter(Boolean)
+      .join(".");
+    const row = make(look, {
+      role: "treeitem",
+      "aria-level": depth + 1,
+      "aria-selected": String(place === this.#current),
+      "data-row": place,
+      title: `${tag} ${label}\nelement ${id}`,
+    });
     row.style.paddingLeft = `${10 + 12 * Math.min(depth, DEEPEST)}px`;
     row.append(make("b", {}, tag), label ? ` ${label}` : "");
     if (isGold) row.append(make("span.tag.gold", {}, "gold"));

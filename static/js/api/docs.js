@@ -4,7 +4,8 @@ const token = document.querySelector("#swagger-csrf input").value;
 
 const chosen = document.documentElement.dataset.theme;
 const dark = matchMedia("(prefers-color-scheme: dark)");
-const showTheme = () => document.documentElement.classList.toggle("dark-mode", chosen ? chosen === "dark" : dark.matches);
+const showTheme = () =>
+  document.documentElement.classList.toggle("dark-mode", chosen ? chosen === "dark" : dark.matches);
 dark.addEventListener("change", showTheme);
 showTheme();
 

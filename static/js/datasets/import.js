@@ -44,7 +44,8 @@ function send(form) {
   follow(request, box);
   request.addEventListener("load", () => {
     if (request.status === 413) stop(request.responseText);
-    else if (new URL(request.responseURL).pathname !== new URL(form.action).pathname) location.assign(request.responseURL);
+    else if (new URL(request.responseURL).pathname !== new URL(form.action).pathname)
+      location.assign(request.responseURL);
     else showAnswer(request.responseText);
   });
   request.addEventListener("abort", () => stop("Stopped. Nothing was imported."));

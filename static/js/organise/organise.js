@@ -25,15 +25,21 @@ let busy = false;
 /** What the filters let through. */
 function view() {
   const words = find.value.toLowerCase().trim();
-  const fits = (task) => (!site.value || task.site === site.value) && (!words || task.text.toLowerCase().includes(words));
+  const fits = (task) =>
+    (!site.value || task.site === site.value) && (!words || task.text.toLowerCase().includes(words));
   const ordered = [...sessions.values()].sort((a, b) => a.position - b.position || a.id - b.id);
   const placed = new Set(ordered.flatMap((session) => session.tasks));
   const leftovers = [...tasks.values()].filter((task) => !placed.has(task.id));
   const anyFits = (one) => one.tasks.some((id) => tasks.has(id) && fits(tasks.get(id)));
   const isFree = (proposal) => proposal.tasks.every((id) => tasks.has(id) && !placed.has(id));
   return {
-    tasks, marked, leftovers: leftovers.filter(fits), allLeft: leftovers.length, sessions: ordered.filter(anyFits),
-    allSessions: ordered.length, proposals: [...proposals.values()].filter((one) => isFree(one) && anyFits(one)),
+    tasks,
+    marked,
+    leftovers: leftovers.filter(fits),
+    allLeft: leftovers.length,
+    sessions: ordered.filter(anyFits),
+    allSessions: ordered.length,
+    proposals: [...proposals.values()].filter((one) => isFree(one) && anyFits(one)),
   };
 }
 
@@ -47,7 +53,11 @@ function draw() {
   const shown = view();
   forgetHiddenMarks(shown);
   const at = cursorKey();
-  const places = [left, right].map((list) => [list, rowsOf(list).indexOf(document.activeElement), list.parentElement.scrollTop]);
+  const places = [left, right].map((list) => [
+    list,
+    rowsOf(list).indexOf(document.activeElement),
+    list.parentElement.scrollTop,
+  ]);
   drawLeft(left, shown);
   drawRight(right, shown);
   for (const [list, , top] of places) list.parentElement.scrollTop = top;
@@ -83,7 +93,9 @@ function restoreCursor(key, places) {
   const same = document.querySelector(`[data-row="${CSS.escape(key)}"]`);
   const [list, index] = places.find(([, place]) => place >= 0) ?? [left, 0];
   const rows = rowsOf(list);
-  (same ?? rows[Math.min(index, rows.length - 1)] ?? rowsOf(left)[0] ?? rowsOf(right)[0])?.focus({ preventScroll: Boolean(same) });
+  (same ?? rows[Math.min(index, rows.length - 1)] ?? rowsOf(left)[0] ?? rowsOf(right)[0])?.focus({
+    preventScroll: Boolean(same),
+  });
 }
 
 function step(by) {
@@ -104,7 +116,9 @@ function side(list) {
 /** The marked tasks in the order of the page, or the task under the cursor. */
 function chosen() {
   if (marked.size) {
-    return [...document.querySelectorAll("[data-task]")].map((row) => Number(row.dataset.task)).filter((id) => marked.has(id));
+    return [...document.querySelectorAll("[data-task]")]
+      .map((row) => Number(row.dataset.task))
+      .filter((id) => marked.has(id));
   }
   const task = cursor()?.dataset.task;
   return task ? [Number(task)] : [];
@@ -285,7 +299,12 @@ document.getElementById("accept-all").addEventListener("click", () => {
   act({ do: "accept", proposals: view().proposals.map((proposal) => proposal.id) });
 });
 document.getElementById("each").addEventListener("click", () => {
-  act({ do: "each", tasks: view().leftovers.filter((task) => task.turns > 1).map((task) => task.id) });
+  act({
+    do: "each",
+    tasks: view()
+      .leftovers.filter((task) => task.turns > 1)
+      .map((task) => task.id),
+  });
 });
 document.querySelector("#open-menu > summary").addEventListener("click", (event) => {
   event.preventDefault(); // opened here, so that what is typed next is the batch's name

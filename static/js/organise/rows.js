@@ -60,8 +60,10 @@ export function drawLeft(list, { leftovers, marked, allLeft }) {
     row.setAttribute("aria-selected", String(marked.has(task.id)));
     list.append(row);
   }
-  if (leftovers.length > LONGEST) list.append(outside(element("p", "more", `${leftovers.length - LONGEST} more: filter by website or text.`)));
-  if (!leftovers.length) list.append(element("p", "more", allLeft ? "No leftover fits the filter." : "Every task lies in a session."));
+  if (leftovers.length > LONGEST)
+    list.append(outside(element("p", "more", `${leftovers.length - LONGEST} more: filter by website or text.`)));
+  if (!leftovers.length)
+    list.append(element("p", "more", allLeft ? "No leftover fits the filter." : "Every task lies in a session."));
 }
 
 function proposalBox(proposal, tasks) {
@@ -70,11 +72,18 @@ function proposalBox(proposal, tasks) {
   Object.assign(head.dataset, { row: `proposal-${proposal.id}`, proposal: proposal.id });
   head.tabIndex = -1;
   head.append(element("span", "tag pred", "proposal"), element("span", "why", proposal.why));
-  head.append(button("accept", "Accept", "Make this session (a)"), button("reject", "Reject", "Do not propose it again (r)"));
+  head.append(
+    button("accept", "Accept", "Make this session (a)"),
+    button("reject", "Reject", "Do not propose it again (r)"),
+  );
   box.append(head);
   for (const id of proposal.tasks) {
     const line = element("div", "task flat");
-    line.append(element("span"), element("span", "said", tasks.get(id).text), element("span", "faint", count(tasks.get(id).steps, "step")));
+    line.append(
+      element("span"),
+      element("span", "said", tasks.get(id).text),
+      element("span", "faint", count(tasks.get(id).steps, "step")),
+    );
     box.append(line);
   }
   return box;
@@ -87,7 +96,10 @@ function sessionBox(session, tasks, marked) {
   Object.assign(head.dataset, { row: `session-${session.id}`, session: session.id });
   head.tabIndex = -1;
   const steps = known.reduce((sum, task) => sum + task.steps, 0);
-  head.append(element("b", "", session.name), element("span", "faint", [known[0]?.split, count(known.length, "task"), count(steps, "step")].join(" · ")));
+  head.append(
+    element("b", "", session.name),
+    element("span", "faint", [known[0]?.split, count(known.length, "task"), count(steps, "step")].join(" · ")),
+  );
   head.append(element("span", "why", session.why));
   if (session.begun) head.append(element("span", "tag running", "begun"));
   else if (session.open) head.append(element("span", "tag", session.batch ? `open · ${session.batch}` : "open"));
@@ -112,7 +124,9 @@ export function drawRight(list, { sessions, proposals, tasks, marked }) {
   const hidden = Math.max(0, sessions.length - LONGEST) + Math.max(0, proposals.length - LONGEST);
   if (hidden) list.append(element("p", "more", `${hidden} more: filter by website or text.`));
   if (!sessions.length && !proposals.length) {
-    list.append(element("p", "more", "No sessions yet: mark leftovers (m) and make one of them (n), or have some proposed (p)."));
+    list.append(
+      element("p", "more", "No sessions yet: mark leftovers (m) and make one of them (n), or have some proposed (p)."),
+    );
   }
   const drop = element("div", "drop", "Drop tasks here for a new session");
   drop.dataset.drop = "new";

@@ -26,7 +26,13 @@ export class ConversationPane {
   }
 
   #link(seq) {
-    const link = make("a.step", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq }, make("b"), make("span"), make("i"));
+    const link = make(
+      "a.step",
+      { href: `${this.store.url}steps/${seq}/`, "data-seq": seq },
+      make("b"),
+      make("span"),
+      make("i"),
+    );
     this.links.push(link);
     this.update(seq);
     return link;
@@ -58,7 +64,10 @@ export class FilmStrip {
     this.cells = [];
     root.classList.toggle("dense", store.total > DENSE);
     for (const turn of store.turns) {
-      const group = make("div.reel", { "data-steps": turn.step_count, title: `Turn ${turn.index + 1}: ${turn.instruction}` });
+      const group = make("div.reel", {
+        "data-steps": turn.step_count,
+        title: `Turn ${turn.index + 1}: ${turn.instruction}`,
+      });
       for (let seq = turn.first; seq < turn.first + turn.step_count; seq += 1) group.append(this.#cell(seq));
       group.style.flexGrow = turn.step_count;
       root.append(group);

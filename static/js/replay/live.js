@@ -79,7 +79,9 @@ export class LiveFeed {
 
   async #read() {
     try {
-      const added = this.store.merge(await call(`${this.stepsUrl}?after=${this.store.complete}`, undefined, { cache: "default" }));
+      const added = this.store.merge(
+        await call(`${this.stepsUrl}?after=${this.store.complete}`, undefined, { cache: "default" }),
+      );
       this.unreachable = false;
       if (added.length) this.newestAt = performance.now();
       this.onSteps(added);
@@ -114,7 +116,8 @@ export class LiveFeed {
     if (this.lost) return this.onStatus(this.lost, "bad");
     if (store.isOver) return this.onStatus("finished", "done");
     if (store.isStopped) return this.onStatus(store.runState === "cancelled" ? "cancelled" : "stopped: failed", "bad");
-    if (!this.open) return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
+    if (!this.open)
+      return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
     if (store.state === "waiting") return this.onStatus("live · waiting to start", "running");
     this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
   }

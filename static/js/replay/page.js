@@ -32,7 +32,9 @@ export class PagePane {
 
   #frame(name) {
     if (!this.frames[name]) {
-      const frame = new SnapshotFrame(this.root.querySelector(`[data-frame=${name}]`), { title: name === "after" ? "Page after the step" : "Page of the step" });
+      const frame = new SnapshotFrame(this.root.querySelector(`[data-frame=${name}]`), {
+        title: name === "after" ? "Page after the step" : "Page of the step",
+      });
       frame.onKey = this.options.onKey;
       frame.onPick = this.options.onPick;
       frame.onExpired = this.options.onExpired;
@@ -46,7 +48,10 @@ export class PagePane {
   #showUnmarked({ missing, hidden }) {
     const marks = (this.detail?.marks ?? []).filter(({ kind }) => kind !== "candidate");
     const named = (ids) => marks.filter(({ id }) => ids.includes(id)).map(({ kind }) => kind);
-    const parts = [...named(missing).map((kind) => `${kind}: not in this page`), ...named(hidden).map((kind) => `${kind}: hidden, its surroundings are marked`)];
+    const parts = [
+      ...named(missing).map((kind) => `${kind}: not in this page`),
+      ...named(hidden).map((kind) => `${kind}: hidden, its surroundings are marked`),
+    ];
     this.root.querySelector("[data-unmarked]").textContent = parts.join(" · ");
   }
 
@@ -64,7 +69,9 @@ export class PagePane {
   async show(seq, { detail, page }) {
     Object.assign(this, { seq, detail, page });
     this.root.removeAttribute("aria-busy");
-    this.facts.textContent = page.before ? `${page.elements.toLocaleString("en")} elements · ${Math.round(page.bytes / 1024).toLocaleString("en")} KB` : "";
+    this.facts.textContent = page.before
+      ? `${page.elements.toLocaleString("en")} elements · ${Math.round(page.bytes / 1024).toLocaleString("en")} KB`
+      : "";
     this.root.querySelector("[data-versions]").hidden = !page.raw;
     this.root.querySelector("[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !page.screenshot);
     await this.#showTab();
@@ -84,13 +91,15 @@ export class PagePane {
 
   async #showTab() {
     if (this.tab === "page") await this.#showFrame("page", this.#version(this.page));
-    else if (this.tab === "change") await Promise.all([this.#showFrame("before", this.page.before), this.#showFrame("after", this.page.after)]);
+    else if (this.tab === "change")
+      await Promise.all([this.#showFrame("before", this.page.before), this.#showFrame("after", this.page.after)]);
     else if (this.tab === "tree") await this.#showTree();
     else this.#showScreenshot();
   }
 
   async #showFrame(name, view) {
-    const none = name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
+    const none =
+      name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
     this.#note(name, view ? "" : this.page.hidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);
@@ -118,7 +127,8 @@ export class PagePane {
   /** Load the page of a step that may be shown next. */
   prefetch({ page }) {
     const view = this.#version(page);
-    if (this.tab === "page" && view && this.frames.page && view.page !== this.frames.page.page) this.frames.page.prefetch(this.#address(view), view);
+    if (this.tab === "page" && view && this.frames.page && view.page !== this.frames.page.page)
+      this.frames.page.prefetch(this.#address(view), view);
   }
 
   /** The most important last: it is drawn over the others. */
@@ -183,7 +193,12 @@ export class PagePane {
     const ranks = new Map(detail.candidates.map(({ node_id: node }, place) => [node, place + 1]));
     const lines = tree.lines.map((line) => this.#line(line, marks, ranks));
     panel.replaceChildren(...(text ? [make("pre", {}, text)] : []), ...lines);
-    const parts = [tree.error, tree.cut && "cut after 2,000 lines", tree.missing && `${tree.missing} kept elements are not in the page`, !tree.lines.length && !tree.error && "nothing was kept"];
+    const parts = [
+      tree.error,
+      tree.cut && "cut after 2,000 lines",
+      tree.missing && `${tree.missing} kept elements are not in the page`,
+      !tree.lines.length && !tree.error && "nothing was kept",
+    ];
     this.#note("tree", parts.filter(Boolean).join(" · "));
   }
 
@@ -201,8 +216,21 @@ export class PagePane {
 
   #line([depth, tag, text, node], marks, ranks) {
     const mark = marks.get(node);
-    const chip = mark && mark.kind !== "candidate" ? make(`span.tag.${mark.kind === "gold" ? "gold" : "pred"}`, {}, mark.label) : ranks.has(node) ? make("span.tag", {}, ranks.get(node)) : null;
-    const line = make(`div.line${mark ? `.mk-${{ gold: "gold", predicted: "pred", candidate: "none" }[mark.kind]}` : ""}`, { "data-node": node || null }, make("b", {}, tag), " ", text, " ", chip);
+    const chip =
+      mark && mark.kind !== "candidate"
+        ? make(`span.tag.${mark.kind === "gold" ? "gold" : "pred"}`, {}, mark.label)
+        : ranks.has(node)
+          ? make("span.tag", {}, ranks.get(node))
+          : null;
+    const line = make(
+      `div.line${mark ? `.mk-${{ gold: "gold", predicted: "pred", candidate: "none" }[mark.kind]}` : ""}`,
+      { "data-node": node || null },
+      make("b", {}, tag),
+      " ",
+      text,
+      " ",
+      chip,
+    );
     line.style.marginLeft = `${Math.min(depth, 40) * 12}px`;
     return line;
   }

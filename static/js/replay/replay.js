@@ -11,7 +11,12 @@ const element = (id) => document.getElementById(id);
 const store = new ReplayStore(data);
 const conversation = new ConversationPane(element("conversation"), store);
 const film = new FilmStrip(element("film"), store);
-const page = new PagePane(element("page"), { url: data.url, onKey: press, onPick: (node) => side.pick(node), onExpired: () => reload() });
+const page = new PagePane(element("page"), {
+  url: data.url,
+  onKey: press,
+  onPick: (node) => side.pick(node),
+  onExpired: () => reload(),
+});
 const side = new SidePane(element("side"), store, {
   gold: data.gold,
   onHover: (node) => page.hover(node),
@@ -44,7 +49,8 @@ async function showView(seq) {
     try {
       view = await store.load(seq);
     } catch (error) {
-      if (seq === current) for (const pane of [side, page]) pane.showError(`${error.message}. Select the step again to retry.`);
+      if (seq === current)
+        for (const pane of [side, page]) pane.showError(`${error.message}. Select the step again to retry.`);
       return;
     }
   }
@@ -98,7 +104,8 @@ function goTurn(direction) {
 
 function goFailure(direction) {
   const seq = store.failure(current, direction);
-  if (seq === null) say(data.gold ? `No ${direction > 0 ? "later" : "earlier"} failure` : "Right and wrong are hidden with the gold");
+  if (seq === null)
+    say(data.gold ? `No ${direction > 0 ? "later" : "earlier"} failure` : "Right and wrong are hidden with the gold");
   else go(seq);
 }
 

@@ -4,9 +4,18 @@ import { actionParts, actionText, bar, make, representationParts } from "../shar
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 // What the sections above the table of stages show already.
-const SHOWN = { observe: ["elements", "candidates"], rank: ["query"], recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"], simplify: ["kept", "text"], compose: ["prompt"], plan: ["reply", "why", "rounds"], act: ["representation"] };
+const SHOWN = {
+  observe: ["elements", "candidates"],
+  rank: ["query"],
+  recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"],
+  simplify: ["kept", "text"],
+  compose: ["prompt"],
+  plan: ["reply", "why", "rounds"],
+  act: ["representation"],
+};
 const LISTED = 8;
-const HIDDEN = "What agents did in test splits is hidden from you with the gold, which it repeats: an admin of the project can let you see it.";
+const HIDDEN =
+  "What agents did in test splits is hidden from you with the gold, which it repeats: an admin of the project can let you see it.";
 
 export class SidePane {
   /**
@@ -40,7 +49,8 @@ export class SidePane {
   show(detail, mark) {
     this.detail = detail;
     if (!detail) {
-      const said = mark === "running" ? "The agent is deciding this step; it appears here when it is stored." : "Not decided yet.";
+      const said =
+        mark === "running" ? "The agent is deciding this step; it appears here when it is stored." : "Not decided yet.";
       this.#fill(section("Decision", null, make("p.muted", {}, said)));
       return;
     }
@@ -48,7 +58,13 @@ export class SidePane {
       this.#fill(section("Decision", null, make("p.note", {}, HIDDEN)));
       return;
     }
-    const sections = [this.#decision(detail), this.#candidates(detail), this.#memory(detail), this.#prompt(detail), this.#stages(detail)];
+    const sections = [
+      this.#decision(detail),
+      this.#candidates(detail),
+      this.#memory(detail),
+      this.#prompt(detail),
+      this.#stages(detail),
+    ];
     this.#fill(...sections);
   }
 
@@ -65,13 +81,19 @@ export class SidePane {
     rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
     const words = detail.verdict.length ? make("p.verdict", {}, make("span", {}, detail.verdict.join(" · "))) : null;
     if (words) words.classList.add(detail.success ? "right" : "wrong");
-    const notes = [detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null];
+    const notes = [
+      detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null,
+    ];
     return section("Decision", null, rows, words, ...notes);
   }
 
   /** A tag that brings its element into view. */
   #named(text, look, node) {
-    const tag = make(`button.plain.tag.${look}`, { type: "button", title: node ? "Show it in the page" : null, disabled: !node }, text);
+    const tag = make(
+      `button.plain.tag.${look}`,
+      { type: "button", title: node ? "Show it in the page" : null, disabled: !node },
+      text,
+    );
     this.#point(tag, node);
     return tag;
   }
@@ -92,11 +114,22 @@ export class SidePane {
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
     const best = Math.max(...candidates.map((one) => one.score));
     const worst = Math.min(0, candidates[Math.min(named, candidates.length) - 1].score);
-    const row = (place, name) => this.#candidate({ name, ...candidates[place] }, place, golden, (candidates[place].score - worst) / (best - worst || 1));
+    const row = (place, name) =>
+      this.#candidate(
+        { name, ...candidates[place] },
+        place,
+        golden,
+        (candidates[place].score - worst) / (best - worst || 1),
+      );
     const list = make("div.candidates", {}, ...Array.from({ length: shown }, (_, place) => row(place)));
-    if (goldRank !== null && goldRank >= shown) list.append(make("div.skipped", {}, "⋯"), this.#beyond(goldRank, candidates, gold, row));
-    if (goldRank === null) list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
-    const more = named > LISTED ? make("button.btn.small", { type: "button" }, this.allCandidates ? `First ${LISTED}` : `All ${named}`) : null;
+    if (goldRank !== null && goldRank >= shown)
+      list.append(make("div.skipped", {}, "⋯"), this.#beyond(goldRank, candidates, gold, row));
+    if (goldRank === null)
+      list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
+    const more =
+      named > LISTED
+        ? make("button.btn.small", { type: "button" }, this.allCandidates ? `First ${LISTED}` : `All ${named}`)
+        : null;
     more?.addEventListener("click", () => {
       this.allCandidates = !this.allCandidates;
       this.show(this.detail);
@@ -108,23 +141,47 @@ export class SidePane {
   #beyond(goldRank, candidates, gold, row) {
     const name = actionParts(gold).name;
     if (goldRank < candidates.length) return row(goldRank, name);
-    return make("div.cand", {}, make("span.faint", {}, goldRank + 1), make("span.gold.clip", {}, name), make("span.tag.gold", {}, "gold"), make("span"), make("span"));
+    return make(
+      "div.cand",
+      {},
+      make("span.faint", {}, goldRank + 1),
+      make("span.gold.clip", {}, name),
+      make("span.tag.gold", {}, "gold"),
+      make("span"),
+      make("span"),
+    );
   }
 
   #candidate({ node_id: node, score, text, name: known }, place, golden, fraction) {
     const isGold = golden.has(node);
     const predicted = node === this.detail.node_id;
     const name = make(isGold ? "span.gold.clip" : "span.clip", {}, text || known || `element ${node}`);
-    const tag = isGold ? make("span.tag.gold", {}, predicted ? "✓ gold" : "gold") : predicted ? make("span.tag.pred", {}, "pred") : make("span");
+    const tag = isGold
+      ? make("span.tag.gold", {}, predicted ? "✓ gold" : "gold")
+      : predicted
+        ? make("span.tag.pred", {}, "pred")
+        : make("span");
     const title = `${name.textContent}\nelement ${node} · score ${score}`;
-    const button = make("button.cand", { type: "button", title, "data-node": node }, make("span.faint", {}, place + 1), name, tag, bar(fraction), make("span.faint.n", {}, score.toFixed(2)));
+    const button = make(
+      "button.cand",
+      { type: "button", title, "data-node": node },
+      make("span.faint", {}, place + 1),
+      name,
+      tag,
+      bar(fraction),
+      make("span.faint.n", {}, score.toFixed(2)),
+    );
     this.#point(button, node);
     return button;
   }
 
   /** An element was pointed at in the page. */
   pick(node) {
-    if (!this.root.querySelector(`[data-node="${CSS.escape(node)}"]`) && !this.allCandidates && this.detail?.candidates.some((one) => one.node_id === node)) {
+    if (
+      !this.root.querySelector(`[data-node="${CSS.escape(node)}"]`) &&
+      !this.allCandidates &&
+      this.detail?.candidates.some((one) => one.node_id === node)
+    ) {
       this.allCandidates = true;
       this.show(this.detail);
     }
@@ -138,7 +195,9 @@ export class SidePane {
     const count = of === undefined || of === null ? `${memory.length} recalled` : `${memory.length} of ${of} snippets`;
     if (!trace.recall) return section("Memory", null, missing("recall"));
     const rows = memory.map((snippet) => this.#snippet(snippet));
-    const none = memory.length ? null : make("p.faint", {}, "nothing recalled: no earlier turn, or nothing near enough");
+    const none = memory.length
+      ? null
+      : make("p.faint", {}, "nothing recalled: no earlier turn, or nothing near enough");
     const more = [
       ...told("Rewritten instruction", trace.recall.rewritten),
       ...told("Predicted objective", trace.recall.objective),
@@ -154,14 +213,19 @@ export class SidePane {
     const seq = this.store.place(turn, step);
     const past = representationParts(done);
     const shown = past.operation ? actionText({ action_repr: done, ...past }) : done;
-    const parts = [make("span.n", {}, similarity === null ? "–" : similarity.toFixed(2)), make("span.clip", {}, `Turn ${turn + 1} · `, shown)];
+    const parts = [
+      make("span.n", {}, similarity === null ? "–" : similarity.toFixed(2)),
+      make("span.clip", {}, `Turn ${turn + 1} · `, shown),
+    ];
     const title = `${instruction}${done ? `\n${done}` : ""}`;
     if (seq === null) return make("div.snippet", { title }, ...parts);
     return make("a.snippet", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, title }, ...parts);
   }
 
   #prompt({ trace, calls, prompt_tokens: asked, completion_tokens: answered }) {
-    const used = calls ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}` : "no model call";
+    const used = calls
+      ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
+      : "no model call";
     const { reply, why, rounds } = trace.plan ?? {};
     const { prompt } = trace.compose ?? {};
     const shown = [];
@@ -178,13 +242,26 @@ export class SidePane {
     const longest = Math.max(0.0001, ...Object.values(seconds).filter(Number.isFinite));
     const words = [...STAGES, ...Object.keys(trace).filter((word) => !STAGES.includes(word) && word !== "seconds")];
     const rows = words.map((word) => stageRow(word, trace[word], seconds[word], longest));
-    return section("Stages", `${(milliseconds / 1000).toFixed(3)} s in all${call ? ` · call ${call + 1}` : ""}`, ...rows);
+    return section(
+      "Stages",
+      `${(milliseconds / 1000).toFixed(3)} s in all${call ? ` · call ${call + 1}` : ""}`,
+      ...rows,
+    );
   }
 }
 
 function stageRow(word, record, seconds, longest) {
-  const time = seconds === undefined ? [make("span"), make("span.faint.n", {}, record === undefined ? "no record" : "not timed")] : [bar(seconds / longest), make("span.faint.n", {}, `${(seconds * 1000).toFixed(1)} ms`)];
-  const row = make("div.stage", {}, make("span", {}, word), make("span.faint.clip", { title: summary(word, record) || null }, summary(word, record)), ...time);
+  const time =
+    seconds === undefined
+      ? [make("span"), make("span.faint.n", {}, record === undefined ? "no record" : "not timed")]
+      : [bar(seconds / longest), make("span.faint.n", {}, `${(seconds * 1000).toFixed(1)} ms`)];
+  const row = make(
+    "div.stage",
+    {},
+    make("span", {}, word),
+    make("span.faint.clip", { title: summary(word, record) || null }, summary(word, record)),
+    ...time,
+  );
   const rest = unknown(word, record);
   return rest === null ? row : make("div", {}, row, rest);
 }
@@ -193,7 +270,8 @@ function stageRow(word, record, seconds, longest) {
 function summary(word, record) {
   if (!record) return "";
   if (word === "observe" && record.elements !== undefined) return `${record.candidates}/${record.elements} elements`;
-  if (word === "simplify" && record.kept !== undefined) return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
+  if (word === "simplify" && record.kept !== undefined)
+    return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
   if (word === "act") return record.representation ?? "";
   return "";
 }
@@ -213,7 +291,13 @@ function section(title, note, ...children) {
 
 function action(one) {
   const { operation, name, value } = actionParts(one);
-  return make("span", { title: one.action_repr }, make("b", {}, operation), value ? ` “${value}” ` : " ", name ? make("span.muted", {}, value ? `in ${name}` : name) : null);
+  return make(
+    "span",
+    { title: one.action_repr },
+    make("b", {}, operation),
+    value ? ` “${value}” ` : " ",
+    name ? make("span.muted", {}, value ? `in ${name}` : name) : null,
+  );
 }
 
 function missing(...words) {
@@ -226,7 +310,12 @@ function query(record, open) {
 
 /** "round 2" → what was asked about and what came of it. */
 function roundFacts(rounds) {
-  return Object.fromEntries(rounds.map(({ elements, reply, chosen }, index) => [`round ${index + 1}`, `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`]));
+  return Object.fromEntries(
+    rounds.map(({ elements, reply, chosen }, index) => [
+      `round ${index + 1}`,
+      `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
+    ]),
+  );
 }
 
 function told(title, text) {
@@ -239,8 +328,13 @@ function recalled(title, items, parts) {
   const rows = items.map((item) => {
     const [text, small, href] = parts(item);
     const distance = Number.isFinite(item.distance) ? item.distance.toFixed(2) : "–";
-    const content = [make("span.n", {}, distance), make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null)];
-    return href ? make("a.snippet", { href, title: text }, ...content) : make("div.snippet", { title: text }, ...content);
+    const content = [
+      make("span.n", {}, distance),
+      make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null),
+    ];
+    return href
+      ? make("a.snippet", { href, title: text }, ...content)
+      : make("div.snippet", { title: text }, ...content);
   });
   return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
 }
@@ -251,7 +345,14 @@ function folded(name, title, content, open) {
 
 function facts(record) {
   if (typeof record !== "object" || record === null) return make("pre", {}, asText(record));
-  return make("dl.facts", {}, ...Object.entries(record).flatMap(([key, value]) => [make("dt", {}, key.replaceAll("_", " ")), make("dd", {}, asText(value))]));
+  return make(
+    "dl.facts",
+    {},
+    ...Object.entries(record).flatMap(([key, value]) => [
+      make("dt", {}, key.replaceAll("_", " ")),
+      make("dd", {}, asText(value)),
+    ]),
+  );
 }
 
 function asText(value) {

@@ -77,7 +77,9 @@ export class ReplayStore {
   /** The nearest failed step after (direction 1) or before (-1) a step; null when there is none. */
   failure(seq, direction) {
     const failed = [...this.rows.values()].filter((row) => row.success === false && (row.seq - seq) * direction > 0);
-    return failed.length ? failed.map((row) => row.seq).reduce((a, b) => (Math.abs(b - seq) < Math.abs(a - seq) ? b : a)) : null;
+    return failed.length
+      ? failed.map((row) => row.seq).reduce((a, b) => (Math.abs(b - seq) < Math.abs(a - seq) ? b : a))
+      : null;
   }
 
   /** A step's record and page if they are at hand and its page address is still good. */

@@ -11,7 +11,11 @@ export function make(spec, attributes = {}, ...children) {
   const element = document.createElement(tag);
   if (classes.length) element.className = classes.join(" ");
   setAttributes(element, attributes);
-  element.append(...children.filter((child) => child !== null && child !== undefined).map((child) => (child instanceof Node ? child : String(child))));
+  element.append(
+    ...children
+      .filter((child) => child !== null && child !== undefined)
+      .map((child) => (child instanceof Node ? child : String(child))),
+  );
   return element;
 }
 
@@ -27,7 +31,8 @@ export function bar(fraction) {
 
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
-    if (value !== null && value !== undefined && value !== false) element.setAttribute(name, value === true ? "" : String(value));
+    if (value !== null && value !== undefined && value !== false)
+      element.setAttribute(name, value === true ? "" : String(value));
   }
 }
 
@@ -62,7 +67,9 @@ export function actionParts({ operation, value, action_repr: representation, nod
  */
 export function representationParts(representation) {
   const arrow = /^(.*?)\s*(?:->|→)\s*([A-Z_]+)(?::\s*(.*))?$/s.exec(representation ?? "");
-  const element = /^(?:\[([^\]]*)\]|([a-z][a-z0-9-]*)(?=\s|$))?\s*(.*)$/s.exec((arrow ? arrow[1] : representation) ?? "");
+  const element = /^(?:\[([^\]]*)\]|([a-z][a-z0-9-]*)(?=\s|$))?\s*(.*)$/s.exec(
+    (arrow ? arrow[1] : representation) ?? "",
+  );
   const [, bracketed, plain, rest] = element ?? [];
   return { name: rest || bracketed || plain || "", operation: arrow?.[2] ?? "", value: arrow?.[3] ?? "" };
 }

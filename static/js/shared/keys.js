@@ -28,7 +28,9 @@ export function bind(spec, label, run, { group = "This page", hidden = false } =
 /** Bind every element with data-key (and data-key-label, else its text) below `root` to a click on it. */
 export function bindElements(root = document) {
   for (const element of root.querySelectorAll("[data-key]")) {
-    const label = element.dataset.keyLabel || element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", "").trim();
+    const label =
+      element.dataset.keyLabel ||
+      element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", "").trim();
     bind(element.dataset.key, label, () => element.click());
     const sign = element.querySelector("kbd");
     if (sign && Object.hasOwn(chosen, label)) sign.textContent = shown(chosen[label]).join(" ");

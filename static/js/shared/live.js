@@ -61,7 +61,8 @@ async function follow() {
     try {
       if (!document.hidden) await poll(); // a page nobody looks at asks nothing
     } catch {
-      head.querySelector('[data-field="detail"]').textContent = "The server does not answer; trying again every second.";
+      head.querySelector('[data-field="detail"]').textContent =
+        "The server does not answer; trying again every second.";
     }
     await new Promise((resolve) => window.setTimeout(resolve, SECOND));
   }

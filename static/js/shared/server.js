@@ -68,7 +68,11 @@ export async function readPage(url) {
  */
 async function ask(url, options, read) {
   try {
-    const response = await fetch(url, { ...options, credentials: "same-origin", signal: AbortSignal.timeout(LONGEST_MS) });
+    const response = await fetch(url, {
+      ...options,
+      credentials: "same-origin",
+      signal: AbortSignal.timeout(LONGEST_MS),
+    });
     return [response, await read(response)];
   } catch (error) {
     throw new Unreachable(error.message);

@@ -158,7 +158,8 @@ export class SnapshotFrame {
   }
 
   #first() {
-    const mark = this.#marks.find(({ kind }) => kind === "gold") ?? this.#marks.find(({ kind }) => kind === "predicted");
+    const mark =
+      this.#marks.find(({ kind }) => kind === "gold") ?? this.#marks.find(({ kind }) => kind === "predicted");
     return mark?.id ?? null;
   }
 

@@ -67,7 +67,12 @@ function drawDefects() {
 }
 
 function defectRow(defect) {
-  const note = make("input", { type: "text", value: defect.note, placeholder: "note", "aria-label": `Note on ${defect.code}, ${placeName(defect.step)}` });
+  const note = make("input", {
+    type: "text",
+    value: defect.note,
+    placeholder: "note",
+    "aria-label": `Note on ${defect.code}, ${placeName(defect.step)}`,
+  });
   note.addEventListener("input", () => {
     defect.note = note.value;
     keep();
@@ -104,8 +109,10 @@ async function send(url, body) {
   try {
     return await call(url, { token, ...body });
   } catch (error) {
-    if (error instanceof SignedOut) say("You are signed out. Sign in in another tab, then press the key again: nothing is lost.");
-    else if (error instanceof Unreachable) say("The server cannot be reached. What you have marked is kept: press the key again.");
+    if (error instanceof SignedOut)
+      say("You are signed out. Sign in in another tab, then press the key again: nothing is lost.");
+    else if (error instanceof Unreachable)
+      say("The server cannot be reached. What you have marked is kept: press the key again.");
     else if (error instanceof Refused) complain(error.body.problems ?? [error.message]);
     else throw error;
     setWritable(true);
@@ -118,10 +125,17 @@ async function send(url, body) {
 async function judge(outcome) {
   complain([]);
   const wrong = new Set(defects.map(({ code }) => code));
-  if (outcome === "accept" && wrong.size) return complain(["An annotation with defects is not accepted: take them back, or return it."]);
+  if (outcome === "accept" && wrong.size)
+    return complain(["An annotation with defects is not accepted: take them back, or return it."]);
   const entries = [...document.querySelectorAll("#checklist [data-code]")].map(({ dataset }) => dataset.code);
   const checklist = Object.fromEntries(entries.map((code) => [code, !wrong.has(code)]));
-  const answer = await send(data.judge, { outcome, version: data.version, checklist, reason: byId("reason").value, defects });
+  const answer = await send(data.judge, {
+    outcome,
+    version: data.version,
+    checklist,
+    reason: byId("reason").value,
+    defects,
+  });
   if (!answer) return undefined;
   localStorage.removeItem(draftName);
   return location.assign(answer.next ?? location.href);
@@ -263,10 +277,14 @@ bind("k", "Previous part", () => select(current - 1));
 bind("0", "The whole conversation", () => select(-1));
 bind("ArrowLeft", "Previous step", () => move(-1));
 bind("ArrowRight", "Next step", () => move(1));
-bind("v", "Page, tree or candidates", () => evidence.choose(TABS[(TABS.indexOf(evidence.tab) + 1) % TABS.length]), { group: "Page" });
+bind("v", "Page, tree or candidates", () => evidence.choose(TABS[(TABS.indexOf(evidence.tab) + 1) % TABS.length]), {
+  group: "Page",
+});
 bind("h", "Show or hide the marks", () => evidence.toggleMarks(), { group: "Page" });
 bind("n", "Next place found", () => evidence.next(1), { group: "Page" });
-bind("o", "Other annotators’ versions", () => document.querySelectorAll(".other-version").forEach((version) => (version.open = !version.open)));
+bind("o", "Other annotators’ versions", () =>
+  document.querySelectorAll(".other-version").forEach((version) => (version.open = !version.open)),
+);
 bindElements(document.querySelector(".top"));
 restore();
 drawDefects();
