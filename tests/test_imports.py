@@ -203,9 +203,9 @@ def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> 
 
 def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.dom.tree", "annotations.models")
-    assert is_against_the_order("annotations.corpus.store", "annotations.work.queue.handing")
+    assert is_against_the_order("annotations.corpus.store", "annotations.work.queue.claiming")
     assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
-    assert not is_against_the_order("annotations.work.queue.handing", "annotations.models")
+    assert not is_against_the_order("annotations.work.queue.claiming", "annotations.models")
     assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
 
 

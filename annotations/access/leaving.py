@@ -33,9 +33,8 @@ def _tell(group: str) -> None:
 def remove_member(member: Membership) -> int:
     """End a membership. What they made stays; what they had not finished goes back to the queue: how many items."""
     held = Assignment.objects.filter(user=member.user, item__session__campaign__project=member.project)
-    rows = list(held.filter(state__in=Assignment.UNFINISHED).select_for_update(of=("self",)))
+    rows = list(held.unfinished().lock())
     for row in rows:
-        row.state, row.lease_token, row.lease_until = Assignment.State.RELEASED, None, None
-        row.save(update_fields=["state", "lease_token", "lease_until"])
+        row.release()
     member.delete()
     return len(rows)

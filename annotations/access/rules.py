@@ -29,28 +29,14 @@ from operator import or_
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.http import HttpRequest
 
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Job, Membership, Project, Role, Split, Step
+from annotations.models.projects import ABILITIES, User
 
-User = AbstractBaseUser | AnonymousUser
-
-# What a role may do besides reading; superusers may do everything everywhere. The kinds of jobs are abilities too.
-ABILITIES: dict[str, frozenset[str]] = {
-    Role.ADMIN: frozenset(
-        {
-            *("import", "export", "train", "embed", "induce", "refine", "propose", "release"),
-            *("evaluate", "review", "annotate", "manage"),
-        }
-    ),
-    Role.REVIEWER: frozenset({"export", "review"}),
-    Role.ANNOTATOR: frozenset({"annotate", "propose"}),
-    Role.READER: frozenset(),
-}
 # From each model to its project.
 PROJECT_PATHS = {
     "Project": "",
@@ -126,7 +112,7 @@ def project_ids(user: User, ability: str | None = None) -> QuerySet:
         return Membership.objects.none().values("project")
     rows = Membership.objects.filter(user_id=user.pk)
     if ability is not None:
-        rows = rows.filter(role__in=[role for role, abilities in ABILITIES.items() if ability in abilities])
+        rows = rows.able(ability)
     return rows.values("project")
 
 
@@ -151,25 +137,18 @@ def _visible_pages(user: User, queryset: QuerySet) -> QuerySet:
 
 
 def can(user: User, ability: str, project: Project) -> bool:
-    if user.is_authenticated and user.is_active and user.is_superuser:
-        return True
-    return project_ids(user, ability).filter(project=project).exists()
+    return project.lets(user, ability)
 
 
 def require(user: User, ability: str, project: Project) -> None:
     """Raise PermissionDenied (403) unless the user has the ability; foreign projects never get this far."""
-    if not can(user, ability, project):
-        raise PermissionDenied(f"This needs a role that may {ability} in {project}; ask one of its admins.")
+    project.require(user, ability)
 
 
 def sees_gold(user: User, project: Project | int, split: str) -> bool:
     """Gold actions of test splits are shown only to those who may see them; the project, or its number."""
-    if not split.startswith("test"):
-        return True
-    if user.is_superuser:
-        return True
-    may = Q(role=Role.ADMIN) | Q(sees_test_gold=True)
-    return Membership.objects.filter(may, user_id=user.pk, project=project).exists()
+    of = project if isinstance(project, Project) else Project(pk=project)
+    return of.shows_gold(user, split)
 
 
 def require_gold(user: User, project: Project | int, split: str) -> None:
@@ -211,8 +190,7 @@ def shows_gold(user: User, split_path: str, project_path: str) -> Q:
     """The condition that gold may be shown to the user, on rows from which these paths lead to split and project."""
     if user.is_superuser:
         return ~Q(pk=None)
-    may = Q(role=Role.ADMIN) | Q(sees_test_gold=True)
-    open_projects: Any = Membership.objects.filter(may, user_id=user.pk).values("project")
+    open_projects: Any = Membership.objects.filter(user_id=user.pk).seeing_test_gold().values("project")
     return ~Q(**{f"{split_path}__startswith": "test"}) | Q(**{f"{project_path}__in": open_projects})
 
 

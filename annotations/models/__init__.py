@@ -1,7 +1,7 @@
 """What people said and did, and the pages they saw."""
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
-from annotations.models.assignments import Assignment, Item, Part
+from annotations.models.assignments import Assignment, Item
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.datasets import Dataset, Website
@@ -10,7 +10,9 @@ from annotations.models.idempotency import IdempotencyKey
 from annotations.models.jobs import Job
 from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
+from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
+from annotations.models.queue import NotFree, NotReady
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
@@ -43,9 +45,12 @@ __all__ = [
     "Leased",
     "Membership",
     "Mention",
+    "NotFree",
+    "NotReady",
     "Operation",
     "PageDictionary",
     "Part",
+    "PartChange",
     "Project",
     "Proposal",
     "Rationale",

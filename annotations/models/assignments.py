@@ -1,30 +1,22 @@
-"""Who works on what: items of work, the people that have them, and the parts that they make."""
+"""Who works on what: items of work, the people that have them, and the lease under which they write."""
+
+from datetime import datetime, timedelta
+from typing import Any
 
 import pghistory
-import pgtrigger
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from annotations.models.campaigns import Guideline, Stage, tracked
-from annotations.models.conversations import Step
+from annotations.models.campaigns import Guideline, Stage
+from annotations.models.leases import Held
+from annotations.models.parts import Part
+from annotations.models.projects import User
+from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
-OWN_STEP_SQL = """
-IF NOT EXISTS (
-    SELECT 1 FROM annotations_assignment assignment
-    JOIN annotations_item item ON item.id = assignment.item_id
-    JOIN annotations_sessiontask task ON task.session_id = item.session_id
-    JOIN annotations_turn turn ON turn.conversation_id = task.conversation_id
-    JOIN annotations_step step ON step.turn_id = turn.id
-    WHERE assignment.id = NEW.assignment_id AND step.id = NEW.first_step_id
-) THEN
-    RAISE EXCEPTION 'a part begins at a step of its own session' USING ERRCODE = 'check_violation';
-END IF;
-RETURN NEW;
-"""
 
 
 class Item(models.Model):
@@ -50,6 +42,8 @@ class Item(models.Model):
     opened_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    objects = ItemQuerySet.as_manager()
+
     class Meta:
         ordering = ["session__position", "id"]
         constraints = [
@@ -65,15 +59,33 @@ class Item(models.Model):
     def __str__(self) -> str:
         return f"{self.stage} {self.session}"
 
+    def free_slot(self) -> int | None:
+        """The first free place of a locked item. Counted again: others may have come between the query and the lock."""
+        used = set(self.assignments.active().values_list("slot", flat=True))
+        return next((slot for slot in range(self.overlap) if slot not in used), None)
 
-class AssignmentQuerySet(models.QuerySet):
-    def active(self) -> "AssignmentQuerySet":
-        """Those that hold a slot of their item."""
-        return self.exclude(state=Assignment.State.RELEASED)
+    def hand(self, user: User, slot: int) -> "Assignment":
+        """Give a place of it to a person, with the first parts of their annotation."""
+        made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
+        made.begin()
+        return made
 
-    def leased(self) -> "AssignmentQuerySet":
-        """Those somebody is at work on right now."""
-        return self.filter(lease_until__gt=timezone.now())
+    def move_to(self, state: str) -> None:
+        self.state = state
+        self.finished_at = timezone.now() if state == Item.State.DONE else None
+        self.save(update_fields=["state", "finished_at"])
+
+    def facts(self) -> dict[str, Any]:
+        """What the addresses outside learn of it."""
+        session = self.session
+        return {
+            "item": self.pk,
+            "stage": self.stage,
+            "session": session.name,
+            "split": session.split,
+            "batch": session.batch,
+            "campaign": {"id": session.campaign_id, "name": session.campaign.name},
+        }
 
 
 # Not its heartbeats and versions, which change with every breath and every edit.
@@ -82,7 +94,7 @@ class AssignmentQuerySet(models.QuerySet):
     pghistory.UpdateEvent(condition=pghistory.AnyChange("state", "review", "round", "user", "slot")),
     pghistory.DeleteEvent(),
 )
-class Assignment(models.Model):
+class Assignment(Held):
     """An item given to a person: their lease on it, and the annotation that they make (its parts and edits).
 
     State says where the annotator stands, `review` where the verifiers do: two words for two roles.
@@ -94,7 +106,8 @@ class Assignment(models.Model):
         SUBMITTED = "submitted", "submitted"
         RELEASED = "released", "given back"
 
-    UNFINISHED = (State.ASSIGNED, State.IN_PROGRESS)  # somebody has it and may still write
+    LEASE = timedelta(minutes=2)
+    WRITABLE = UNFINISHED = (State.ASSIGNED, State.IN_PROGRESS)  # somebody has it and may still write
 
     class Review(models.TextChoices):
         NONE = "", "not reviewed"
@@ -135,33 +148,122 @@ class Assignment(models.Model):
     def __str__(self) -> str:
         return f"{self.item} by {self.user}"
 
+    @classmethod
+    def clock(cls) -> datetime:
+        """This host's time: the browser is told at once until when it may write, without another question."""
+        return timezone.now()
 
-@tracked
-class Part(models.Model):
-    """A sub-instruction and its steps: from its first step up to the next part's. Stored as a cut, so parts cover all
-    steps, in order, without overlap. The first part of a session begins at its first step."""
+    @property
+    def is_leased(self) -> bool:
+        return self.lease_until is not None and self.lease_until > self.clock()
 
-    assignment = models.ForeignKey(Assignment, models.CASCADE, related_name="parts")
-    first_step = models.ForeignKey(Step, models.PROTECT, related_name="+")
-    instruction = models.TextField(blank=True, help_text="What this part asks for, standing alone.")
-    rewrite = models.TextField(blank=True, help_text="As said in the conversation.")
-    mentions = models.JSONField(
-        default=list,
-        blank=True,
-        help_text="Anaphora and ellipsis: [{id, phenomenon, start, end, antecedent: {step, start, end} or null}]; "
-        "places count characters of the rewrites, `step` names a part by its first step.",
-    )
+    def lock(self) -> Item:
+        """Lock it, read it again, and lock and give its item: in one order always, so that nobody waits for nobody."""
+        self.lock_alone()
+        items = Item.objects.select_for_update(of=("self",)).select_related("session__campaign__project")
+        self.item = items.get(pk=self.item_id)
+        return self.item
 
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["assignment", "first_step"], name="one_cut_per_step")]
-        triggers = [
-            pgtrigger.Trigger(
-                name="step_of_own_session",
-                when=pgtrigger.Before,
-                operation=pgtrigger.Insert | pgtrigger.Update,
-                func=OWN_STEP_SQL,
-            )
+    def lock_alone(self) -> None:
+        self.refresh_from_db(from_queryset=Assignment.objects.lock())
+
+    @transaction.atomic
+    def take(self, user: User) -> "Assignment":
+        """It under a lease of this person, who is at work on it from now on.
+
+        The holder of a live lease keeps its token, so that two tabs of one person do not fight. Another person takes
+        over where the lease has run out: the assignment with its parts and edits is theirs then. NotFree otherwise.
+        """
+        self.lock_alone()
+        if self.state not in self.UNFINISHED:
+            raise NotFree("It was submitted." if self.state == self.State.SUBMITTED else "It was given back.")
+        if self.user_id != user.pk:
+            self._check_takeover(user)
+        return self.lease(user)
+
+    def lease(self, user: User) -> "Assignment":
+        """Write the lease of a locked assignment: a new one, or the person's own live one made longer."""
+        is_own = self.user_id == user.pk and self.is_leased
+        return self.write(user=user, state=self.State.IN_PROGRESS, **(self.longer() if is_own else self.anew()))
+
+    def beat(self) -> None:
+        """Make the lease of a locked assignment longer, and count the time at work since the last heartbeat."""
+        since = self.clock() - (self.heartbeat_at or self.clock())
+        worked = round(since.total_seconds()) if since <= self.LEASE else 0
+        self.write(active_seconds=self.active_seconds + worked, **self.longer())
+
+    @transaction.atomic
+    def give_back(self) -> None:
+        """Let go of an item: its place is free for others. NotFree once it is submitted or returned for correction."""
+        self.lock_alone()
+        if self.state == self.State.SUBMITTED:
+            raise NotFree("It was submitted.")
+        if self.review == self.Review.RETURNED:
+            raise NotFree("It was returned to you for correction: nobody else can go on with it.")
+        self.release()
+
+    def release(self) -> None:
+        """Free the place of a locked assignment."""
+        self.write(state=self.State.RELEASED, **self.FREE)
+
+    @transaction.atomic
+    def begin(self) -> None:
+        """The first parts of a new annotation: one per instruction of the source tasks, or for a rewrite a copy of the
+        chosen decomposition in which every rewrite reads as the instruction does. NotReady without one."""
+        session = self.item.session
+        if self.item.stage == Stage.DECOMPOSE:
+            parts = [Part(first_step=steps[0], instruction=turn.instruction) for turn, steps in session.turns()]
+        elif self.item.stage == Stage.REWRITE:
+            parts = [
+                Part(first_step_id=part.first_step_id, instruction=part.instruction, rewrite=part.instruction)
+                for part in Assignment.objects.chosen_decomposition(session).parts.all()
+            ]
+        else:
+            return
+        for part in parts:
+            part.assignment = self
+        Part.objects.bulk_create(parts)
+
+    def missing(self) -> list[str]:
+        """What an annotation still lacks before it can be submitted, as sentences."""
+        stage = self.item.stage
+        if stage == Stage.VERIFY:
+            return []
+        field = "rewrite" if stage == Stage.REWRITE else "instruction"
+        texts = {part.first_step_id: getattr(part, field) for part in self.parts.all()}
+        steps = list(self.item.session.steps().values_list("pk", flat=True))
+        problems = [] if steps and steps[0] in texts else ["The first part must begin at the first step."]
+        ordered = [(place, texts[pk]) for place, pk in enumerate(steps) if pk in texts]
+        return problems + [
+            f"Part {number}, from step {place + 1}, has no {field}."
+            for number, (place, text) in enumerate(ordered, 1)
+            if not text.strip()
         ]
 
-    def __str__(self) -> str:
-        return self.rewrite or self.instruction or f"from step {self.first_step_id}"
+    def hand_in(self) -> None:
+        """Say of a locked assignment that its annotator is done, for now."""
+        self.write(state=self.State.SUBMITTED, submitted_at=timezone.now(), **self.FREE)
+
+    def write(self, **fields: Any) -> "Assignment":
+        """Set these columns, and store them alone."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self.save(update_fields=list(fields))
+        return self
+
+    def _check_takeover(self, user: User) -> None:
+        """NotFree unless this person may go on with another's assignment."""
+        holder, campaign = self.user.get_username(), self.item.session.campaign
+        if self.is_leased:
+            raise NotFree(f"{holder} is at work on it.", holder)
+        campaign.project.require(user, Stage(self.item.stage).ability)
+        if campaign.mode == campaign.Mode.ASSIGNED:
+            raise NotFree(f"{campaign} gives work to people by name, and this is {holder}'s.", holder)
+        if self.state == self.State.ASSIGNED:
+            raise NotFree(f"It is assigned to {holder}, who has not begun.", holder)
+        if self.review == self.Review.RETURNED:
+            raise NotFree(f"It was returned to {holder}, who corrects it.", holder)
+        if not Item.objects.filter(pk=self.item_id).not_of(user).exists():
+            raise NotFree("You have a part in this item already.", holder)
+        if not campaign.project.shows_gold(user, self.item.session.split):
+            raise NotFree("It is of a test split, whose gold actions you may not see.", holder)

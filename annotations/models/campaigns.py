@@ -43,6 +43,11 @@ class Stage(models.TextChoices):
     REWRITE = "rewrite", "rewrite"
     VERIFY = "verify", "verify"
 
+    @property
+    def ability(self) -> str:
+        """What a member must be allowed to do, to work in it."""
+        return "review" if self == Stage.VERIFY else "annotate"
+
 
 @tracked
 class Campaign(models.Model):
@@ -96,6 +101,11 @@ class Campaign(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether work is handed out."""
+        return self.deleted_at is None and self.closed_at is None
 
     def next_position(self) -> int:
         """Where a new session comes: after all others."""

@@ -1,6 +1,7 @@
 """Leases with fencing tokens: who works on a row, noticed when they die, harmless when they come back.
 
-Times are the database's: the clocks of hosts differ."""
+`Held` is the lease itself, of a person on an item as of a worker on a job or a shard; `Leased` is what workers add to
+it: owners, attempts, heartbeats of a thread, last words."""
 
 import logging
 import sys
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
+from typing import Any, ClassVar
 
 from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models import F, Q
@@ -21,7 +23,6 @@ from annotations.observe import errors, last_words
 
 logger = logging.getLogger(__name__)
 
-LEASE = timedelta(seconds=90)
 HEARTBEAT_SECONDS = 15
 MAX_ATTEMPTS = 3
 
@@ -62,7 +63,57 @@ def _is_gone(owner: str) -> bool:
     return found is not None and found.is_gone
 
 
-class LeaseQuerySet(models.QuerySet):
+class HeldQuerySet(models.QuerySet):
+    def leased(self) -> "HeldQuerySet":
+        """Those somebody is at work on right now."""
+        return self.filter(lease_until__gt=self.model.clock())
+
+    def run_out(self) -> "HeldQuerySet":
+        """Those whose holder has not been heard of for the time of a lease."""
+        return self.filter(lease_until__lt=self.model.clock())
+
+    def under(self, token: uuid.UUID | str | None) -> "HeldQuerySet":
+        """Those that whoever has this token may write: nobody has taken them over, and they are not over."""
+        return self.filter(lease_token=token, state__in=self.model.WRITABLE)
+
+
+class Held(models.Model):
+    """A row that one holder at a time works on. The token is the right to write: who takes the row over gets another,
+    so that the former holder, coming back late, does no harm.
+
+    Its columns `lease_token`, `lease_until` and `heartbeat_at` are declared by each table.
+    """
+
+    LEASE: ClassVar[timedelta]
+    WRITABLE: ClassVar[tuple[str, ...]]  # states in which a token is good
+    FREE: ClassVar[dict[str, Any]] = {"lease_token": None, "lease_until": None}
+    """What giving back writes."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def clock(cls) -> Any:
+        """The database's time: the clocks of hosts differ."""
+        return Now()
+
+    @classmethod
+    def longer(cls) -> dict[str, Any]:
+        """What a heartbeat writes: the lease as it is, extended."""
+        now = cls.clock()
+        return {"lease_until": now + cls.LEASE, "heartbeat_at": now}
+
+    @classmethod
+    def anew(cls) -> dict[str, Any]:
+        """What taking writes: a lease that nobody else has the token of."""
+        return {"lease_token": uuid.uuid4()} | cls.longer()
+
+    def held(self) -> models.QuerySet:
+        """This row, as long as the lease that was read or taken with it holds."""
+        return type(self)._default_manager.filter(pk=self.pk).under(self.lease_token)
+
+
+class LeaseQuerySet(HeldQuerySet):
     def claimable(self) -> "LeaseQuerySet":
         free = Q(lease_until=None) | Q(lease_until__lt=Now())
         return self.filter(free, state__in=[Leased.State.QUEUED, Leased.State.RUNNING], attempt__lt=MAX_ATTEMPTS)
@@ -77,20 +128,8 @@ class LeaseQuerySet(models.QuerySet):
         return row._claim(pk) or (row._claim(pk) if row.reap() else None)
 
     def _claim(self, pk: int) -> "Leased | None":
-        token = uuid.uuid4()
-        claimed = (
-            self.claimable()
-            .filter(pk=pk)
-            .update(
-                state=Leased.State.RUNNING,
-                lease_owner=owner_name(),
-                lease_token=token,
-                lease_until=Now() + LEASE,
-                attempt=F("attempt") + 1,
-                heartbeat_at=Now(),
-            )
-        )
-        if not claimed:
+        taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
+        if not self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken):
             return None
         self._leave_last_words(pk)  # of a worker whose lease ran out
         return self.get(pk=pk)
@@ -115,21 +154,20 @@ class LeaseQuerySet(models.QuerySet):
         for row in running.filter(lost, attempt__gte=MAX_ATTEMPTS):
             parked += running.filter(lost, attempt__gte=MAX_ATTEMPTS, pk=row.pk).update(
                 state=Leased.State.FAILED,
-                lease_token=None,
-                lease_until=None,
                 finished_at=Now(),
                 error_id=error_id,
                 last_error=row._parked_because(),
+                **Leased.FREE,
             )
         if parked:
             errors.remember(
                 "job", f"{parked} of {self.model._meta.model_name} died with their workers", error_id=error_id
             )
-        running.filter(lost).update(state=Leased.State.QUEUED, lease_token=None, lease_until=None, lease_owner="")
+        running.filter(lost).update(state=Leased.State.QUEUED, lease_owner="", **Leased.FREE)
         return list(self.filter(state=Leased.State.QUEUED).values_list("pk", flat=True))
 
 
-class Leased(models.Model):
+class Leased(Held):
     """A unit of background work. The database is the truth: messages only wake workers up."""
 
     class State(models.TextChoices):
@@ -139,6 +177,9 @@ class Leased(models.Model):
         DONE_WITH_ERRORS = "done_with_errors", "done, with errors"
         FAILED = "failed", "failed"
         CANCELLED = "cancelled", "cancelled"
+
+    LEASE = timedelta(seconds=90)
+    WRITABLE = (State.RUNNING,)
 
     state = models.CharField(max_length=16, choices=State.choices, default=State.QUEUED, db_index=True)
     lease_owner = models.CharField(max_length=200, blank=True)
@@ -186,8 +227,7 @@ class Leased(models.Model):
 
     def beat(self) -> bool:
         """Extend the lease; False when it is lost."""
-        held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING)
-        return bool(held.update(lease_until=Now() + LEASE, heartbeat_at=Now(), **self._memory()))
+        return bool(self.held().update(**self.longer(), **self._memory()))
 
     def _memory(self) -> dict[str, int | None]:
         """What is known of the memory of this process, as fields."""
@@ -222,12 +262,7 @@ class Leased(models.Model):
         The row is locked, so a worker that lost its lease while paused cannot write after the new owner.
         """
         with transaction.atomic():
-            held = (
-                type(self)
-                .objects.select_for_update()
-                .filter(pk=self.pk, lease_token=self.lease_token, state=self.State.RUNNING)
-            )
-            if not held.exists():
+            if not self.held().select_for_update().exists():
                 raise LeaseLost(f"{self} is no longer ours")
             yield
 
@@ -235,7 +270,7 @@ class Leased(models.Model):
     def finish(self, state: str, **fields) -> bool:
         """End the work under our lease; False when somebody else ended it first."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
-        fields |= {"state": state, "finished_at": Now(), "lease_token": None, "lease_until": None}
+        fields |= {"state": state, "finished_at": Now()} | self.FREE
         return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
     @_patiently
@@ -246,10 +281,9 @@ class Leased(models.Model):
         else:
             type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(
                 state=self.State.QUEUED,
-                lease_token=None,
-                lease_until=None,
                 last_error=message,
                 error_id=self._failed_id(),
+                **self.FREE,
             )
 
     def _failed_id(self) -> str:
@@ -264,7 +298,7 @@ class Leased(models.Model):
     def hand_back(self) -> bool:
         """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""
         held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token)
-        return bool(held.update(state=self.State.QUEUED, lease_token=None, lease_until=None, attempt=0))
+        return bool(held.update(state=self.State.QUEUED, attempt=0, **self.FREE))
 
     @contextmanager
     def heartbeat(self) -> Iterator[None]:

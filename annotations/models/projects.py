@@ -5,8 +5,13 @@ import secrets
 from datetime import timedelta
 
 from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.core.exceptions import PermissionDenied
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
+
+User = AbstractBaseUser | AnonymousUser
 
 
 class Role(models.TextChoices):
@@ -16,6 +21,20 @@ class Role(models.TextChoices):
     ANNOTATOR = "annotator", "annotator"
     REVIEWER = "reviewer", "reviewer"
     READER = "reader", "reader"
+
+
+# What a role may do besides reading; superusers may do everything everywhere. The kinds of jobs are abilities too.
+ABILITIES: dict[str, frozenset[str]] = {
+    Role.ADMIN: frozenset(
+        {
+            *("import", "export", "train", "embed", "induce", "refine", "propose", "release"),
+            *("evaluate", "review", "annotate", "manage"),
+        }
+    ),
+    Role.REVIEWER: frozenset({"export", "review"}),
+    Role.ANNOTATOR: frozenset({"annotate", "propose"}),
+    Role.READER: frozenset(),
+}
 
 
 class Project(models.Model):
@@ -28,6 +47,32 @@ class Project(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def lets(self, user: User, ability: str) -> bool:
+        """Whether a user may do something in it."""
+        if not user.is_authenticated or not user.is_active:
+            return False
+        return user.is_superuser or self.memberships.filter(user_id=user.pk).able(ability).exists()
+
+    def require(self, user: User, ability: str) -> None:
+        """Raise PermissionDenied (403) unless the user has the ability; foreign projects never get this far."""
+        if not self.lets(user, ability):
+            raise PermissionDenied(f"This needs a role that may {ability} in {self}; ask one of its admins.")
+
+    def shows_gold(self, user: User, split: str) -> bool:
+        """Gold actions of test splits are shown only to those who may see them."""
+        if not split.startswith("test") or user.is_superuser:
+            return True
+        return self.memberships.filter(user_id=user.pk).seeing_test_gold().exists()
+
+
+class MembershipQuerySet(models.QuerySet):
+    def able(self, ability: str) -> "MembershipQuerySet":
+        """Of roles that may do something."""
+        return self.filter(role__in=[role for role, abilities in ABILITIES.items() if ability in abilities])
+
+    def seeing_test_gold(self) -> "MembershipQuerySet":
+        return self.filter(Q(role=Role.ADMIN) | Q(sees_test_gold=True))
+
 
 class Membership(models.Model):
     """A user's role in a project."""
@@ -38,6 +83,8 @@ class Membership(models.Model):
     sees_test_gold = models.BooleanField(
         "sees test gold", default=False, help_text="May see the gold actions of test splits (admins always may)."
     )
+
+    objects = MembershipQuerySet.as_manager()
 
     class Meta:
         constraints = [

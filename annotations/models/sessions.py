@@ -4,7 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from annotations.models.campaigns import Campaign, Kept, tracked
-from annotations.models.conversations import Conversation, Split, Step
+from annotations.models.conversations import Conversation, Split, Step, Turn
 from annotations.models.datasets import Website
 
 USER = settings.AUTH_USER_MODEL
@@ -48,6 +48,15 @@ class Session(models.Model):
     def places(self) -> dict[int, int]:
         """Step -> its place, 0, 1, 2 …, in order. One query."""
         return {pk: place for place, pk in enumerate(self.steps().values_list("pk", flat=True))}
+
+    def turns(self) -> list[tuple[Turn, list[Step]]]:
+        """The turns of its source tasks that have steps, in order, with them."""
+        found: list[tuple[Turn, list[Step]]] = []
+        for step in self.steps().select_related("turn").defer("candidates"):
+            if not found or found[-1][0].pk != step.turn_id:
+                found.append((step.turn, []))
+            found[-1][1].append(step)
+        return found
 
     def steps(self) -> models.QuerySet[Step]:
         """All steps of its source tasks, in order."""

@@ -7,7 +7,6 @@ import pytest
 from agents.memory.follow import work_inline
 from agents.proposals import BadProposal, read_cuts, read_rewrites
 from annotations.models import Assignment, Job, Proposal
-from annotations.work import stages
 from annotations.work.propose import proposing
 from annotations.work.propose.cuts import SeenStep
 from tests import factories
@@ -33,7 +32,7 @@ def assignment() -> Assignment:
     session = factories.make_session(campaign, tasks=2, steps=3)
     assignment = factories.make_assignment(factories.make_item(session))
     assignment.parts.all().delete()
-    stages.start_document(assignment)
+    assignment.begin()
     return assignment
 
 

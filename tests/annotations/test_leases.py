@@ -11,12 +11,13 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.apps import apps
 from django.db import OperationalError, connection
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.models import Job, LeaseLost, leases
-from annotations.models.leases import LEASE, MAX_ATTEMPTS, owner_name
+from annotations.models.leases import MAX_ATTEMPTS, owner_name
 from tests import factories
 from tests.app_server import database_url
 
@@ -63,7 +64,7 @@ def test_twenty_workers_claim_each_of_fifty_rows_exactly_once() -> None:
 
 def test_a_claim_says_who_works_and_until_when(claimed: Job) -> None:
     assert (claimed.state, claimed.lease_owner, claimed.attempt) == (State.RUNNING, owner_name(), 1)
-    assert timedelta() < claimed.lease_until - timezone.now() <= LEASE
+    assert timedelta() < claimed.lease_until - timezone.now() <= Job.LEASE
 
 
 def test_a_claimed_row_cannot_be_claimed_again(claimed: Job) -> None:
@@ -126,7 +127,7 @@ def test_a_beat_extends_the_lease(claimed: Job) -> None:
     Job.objects.filter(pk=claimed.pk).update(lease_until=timezone.now() + timedelta(seconds=5))
     assert claimed.beat()
     claimed.refresh_from_db()
-    assert claimed.lease_until > timezone.now() + LEASE - timedelta(seconds=5)
+    assert claimed.lease_until > timezone.now() + Job.LEASE - timedelta(seconds=5)
 
 
 def test_finishing_gives_the_lease_back(claimed: Job) -> None:
@@ -218,7 +219,7 @@ def test_the_clock_of_a_host_does_not_matter(claimed: Job, monkeypatch, hours: i
     assert Job.objects.claim(claimed.pk) is None
     assert claimed.beat()
     claimed.refresh_from_db()
-    assert abs(claimed.lease_until - datetime.now(UTC) - LEASE) < timedelta(seconds=30)
+    assert abs(claimed.lease_until - datetime.now(UTC) - Job.LEASE) < timedelta(seconds=30)
 
 
 def test_reaping_names_everything_that_is_queued(db: None) -> None:
@@ -277,3 +278,12 @@ def test_a_beat_that_the_database_could_not_take_is_only_missed(claimed: Job) ->
 def test_the_owner_is_this_process() -> None:
     assert owner_of(owner_name()) == this_process()
     assert shown(owner_name()).endswith(f":{os.getpid()}")
+
+
+def test_people_and_workers_hold_rows_by_one_lease() -> None:
+    """Whatever table has a token has its lease from `Held`: what extends it, frees it, and who may write by it."""
+    held = [model for model in apps.get_models() if any(field.name == "lease_token" for field in model._meta.fields)]
+    assert {"Job", "Shard", "Assignment"} <= {model.__name__ for model in held}
+    rows = [model for model in held if not hasattr(model, "pgh_tracked_model")]  # not what the audit trail keeps
+    assert [model.__name__ for model in rows if not issubclass(model, leases.Held)] == []
+    assert all(model.LEASE and set(model.WRITABLE) <= set(model.State.values) for model in rows)

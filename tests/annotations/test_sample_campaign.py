@@ -4,7 +4,7 @@ import pytest
 
 from annotations.models import Campaign
 from annotations.sample.project import make_demo_campaign
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -24,4 +24,4 @@ def test_the_train_conversations_are_work_for_an_annotator():
     ]
     assert "## Rewrite" in campaign.guidelines.get().text
     annotator = factories.make_user("annotator", dataset.project)
-    assert handing.next_item(annotator, campaign, "decompose").item.session == campaign.sessions.first()
+    assert next_item(annotator, campaign, "decompose").item.session == campaign.sessions.first()

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations.text.segmentation import boundary_similarity
 from annotations.work.measure import agreement
 
 CUTS = st.integers(2, 14).flatmap(
@@ -29,23 +30,23 @@ CUTS = st.integers(2, 14).flatmap(
     ],
 )
 def test_boundary_similarity_by_hand(a, b, steps, near, value):
-    assert agreement.boundary_similarity(a, b, steps, near) == pytest.approx(value)
+    assert boundary_similarity(a, b, steps, near) == pytest.approx(value)
 
 
 @given(CUTS)
 def test_boundary_similarity_is_symmetric_and_a_share(drawn):
     a, b, steps, near = drawn
-    value = agreement.boundary_similarity(a, b, steps, near)
+    value = boundary_similarity(a, b, steps, near)
     assert 0 <= value <= 1
-    assert value == agreement.boundary_similarity(b, a, steps, near)
+    assert value == boundary_similarity(b, a, steps, near)
     assert (value == 1) == (a == b)
-    assert value >= agreement.boundary_similarity(a, b, steps, 1)  # near misses only forgive
+    assert value >= boundary_similarity(a, b, steps, 1)  # near misses only forgive
 
 
 @pytest.mark.parametrize("cut", [0, 5, -1])
 def test_a_cut_outside_the_steps_is_a_mistake(cut):
     with pytest.raises(ValueError, match="no cut lies"):
-        agreement.boundary_similarity({cut}, set(), 5)
+        boundary_similarity({cut}, set(), 5)
 
 
 def test_cohens_kappa_of_the_textbook_example():

@@ -8,7 +8,6 @@ from django.test import Client
 from django.utils import timezone
 
 from annotations.models import Assignment, Part, Proposal, Step
-from annotations.work.queue import handing
 from annotations.work.write import page_titles
 from tests import factories
 
@@ -305,7 +304,7 @@ def test_without_the_lease_nothing_is_written(assignment: Assignment, browser: B
 
 def test_a_lease_that_ran_out_is_good_until_somebody_takes_the_work_over(assignment: Assignment, browser: Browser):
     first = steps_of(assignment)[0]
-    Assignment.objects.update(lease_until=timezone.now() - handing.LEASE)
+    Assignment.objects.update(lease_until=timezone.now() - Assignment.LEASE)
     browser.edit(text(first, "", "mine"))
     other = Browser(assignment, member(assignment, "annotator")).take()
     assert other.token not in (None, browser.token)

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from annotations.models import Assignment, Edit
 from annotations.work.edits import saving
 from annotations.work.edits.saving import open_desk, stacks
-from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -108,7 +107,7 @@ def leased() -> Assignment:
     session = factories.make_session(tasks=2, steps=3)
     assignment = factories.make_assignment(factories.make_item(session, stage="rewrite"))
     assignment.parts.update(rewrite=" ".join(WORDS))
-    return handing.take(assignment, assignment.user)
+    return assignment.take(assignment.user)
 
 
 # Not shrunk: every example is a dozen transactions, and the actions are short enough to be read.
@@ -174,7 +173,7 @@ def test_undo_goes_over_what_somebody_else_has_written(assignment: Assignment):
     window.send(text(first, said, said.replace("red", "blue")))
     Assignment.objects.update(lease_until=None)
     other = factories.make_user("annotator", assignment.item.session.campaign.project)
-    taken = Window(handing.take(assignment, other))
+    taken = Window(assignment.take(other))
     taken.send(text(first, said.replace("red", "blue"), said.replace("red", "blue").replace("price", "date")))
     assert taken.step_back(saving.undo).results[0]["after"] == said.replace("red", "blue")
     assert taken.step_back(saving.undo).results == [], "the edits of others are not undone"
@@ -190,7 +189,7 @@ def test_an_undo_that_would_overwrite_later_words_is_a_conflict(assignment: Assi
     other = factories.make_user("annotator", assignment.item.session.campaign.project)
     for user, change in ((other, ("blue", "green")), (author, None)):
         Assignment.objects.filter(pk=assignment.pk).update(lease_until=None)
-        assignment = handing.take(Assignment.objects.get(pk=assignment.pk), user)
+        assignment = Assignment.objects.get(pk=assignment.pk).take(user)
         if change:
             now = Window(assignment).parts[0]["rewrite"]
             Window(assignment).send(text(first, now, now.replace(*change)))

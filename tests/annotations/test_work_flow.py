@@ -10,7 +10,6 @@ from django.db import connection
 from annotations.corpus.exporting import conversation_records
 from annotations.models import Assignment, Campaign, Conversation, Delivery, Item, Part, Session, Step, Webhook
 from annotations.work import stages
-from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -28,7 +27,7 @@ def annotator(campaign):
 
 def decompose(session: Session, user, cuts: dict[int, str], slot: int = 0) -> Assignment:
     """A submitted decomposition: place of the first step -> instruction."""
-    assignment = handing.hand(stages.open_work(session), user, slot)
+    assignment = stages.open_work(session).hand(user, slot)
     assignment.parts.all().delete()
     steps = list(session.steps())
     for place, instruction in cuts.items():
@@ -39,7 +38,7 @@ def decompose(session: Session, user, cuts: dict[int, str], slot: int = 0) -> As
 
 def rewrite(session: Session, user, texts: list[str]) -> Assignment:
     """A submitted rewrite of a session whose decomposition is done."""
-    assignment = handing.hand(session.items.get(stage="rewrite"), user, 0)
+    assignment = session.items.get(stage="rewrite").hand(user, 0)
     for part, text in zip(assignment.parts.order_by("id"), texts, strict=True):
         part.rewrite = text
         part.save()
@@ -60,7 +59,7 @@ def test_a_session_without_steps_cannot_be_opened(campaign) -> None:
 
 def test_a_new_decomposition_has_one_part_per_source_task(campaign, annotator) -> None:
     session = factories.make_session(campaign, tasks=2, steps=3)
-    assignment = handing.hand(stages.open_work(session), annotator, 0)
+    assignment = stages.open_work(session).hand(annotator, 0)
     steps = list(session.steps())
     assert [part.first_step for part in assignment.parts.order_by("id")] == [steps[0], steps[3]]
     assert {part.instruction for part in assignment.parts.all()} == {"Please do part 1 of the task."}
@@ -68,7 +67,7 @@ def test_a_new_decomposition_has_one_part_per_source_task(campaign, annotator) -
 
 def test_a_part_without_instruction_cannot_be_submitted(campaign, annotator) -> None:
     session = factories.make_session(campaign, tasks=2, steps=3)
-    assignment = handing.hand(stages.open_work(session), annotator, 0)
+    assignment = stages.open_work(session).hand(annotator, 0)
     assignment.parts.filter(first_step=session.steps()[3]).update(instruction="  ")
     with pytest.raises(stages.NotReady) as refused:
         stages.submit(assignment)
@@ -77,7 +76,7 @@ def test_a_part_without_instruction_cannot_be_submitted(campaign, annotator) -> 
 
 
 def test_submitting_twice_is_refused(campaign, annotator) -> None:
-    assignment = handing.hand(stages.open_work(factories.make_session(campaign)), annotator, 0)
+    assignment = stages.open_work(factories.make_session(campaign)).hand(annotator, 0)
     stages.submit(assignment)
     with pytest.raises(stages.NotReady, match="submitted already"):
         stages.submit(assignment)
@@ -100,13 +99,15 @@ def test_the_decomposition_that_agrees_best_is_chosen() -> None:
     people = [factories.make_user("annotator", campaign.project) for _ in range(3)]
     cuts = ({0: "a", 5: "b"}, {0: "a", 2: "b"}, {0: "a", 2: "b", 4: "c"})
     made = [decompose(session, person, cut, slot) for slot, (person, cut) in enumerate(zip(people, cuts, strict=True))]
-    assert stages.chosen_decomposition(session) == made[2]  # one place from the first's, and holds the second's
+    assert (
+        Assignment.objects.chosen_decomposition(session) == made[2]
+    )  # one place from the first's, and holds the second's
 
 
 def test_a_rewrite_starts_as_a_copy_of_the_decomposition(campaign, annotator) -> None:
     session = factories.make_session(campaign, tasks=1, steps=4)
     decompose(session, annotator, {0: "Find shoes.", 2: "Buy them."})
-    assignment = handing.hand(session.items.get(stage="rewrite"), annotator, 0)
+    assignment = session.items.get(stage="rewrite").hand(annotator, 0)
     steps = list(session.steps())
     found = [(part.first_step, part.instruction, part.rewrite) for part in assignment.parts.order_by("id")]
     assert found == [(steps[0], "Find shoes.", "Find shoes."), (steps[2], "Buy them.", "Buy them.")]
@@ -128,7 +129,7 @@ def test_a_returned_rewrite_is_open_again_for_its_author_and_reopens_its_verific
     decompose(session, annotator, {0: "All"})
     made = rewrite(session, annotator, ["All of it"])
     item = session.items.get(stage="verify")
-    verification = handing.hand(item, factories.make_user("reviewer", campaign.project), 0)
+    verification = item.hand(factories.make_user("reviewer", campaign.project), 0)
     stages.submit(verification)
     stages.returned(made)
     made.refresh_from_db()
@@ -144,7 +145,7 @@ def test_a_returned_rewrite_is_open_again_for_its_author_and_reopens_its_verific
 def passed_session(campaign: Campaign, annotator) -> tuple[Session, Assignment]:
     session = factories.make_session(campaign, tasks=2, steps=3)
     decompose(session, annotator, {0: "Find red shoes.", 2: "Sort them by price."})
-    made = handing.hand(session.items.get(stage="rewrite"), annotator, 0)
+    made = session.items.get(stage="rewrite").hand(annotator, 0)
     steps = list(session.steps())
     antecedent = {"step": steps[0].pk, "start": 5, "end": 14}
     mention = {"id": "m1", "phenomenon": "anaphora", "start": 5, "end": 9, "antecedent": antecedent}
@@ -192,7 +193,7 @@ def test_a_second_rewrite_that_passes_does_not_publish_again() -> None:
     for slot, person in enumerate(people):
         decompose(session, person, {0: "All"}, slot)
     item = session.items.get(stage="rewrite")
-    both = [handing.hand(item, person, slot) for slot, person in enumerate(people)]
+    both = [item.hand(person, slot) for slot, person in enumerate(people)]
     for made in both:
         stages.submit(made)
     stages.passed(both[1])
@@ -221,7 +222,7 @@ def test_the_last_two_who_submit_at_once_open_one_rewrite() -> None:
     campaign = factories.make_campaign(overlap=4)
     item = stages.open_work(factories.make_session(campaign))
     people = [factories.make_user("annotator", campaign.project) for _ in range(4)]
-    at_once(stages.submit, [handing.hand(item, person, slot) for slot, person in enumerate(people)])
+    at_once(stages.submit, [item.hand(person, slot) for slot, person in enumerate(people)])
     assert Item.objects.get(stage="decompose").state == "done"
     assert Item.objects.filter(stage="rewrite").count() == 1
 

@@ -10,7 +10,7 @@ from annotations.models import SessionTask
 from annotations.work import stages
 from annotations.work.measure import gold
 from annotations.work.measure.agreement_tables import report
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
@@ -156,14 +156,14 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     gold.use_as_gold(session, expert)
     stages.open_work(session)
     user = factories.make_user("annotator", campaign.project)
-    first = handing.next_item(user, campaign, "decompose")
+    first = next_item(user, campaign, "decompose")
     body = {"token": str(first.lease_token), "base": 0}
     url = reverse("annotate-submit", args=[first.pk])
     answer = client_of(user).post(url, json.dumps(body), content_type="application/json").json()
     assert answer == {"next": reverse("annotate-feedback", args=[first.pk])}
     page = client_of(user).get(answer["next"]).content.decode()
     assert "How yours compares" in page
-    second = handing.next_item(user, campaign, "rewrite")
+    second = next_item(user, campaign, "rewrite")
     stages.submit(second)
     assert not session.items.filter(stage="verify").exists()
     assert session.items.get(stage="rewrite").state == "done"

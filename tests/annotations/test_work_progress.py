@@ -5,7 +5,6 @@ import pytest
 from annotations.models import Assignment, Campaign, Session
 from annotations.work import stages
 from annotations.work.measure.progress import Tally, forecast, progress_of
-from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -24,8 +23,8 @@ def session(campaign: Campaign, **fields) -> Session:
 
 def through_rewrite(campaign: Campaign, person, **fields) -> Assignment:
     made = session(campaign, **fields)
-    stages.submit(handing.hand(made.items.get(stage="decompose"), person, 0))
-    rewrite = handing.hand(made.items.get(stage="rewrite"), person, 0)
+    stages.submit(made.items.get(stage="decompose").hand(person, 0))
+    rewrite = made.items.get(stage="rewrite").hand(person, 0)
     stages.submit(rewrite)
     return rewrite
 
@@ -33,10 +32,10 @@ def through_rewrite(campaign: Campaign, person, **fields) -> Assignment:
 def test_every_place_of_every_stage_is_in_one_state(campaign) -> None:
     person, reviewer = (factories.make_user(role, campaign.project) for role in ("annotator", "reviewer"))
     session(campaign)
-    handing.take(handing.hand(session(campaign).items.get(), person, 0), person)
+    session(campaign).items.get().hand(person, 0).take(person)
     stages.returned(through_rewrite(campaign, person))
     passed = through_rewrite(campaign, person, batch="b")
-    stages.submit(handing.hand(passed.verified_as.get(), reviewer, 0))
+    stages.submit(passed.verified_as.get().hand(reviewer, 0))
     stages.passed(passed)
     progress = progress_of([campaign])[campaign.pk]
     assert (progress.sessions, progress.passed_sessions) == (4, 1)
@@ -82,7 +81,7 @@ def test_the_forecast_multiplies_what_is_left_by_the_median_time_of_the_last_fin
     person = factories.make_user("annotator", campaign.project)
     assert forecast(campaign, "decompose", 3) == "3 left to decompose; a forecast needs 5 that are finished, 0 are."
     for seconds in (60, 120, 120, 180, 6000):
-        assignment = handing.hand(session(campaign).items.get(), person, 0)
+        assignment = session(campaign).items.get().hand(person, 0)
         Assignment.objects.filter(pk=assignment.pk).update(active_seconds=seconds)
         stages.submit(assignment)
     wanted = "About 20 min of work left to decompose: 10 × 2 min, the median active time of the last 5."

@@ -5,7 +5,6 @@ import uuid
 import pytest
 
 from annotations.models import Assignment, Edit, Job, Proposal
-from annotations.work import stages
 from annotations.work.propose import proposing
 from annotations.work.propose.proposing import edit_distance, pass_rates
 from tests import factories
@@ -27,7 +26,7 @@ def make_work(stage: str = "decompose", *, tasks: int = 1, steps: int = 6, propo
 @pytest.fixture
 def assignment() -> Assignment:
     assignment = make_work()
-    stages.start_document(assignment)
+    assignment.begin()
     return assignment
 
 
@@ -161,7 +160,7 @@ def test_why_nothing_is_proposed_is_said(assignment: Assignment, browser: Browse
 
 def test_the_endpoint_is_asked_in_the_background_once():
     assignment = make_work(proposer="endpoint")
-    stages.start_document(assignment)
+    assignment.begin()
     browser = Browser(assignment).take()
     first = browser.post("propose/", {"kind": "cuts"}, status=202)["job"]
     assert browser.post("propose/", {"kind": "cuts"}, status=202)["job"] == first

@@ -10,7 +10,6 @@ from annotations.corpus.importing import import_files
 from annotations.models import Assignment, Conversation, Session, SessionTask
 from annotations.sample.build import build_website
 from annotations.work import stages
-from annotations.work.queue import handing
 from tests import factories
 from tests.app_server import AppServer
 
@@ -40,12 +39,12 @@ def begun(stage: str = "decompose", user=None, tasks: int = 2, steps: int = 3, *
     """An item of a fresh session in somebody's hands: a decomposition, or the rewrite of a finished one."""
     session = factories.make_session(factories.make_campaign(**fields), tasks=tasks, steps=steps)
     user = user or factories.make_user("annotator", session.campaign.project)
-    made = handing.hand(stages.open_work(session), user, 0)
+    made = stages.open_work(session).hand(user, 0)
     if stage == "decompose":
         return made
-    handing.take(made, user)
+    made.take(user)
     stages.submit(made)
-    return handing.hand(session.items.get(stage="rewrite"), user, 0)
+    return session.items.get(stage="rewrite").hand(user, 0)
 
 
 def open_item(app_server: AppServer, page: Page, assignment: Assignment) -> None:

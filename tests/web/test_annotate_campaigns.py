@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
 from annotations.work import stages
-from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -93,7 +92,7 @@ def test_campaigns_of_other_projects_do_not_exist(campaign, role: str) -> None:
 
 def test_an_item_of_somebody_else_is_not_let_go(campaign) -> None:
     (item,) = opened(campaign)
-    assignment = handing.hand(item, factories.make_user("annotator", campaign.project), 0)
+    assignment = item.hand(factories.make_user("annotator", campaign.project), 0)
     other = client_of(factories.make_user("admin", campaign.project))
     assert other.post(reverse("annotate-let-go", args=[assignment.pk])).status_code == 404
 
@@ -149,8 +148,8 @@ def test_the_source_is_fixed_once_there_are_sessions(campaign, admin) -> None:
 def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> None:
     first, second, _ = opened(campaign, 3)
     person = factories.make_user("annotator", campaign.project)
-    stages.submit(handing.hand(first, person, 0))
-    handing.take(handing.hand(second, person, 0), person)
+    stages.submit(first.hand(person, 0))
+    second.hand(person, 0).take(person)
     assert "1 submitted, 0 returned, 1 in progress, 1 todo" in text(admin.get(reverse("annotate-campaigns")))
     page = text(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
     assert "1 left of 2" in page
@@ -242,7 +241,7 @@ def test_next_says_why_there_is_nothing(campaign) -> None:
     page = text(client.post(reverse("annotate-next")))
     assert "has no sessions yet" in page
     opened(campaign)
-    handing.hand(Item.objects.get(), factories.make_user("annotator", campaign.project), 0)
+    Item.objects.get().hand(factories.make_user("annotator", campaign.project), 0)
     page = text(client.post(reverse("annotate-next"), {"stage": "decompose"}))
     assert "Left to decompose: 1 item, held by 1 person" in page
 
@@ -250,9 +249,9 @@ def test_next_says_why_there_is_nothing(campaign) -> None:
 def test_the_queue_shows_returned_work_first_with_its_round(campaign) -> None:
     todo, begun, back = opened(campaign, 3)
     person = factories.make_user("annotator", campaign.project)
-    handing.hand(todo, person, 0)
-    handing.take(handing.hand(begun, person, 0), person)
-    returned = handing.hand(back, person, 0)
+    todo.hand(person, 0)
+    begun.hand(person, 0).take(person)
+    returned = back.hand(person, 0)
     Assignment.objects.filter(pk=returned.pk).update(state="in_progress", review="returned", round=2)
     response = client_of(person).get(reverse("annotate-queue"))
     assert [one.item for one in response.context["mine"]] == [back, begun, todo]
@@ -263,7 +262,7 @@ def test_the_queue_shows_returned_work_first_with_its_round(campaign) -> None:
 def test_an_item_is_let_go_on_the_queue(campaign) -> None:
     (item,) = opened(campaign)
     person = factories.make_user("annotator", campaign.project)
-    assignment = handing.hand(item, person, 0)
+    assignment = item.hand(person, 0)
     client_of(person).post(reverse("annotate-let-go", args=[assignment.pk]))
     assert Assignment.objects.get().state == "released"
 
@@ -309,7 +308,7 @@ def test_only_the_items_of_the_filter_are_assigned_and_taken_back(campaign, admi
     admin.post(url, order(people, [1], batch="a"))
     assert set(Assignment.objects.values_list("item__session__batch", flat=True)) == {"a"}
     admin.post(url, order(people, [1]))
-    handing.take(Assignment.objects.filter(item__session__batch="a").first(), people[0])
+    Assignment.objects.filter(item__session__batch="a").first().take(people[0])
     admin.post(reverse("annotate-take-back", args=[campaign.pk]), {"stage": "decompose", "batch": "a"})
     states = Assignment.objects.order_by("item__session__batch", "state").values_list("state", flat=True)
     assert list(states) == ["in_progress", "released", "assigned"]
@@ -325,8 +324,8 @@ def test_test_splits_are_not_assigned_to_people_who_may_not_see_their_gold(campa
 def test_nobody_is_assigned_their_own_rewrite_to_verify(campaign, admin) -> None:
     author = factories.make_user("admin", campaign.project)
     (item,) = opened(campaign)
-    stages.submit(handing.hand(item, author, 0))
-    stages.submit(handing.hand(Item.objects.get(stage="rewrite"), author, 0))
+    stages.submit(item.hand(author, 0))
+    stages.submit(Item.objects.get(stage="rewrite").hand(author, 0))
     url = reverse("annotate-assign", args=[campaign.pk])
     response = admin.get(url, order([author], [1], stage="verify"))
     assert response.context["plan"].pairs == []

@@ -7,7 +7,6 @@ from playwright.sync_api import Page, expect
 from annotations.dom.generated import list_page
 from annotations.models import Assignment, Edit, Step, Target
 from annotations.work import stages
-from annotations.work.queue import handing
 from tests import factories
 from tests.contention import contention
 from tests.web.annotating import QUIET, begun, expect_saved, open_item, press, texts
@@ -264,7 +263,7 @@ def test_others_items_do_not_exist_and_reviewers_only_read_them(client: Client) 
 def test_a_returned_annotation_says_why(client: Client) -> None:
     assignment = begun("rewrite")
     session, verifier = assignment.item.session, factories.make_user("reviewer")
-    handing.take(assignment, assignment.user)
+    assignment.take(assignment.user)
     stages.submit(assignment)
     item = session.items.get(stage="verify")
     verification = Assignment.objects.create(item=item, user=verifier, slot=0)

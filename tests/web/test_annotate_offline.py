@@ -9,7 +9,6 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from annotations.models import Assignment, Edit
-from annotations.work.queue import handing
 from tests import factories
 from tests.web.annotating import begun, expect_saved, open_item, press, texts
 
@@ -158,7 +157,7 @@ def test_two_people_on_one_item_lose_nothing(app_server, page, browser_context, 
     write(page, 1, "Only the first wrote here.")
     expect(page.locator("#saved")).to_contain_text("kept here")
     Assignment.objects.filter(pk=first.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    taken = handing.take(Assignment.objects.get(pk=first.pk), second)
+    taken = Assignment.objects.get(pk=first.pk).take(second)
     version = taken.version
     elsewhere: BrowserContext = chromium.new_context(viewport={"width": 1280, "height": 800})
     sign_in_to(elsewhere, app_server, second)

@@ -11,7 +11,6 @@ from playwright.sync_api import expect
 from annotations.models import Campaign, Conversation, Dataset, Item, Session, SessionTask
 from annotations.work import stages
 from annotations.work.organise import sessions
-from annotations.work.queue import handing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -187,7 +186,7 @@ def test_the_tasks_of_a_session_are_fixed_once_somebody_works_on_it(campaign, cl
     first = made(client, campaign, a, b)
     item = stages.open_work(Session.objects.get())
     done(client, campaign, do="move", tasks=[c], session=first, at=None)  # open, but nobody has it
-    assignment = handing.hand(item, factories.make_user("annotator", campaign.project), 0)
+    assignment = item.hand(factories.make_user("annotator", campaign.project), 0)
     for action in (
         {"do": "move", "tasks": [c], "session": first, "at": 0},
         {"do": "remove", "tasks": [a]},
@@ -198,7 +197,7 @@ def test_the_tasks_of_a_session_are_fixed_once_somebody_works_on_it(campaign, cl
         response = post(client, campaign, **action)
         assert response.status_code == 409
         assert response.json()["error"] == "Work on united-001 has begun: its tasks are fixed."
-    handing.give_back(assignment)
+    assignment.give_back()
     done(client, campaign, do="remove", tasks=[c])
 
 
@@ -287,7 +286,7 @@ def test_conversations_of_several_turns_become_sessions_of_their_own(client, cam
     (answer,) = done(client, campaign, do="each", tasks=[conversation.pk])["sessions"]
     session = Session.objects.get(pk=answer["id"])
     assert session.steps().count() == 6
-    assignment = handing.hand(stages.open_work(session), factories.make_user("annotator", campaign.project), 0)
+    assignment = stages.open_work(session).hand(factories.make_user("annotator", campaign.project), 0)
     said = [part.instruction for part in assignment.parts.order_by("id")]
     assert said == [f"Please do part {number} of the task." for number in (1, 2, 3)]
 

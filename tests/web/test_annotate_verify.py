@@ -8,7 +8,6 @@ from django.urls import reverse
 from playwright.sync_api import Page, expect
 
 from annotations.models import Assignment, Part
-from annotations.work.queue import handing
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
@@ -33,7 +32,7 @@ def judge(verification: Assignment, user=None, **body):
 
 def taken(verification: Assignment) -> str:
     """A lease of the verifier; its token."""
-    return str(handing.take(verification, verification.user).lease_token)
+    return str(verification.take(verification.user).lease_token)
 
 
 @pytest.mark.django_db

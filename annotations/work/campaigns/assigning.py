@@ -9,9 +9,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotations.access import rules
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.work.queue.handing import NEEDS, hand
 
 
 @dataclass(frozen=True)
@@ -37,8 +35,7 @@ class Plan:
 
 def able_people(campaign: Campaign, stage: str) -> list[Any]:
     """Members of the project who may work on a stage, by name."""
-    roles = [role for role, abilities in rules.ABILITIES.items() if NEEDS[Stage(stage)] in abilities]
-    members = campaign.project.memberships.filter(role__in=roles, user__is_active=True)
+    members = campaign.project.memberships.able(Stage(stage).ability).filter(user__is_active=True)
     return [member.user for member in members.select_related("user").order_by("user__username")]
 
 
@@ -51,7 +48,7 @@ def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) ->
     made = Plan()
     had = _had(campaign, stage)
     weights = {person: weight for person, weight in order.people if weight > 0}
-    sees_test = {person: rules.sees_gold(person, campaign.project, "test") for person in weights}
+    sees_test = {person: campaign.project.shows_gold(person, "test") for person in weights}
     for item in items:
         holders = {one.user_id for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
         author = item.subject.user_id if item.subject else None
@@ -82,7 +79,7 @@ def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) 
     for item, person in made.pairs:
         slot = next(slot for slot in range(order.overlap) if slot not in used[item.pk])
         used[item.pk].add(slot)
-        hand(item, person, slot)
+        item.hand(person, slot)
     Item.objects.filter(pk__in=locked, overlap__lt=order.overlap).update(overlap=order.overlap)
     return made
 

@@ -11,12 +11,11 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
-from annotations.models import Campaign, Dataset, Guideline, Session, Stage
+from annotations.models import Campaign, Dataset, Guideline, Item, Session, Stage
 from annotations.text import guidelines
 from annotations.work.campaigns.forms import CampaignForm, GuidelineForm
 from annotations.work.measure.progress import STATES, forecast, progress_of
 from annotations.work.propose.proposing import pass_rates
-from annotations.work.queue.handing import free_places
 
 KEPT = timedelta(days=30)
 
@@ -204,4 +203,4 @@ def _unseen(found: Campaign) -> int:
     """In a campaign that gives work by name: places of open items that nobody can see, because nobody has them."""
     if found.mode != Campaign.Mode.ASSIGNED:
         return 0
-    return free_places(found)
+    return Item.objects.free_places(found)

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from annotations.models import Assignment, Campaign, Stage, Verdict
+from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.measure import agreement
 from annotations.work.measure.agreement import Counts, Estimate
 
@@ -92,8 +93,8 @@ def _annotations(campaign: Campaign) -> tuple[_Tally, _Tally]:
             pair = first.user, second.user
             if group[0].item.stage == Stage.DECOMPOSE:
                 pieces = [(part.first_step_id for part in one.parts.all()) for one in (first, second)]
-                both = [agreement.cuts_of(firsts, order) for firsts in pieces]
-                cuts.add(session.pk, pair, [agreement.boundary_similarity(*both, len(order))])
+                both = [cuts_of(firsts, order) for firsts in pieces]
+                cuts.add(session.pk, pair, [boundary_similarity(*both, len(order))])
             else:
                 words.add(session.pk, pair, _same_parts(first, second, order))
     return cuts, words

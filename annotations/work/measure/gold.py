@@ -10,9 +10,8 @@ from django.db.models import Q, QuerySet
 from annotations.models import Assignment, Campaign, Part, Session, SessionTask, Stage
 from annotations.text import diff
 from annotations.text.diff import Run
+from annotations.text.segmentation import NEAR, boundary_similarity, cuts_of
 from annotations.work.measure import agreement
-
-NEAR = agreement.NEAR
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ def compare(assignment: Assignment) -> Comparison:
     order = session.places()
     known = {part["step"]: part for part in session.gold if part["step"] in order}
     own = {part.first_step_id: part for part in assignment.parts.all()}
-    gold_cuts, own_cuts = (agreement.cuts_of(side, order) for side in (known, own))
+    gold_cuts, own_cuts = (cuts_of(side, order) for side in (known, own))
     near = {cut for cut in own_cuts - gold_cuts if any(abs(cut - other) < NEAR for other in gold_cuts - own_cuts)}
     field = "rewrite" if assignment.item.stage == Stage.REWRITE else "instruction"
     turns = [_turn(order[step], known[step], own.get(step), field) for step in sorted(known, key=order.__getitem__)]
@@ -93,7 +92,7 @@ def compare(assignment: Assignment) -> Comparison:
         near=_places(near),
         missed=_places(gold_cuts - own_cuts),
         extra=_places(own_cuts - gold_cuts - near),
-        cuts=agreement.boundary_similarity(gold_cuts, own_cuts, len(order)),
+        cuts=boundary_similarity(gold_cuts, own_cuts, len(order)),
         words=sum(words) / len(words) if words else None,
         turns=turns,
     )

@@ -7,8 +7,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
-from annotations.models import Assignment, Campaign, Stage
-from annotations.work.queue import handing
+from annotations.models import Assignment, Campaign, NotFree, Stage
+from annotations.work.queue import claiming
+from annotations.work.queue.reasons import why_nothing
 
 SHOWN = 200
 DONE_SHOWN = 20
@@ -25,9 +26,9 @@ def next_item(request: HttpRequest) -> HttpResponse:
     """Claim the next item, of one campaign and stage or of any, and open it; without one, say why."""
     reasons = []
     for campaign, stage in _wanted(request):
-        if (found := handing.next_item(request.user, campaign, stage)) is not None:
+        if (found := claiming.next_item(request.user, campaign, stage)) is not None:
             return redirect("annotate-item", found.pk)
-        reasons.append((campaign, stage, handing.why_nothing(request.user, campaign, stage)))
+        reasons.append((campaign, stage, why_nothing(request.user, campaign, stage)))
     if not reasons:
         messages.info(request, "There is no campaign that you can work in; ask an admin of your project.")
     return _page(request, reasons)
@@ -39,9 +40,9 @@ def give_back(request: HttpRequest, pk: int) -> HttpResponse:
     mine = rules.visible(request.user, Assignment.objects.filter(user=request.user))
     found = get_object_or_404(mine.select_related("item__session"), pk=pk)
     try:
-        handing.give_back(found)
+        found.give_back()
         messages.success(request, f"{found.item.session} is given back: somebody else can have it.")
-    except handing.Refused as error:
+    except NotFree as error:
         messages.error(request, str(error))
     return redirect("annotate-queue")
 
@@ -58,9 +59,9 @@ def _wanted(request: HttpRequest) -> list[tuple[Campaign, str]]:
     first = [(by_key[one.item.session.campaign_id], one.item.stage) for one in mine[:1]]
     able = {
         ability: set(rules.projects(request.user, ability).values_list("pk", flat=True))
-        for ability in set(handing.NEEDS.values())
+        for ability in {stage.ability for stage in Stage}
     }
-    rest = [(c, stage) for c in campaigns for stage in stages if c.project_id in able[handing.NEEDS[stage]]]
+    rest = [(c, stage) for c in campaigns for stage in stages if c.project_id in able[stage.ability]]
     return first + [pair for pair in rest if pair not in first]
 
 
@@ -68,8 +69,7 @@ def _mine(request: HttpRequest):
     """The user's unfinished assignments that can be worked on, in the order in which they should be."""
     own = rules.visible(request.user, Assignment.objects.filter(user=request.user))
     open_ones = own.filter(item__session__campaign__deleted_at=None, item__session__campaign__closed_at=None)
-    rows = handing.in_order_of_need(handing.held_items(open_ones))
-    return rows.select_related("item__session__campaign", "item__session__website")
+    return open_ones.workable().in_order_of_need().select_related("item__session__campaign", "item__session__website")
 
 
 def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> HttpResponse:

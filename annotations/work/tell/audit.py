@@ -13,12 +13,12 @@ from django.contrib.auth import get_user_model
 from django.db.models import Model, OuterRef, QuerySet, Subquery
 
 from annotations.access import rules
-from annotations.models import Project
+from annotations.models import Assignment, Project
 
 CHUNK = 500
 COLUMNS = ("at", "who", "change", "model", "id", "url", "row")
 CHANGES = ("insert", "update", "delete")
-LEASE = {"lease_token", "lease_until", "heartbeat_at"}
+LEASE = set(Assignment.anew())  # columns
 
 
 def tracked_models() -> dict[str, type[Model]]:

@@ -8,10 +8,11 @@ from django.views.decorators.http import require_POST
 
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Session, Stage
+from annotations.text.segmentation import NEAR
 from annotations.work.measure import agreement as measures
 from annotations.work.measure import gold
 from annotations.work.measure.agreement_tables import report
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
 
 
 @never_cache
@@ -22,7 +23,7 @@ def agreement(request: HttpRequest, pk: int) -> HttpResponse:
     context = {
         "campaign": campaign,
         "report": report(campaign),
-        "near": measures.NEAR,
+        "near": NEAR,
         "level": round(100 * measures.LEVEL),
         "manages": manages,
         "gold_count": campaign.sessions.live().filter(is_gold=True).count(),
@@ -60,7 +61,7 @@ def feedback(request: HttpRequest, pk: int) -> HttpResponse:
             raise Http404
     else:
         rules.require_gold(request.user, campaign.project, found.item.session.split)
-    following = handing.next_item(request.user, campaign, found.item.stage) if found.user == request.user else None
+    following = next_item(request.user, campaign, found.item.stage) if found.user == request.user else None
     context = {"assignment": found, "campaign": campaign, "compared": gold.compare(found), "following": following}
     return render(request, "annotate/feedback.html", context)
 

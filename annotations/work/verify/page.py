@@ -9,6 +9,7 @@ from django.http import HttpRequest
 from annotations.models import Assignment, Verdict
 from annotations.text import diff
 from annotations.text.diff import Run, Span
+from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.edits.mentions import PHENOMENA
 from annotations.work.measure import agreement
 from annotations.work.verify import verdicts
@@ -114,13 +115,13 @@ def other_versions(subject: Assignment, shown: dict[str, Any]) -> list[dict[str,
     for row in rows.select_related("user").prefetch_related("parts"):
         parts = sorted(row.parts.all(), key=lambda part: places[part.first_step_id])
         theirs = {part.first_step_id: part.rewrite for part in parts}
-        cuts = [agreement.cuts_of(version, places) for version in (mine, theirs)]
+        cuts = [cuts_of(version, places) for version in (mine, theirs)]
         ends = [*(places[part.first_step_id] for part in parts[1:]), len(places)]
         same = [agreement.chrf(mine[step], theirs[step]) for step in mine if step in theirs]
         found.append(
             {
                 "user": row.user,
-                "cuts": agreement.boundary_similarity(*cuts, len(places)),
+                "cuts": boundary_similarity(*cuts, len(places)),
                 "words": sum(same) / len(same),  # both begin at the first step, so one part is common
                 "parts": [
                     {"range": step_range(places[part.first_step_id], end - 1), "part": part}

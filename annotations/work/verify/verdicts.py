@@ -6,7 +6,6 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Count
-from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Defect, Edit, Item, Verdict
 from annotations.work import stages
@@ -77,10 +76,7 @@ def give(
         guideline_id=verification.guideline_id,
     )
     Defect.objects.bulk_create(Defect(verdict=verdict, **defect) for defect in found)
-    verification.state = Assignment.State.SUBMITTED
-    verification.submitted_at = timezone.now()
-    verification.lease_token = verification.lease_until = None
-    verification.save(update_fields=["state", "submitted_at", "lease_token", "lease_until"])
+    verification.hand_in()
     _act(verification.item, subject)
     return verdict
 
@@ -169,9 +165,7 @@ def _act(item: Item, subject: Assignment) -> None:
     if len(outcomes) < item.overlap:
         return
     passed = all(outcome == Verdict.Outcome.ACCEPT for outcome in outcomes)
-    item.state = Item.State.DONE if passed else Item.State.SUBMITTED  # a new round opens it again
-    item.finished_at = timezone.now() if passed else None
-    item.save(update_fields=["state", "finished_at"])
+    item.move_to(Item.State.DONE if passed else Item.State.SUBMITTED)  # a new round opens it again
     if passed:
         stages.passed(subject)
     else:

@@ -10,11 +10,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
-from annotations.models import Assignment, Stage, Verdict
+from annotations.models import Assignment, NotFree, Stage, Verdict
 from annotations.text import guidelines
 from annotations.work.edits import saving
 from annotations.work.edits.json_body import read_body
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
 from annotations.work.verify import verdicts
 from annotations.work.verify.page import verify_context
 from annotations.work.write.document_views import for_the_workbench
@@ -62,7 +62,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
     except verdicts.Refused as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
-    following = handing.next_item(request.user, found.item.session.campaign, Stage.VERIFY)
+    following = next_item(request.user, found.item.session.campaign, Stage.VERIFY)
     return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})
 
 
@@ -74,8 +74,8 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     try:
         with transaction.atomic():
             saving.check_lease(found, request.user, read_body(request).get("token"))
-            handing.give_back(found)
-    except handing.Refused as error:
+            found.give_back()
+    except NotFree as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
     return JsonResponse({"next": None})
 

@@ -18,14 +18,14 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
-from annotations.models import Assignment, Campaign, Step
+from annotations.models import Assignment, Campaign, NotFree, Step
 from annotations.work import stages
 from annotations.work.edits import saving
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
 from annotations.work.edits.saving import NotYours
 from annotations.work.propose import proposing
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
 from annotations.work.write.document import answer, document, edit_row, frame, lease, proposal_row, readable
 from annotations.work.write.page_titles import page_titles
 from annotations.work.write.step_trees import page_tree_response
@@ -46,7 +46,7 @@ def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
             response = view(request, *args, **kwargs)
         except NotYours as error:
             response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
-        except handing.Refused as error:
+        except NotFree as error:
             response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
         except BadEdit as error:
             response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
@@ -90,7 +90,7 @@ def redo(request: HttpRequest, pk: int) -> JsonResponse:
 def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
     token = _uuid(read_body(request), "token")
-    held = None if token is None else handing.beat(Assignment.objects.filter(pk=pk, user=request.user), token)
+    held = None if token is None else Assignment.objects.filter(pk=pk, user=request.user).beat(token)
     told = lease(held or _readable(request, pk), request.user)
     return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
 
@@ -102,7 +102,7 @@ def take(request: HttpRequest, pk: int) -> JsonResponse:
     live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
     assignment = get_object_or_404(rules.visible(request.user, live.select_related(*RELATED)), pk=pk)
     _check_gold(request, assignment)
-    return JsonResponse(lease(handing.take(assignment, request.user), request.user))
+    return JsonResponse(lease(assignment.take(request.user), request.user))
 
 
 @for_the_workbench
@@ -121,7 +121,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
             return JsonResponse({"problems": error.problems}, status=422)
     if assignment.item.session.is_gold and assignment.item.session.gold:
         return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
-    following = handing.next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
+    following = next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
     return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
 
 
@@ -131,7 +131,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     with transaction.atomic():
         assignment = _locked(request, pk)
         saving.check_lease(assignment, request.user, read_body(request).get("token"))
-        handing.give_back(assignment)
+        assignment.give_back()
     return JsonResponse({"next": None})
 
 

@@ -10,9 +10,10 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotations.models import Assignment, Campaign, Item, Membership
+from annotations.models import Assignment, Campaign, Item, Membership, NotFree
 from annotations.work import stages
-from annotations.work.queue import handing
+from annotations.work.queue.claiming import next_item
+from annotations.work.queue.reasons import why_nothing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,7 @@ def claims_of_threads(campaign: Campaign, people: list, attempts: int) -> list[t
         got = []
         try:
             for _ in range(attempts):
-                if (assignment := handing.next_item(user, campaign, "decompose")) is None:
+                if (assignment := next_item(user, campaign, "decompose")) is None:
                     break
                 got.append((assignment.item_id, user.pk))
                 stages.submit(assignment)
@@ -92,7 +93,7 @@ def test_a_person_who_asks_ten_times_at_once_gets_one_item() -> None:
     def ask(_: int) -> int:
         start.wait()
         try:
-            return handing.next_item(person, campaign, "decompose").pk
+            return next_item(person, campaign, "decompose").pk
         finally:
             connection.close()
 
@@ -105,7 +106,7 @@ def test_a_person_who_asks_ten_times_at_once_gets_one_item() -> None:
 def test_what_was_left_behind_goes_to_one_of_the_people_who_ask_at_once() -> None:
     campaign = factories.make_campaign()
     open_items(campaign, 1)
-    left = handing.next_item(colleague(campaign), campaign, "decompose")
+    left = next_item(colleague(campaign), campaign, "decompose")
     expire(left)
     won = claims_of_threads(campaign, [colleague(campaign) for _ in range(8)], attempts=1)
     assert [item for item, _ in won] == [left.item_id]
@@ -117,7 +118,7 @@ def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, a
     heavy.session.weight = 2
     heavy.session.save()
     order = []
-    while assignment := handing.next_item(annotator, campaign, "decompose"):
+    while assignment := next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
         stages.submit(assignment)
     assert order == [heavy, first, second]
@@ -125,9 +126,9 @@ def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, a
 
 def test_a_claimed_item_comes_with_a_lease_its_guidelines_and_its_first_parts(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     assert (assignment.state, assignment.user) == ("in_progress", annotator)
-    assert timedelta() < assignment.lease_until - timezone.now() <= handing.LEASE
+    assert timedelta() < assignment.lease_until - timezone.now() <= Assignment.LEASE
     assert assignment.guideline.version == 1
     assert [part.instruction for part in assignment.parts.all()] == ["Please do part 1 of the task."]
 
@@ -136,12 +137,12 @@ def test_returned_work_comes_before_begun_and_begun_before_assigned_and_assigned
     campaign, annotator
 ) -> None:
     new, assigned, begun, returned = open_items(campaign, 4)
-    handing.hand(assigned, annotator, 0)
-    handing.take(handing.hand(begun, annotator, 0), annotator)
-    back = handing.take(handing.hand(returned, annotator, 0), annotator)
+    assigned.hand(annotator, 0)
+    begun.hand(annotator, 0).take(annotator)
+    back = returned.hand(annotator, 0).take(annotator)
     Assignment.objects.filter(pk=back.pk).update(review="returned", round=2)
     order = []
-    while assignment := handing.next_item(annotator, campaign, "decompose"):
+    while assignment := next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
         stages.submit(assignment)
     assert order == [returned, begun, assigned, new]
@@ -151,18 +152,18 @@ def test_nobody_gets_more_than_the_cap(campaign, annotator) -> None:
     campaign.cap = 2
     open_items(campaign, 3)
     for _ in range(2):
-        stages.submit(handing.next_item(annotator, campaign, "decompose"))
-    assert handing.next_item(annotator, campaign, "decompose") is None
-    assert handing.next_item(colleague(campaign), campaign, "decompose") is not None
+        stages.submit(next_item(annotator, campaign, "decompose"))
+    assert next_item(annotator, campaign, "decompose") is None
+    assert next_item(colleague(campaign), campaign, "decompose") is not None
 
 
 def test_items_of_others_are_given_back_and_found_again(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     other = colleague(campaign)
-    assert handing.next_item(other, campaign, "decompose") is None
-    handing.give_back(assignment)
-    again = handing.next_item(other, campaign, "decompose")
+    assert next_item(other, campaign, "decompose") is None
+    assignment.give_back()
+    again = next_item(other, campaign, "decompose")
     assert (again.item_id, again.slot, again.user) == (assignment.item_id, 0, other)
     assert again.pk != assignment.pk
 
@@ -172,47 +173,47 @@ def test_items_of_others_are_given_back_and_found_again(campaign, annotator) -> 
 
 def test_while_a_lease_lives_nobody_else_can_take_the_item(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
-    with pytest.raises(handing.Refused, match=f"{annotator} is at work on it") as refused:
-        handing.take(assignment, colleague(campaign))
+    assignment = next_item(annotator, campaign, "decompose")
+    with pytest.raises(NotFree, match=f"{annotator} is at work on it") as refused:
+        assignment.take(colleague(campaign))
     assert refused.value.holder == annotator.username
 
 
 def test_another_takes_over_after_the_lease_with_parts_and_edits_kept(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     assignment.parts.update(instruction="Half done")
     step = assignment.parts.get().first_step
     assignment.edits.create(version=1, op_id=uuid.uuid4(), user=annotator, kind="text", step=step, after="Half done")
     token = assignment.lease_token
     expire(assignment)
     other = colleague(campaign)
-    taken = handing.take(assignment, other)
+    taken = assignment.take(other)
     assert (taken.user, taken.parts.get().instruction, taken.edits.count()) == (other, "Half done", 1)
     assert taken.lease_token != token
-    assert handing.beat(Assignment.objects.filter(pk=taken.pk), token) is None
-    with pytest.raises(handing.Refused):
-        handing.take(Assignment.objects.get(pk=taken.pk), annotator)
+    assert Assignment.objects.filter(pk=taken.pk).beat(token) is None
+    with pytest.raises(NotFree):
+        Assignment.objects.get(pk=taken.pk).take(annotator)
 
 
 def test_the_next_person_in_an_open_pool_gets_what_was_left_behind_when_nothing_is_free(campaign, annotator) -> None:
     open_items(campaign, 2)
-    left = handing.next_item(annotator, campaign, "decompose")
+    left = next_item(annotator, campaign, "decompose")
     expire(left)
     other = colleague(campaign)
-    fresh = handing.next_item(other, campaign, "decompose")
+    fresh = next_item(other, campaign, "decompose")
     assert fresh.item_id != left.item_id
     stages.submit(fresh)
-    assert handing.next_item(other, campaign, "decompose").pk == left.pk
+    assert next_item(other, campaign, "decompose").pk == left.pk
 
 
 def test_the_same_person_keeps_the_token_in_a_second_tab_and_gets_a_new_one_later(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     token = assignment.lease_token
-    assert handing.take(assignment, annotator).lease_token == token
+    assert assignment.take(annotator).lease_token == token
     expire(assignment)
-    assert handing.take(assignment, annotator).lease_token != token
+    assert assignment.take(annotator).lease_token != token
 
 
 @pytest.mark.parametrize("why", ["assigned by name", "returned for correction", "has a part of the item", "test split"])
@@ -220,41 +221,41 @@ def test_who_may_not_take_over(why: str) -> None:
     campaign = factories.make_campaign(mode="assigned" if why == "assigned by name" else "open", overlap=2)
     (item,) = open_items(campaign, 1, split="test_task" if why == "test split" else "train")
     holder, other = factories.make_user("admin", campaign.project), colleague(campaign)
-    assignment = handing.take(handing.hand(item, holder, 0), holder)
+    assignment = item.hand(holder, 0).take(holder)
     expire(assignment)
     if why == "returned for correction":
         Assignment.objects.filter(pk=assignment.pk).update(review="returned", round=2)
     if why == "has a part of the item":
-        handing.hand(item, other, 1)
-    with pytest.raises(handing.Refused):
-        handing.take(assignment, other)
+        item.hand(other, 1)
+    with pytest.raises(NotFree):
+        assignment.take(other)
     assert Assignment.objects.get(pk=assignment.pk).user == holder
 
 
 def test_beats_extend_the_lease_and_count_the_time_at_work_but_not_pauses(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     mine = Assignment.objects.filter(pk=assignment.pk)
     soon = timezone.now() + timedelta(seconds=5)
     mine.update(heartbeat_at=timezone.now() - timedelta(seconds=20), lease_until=soon)
-    assert handing.beat(mine, assignment.lease_token)
+    assert mine.beat(assignment.lease_token)
     assert mine.get().active_seconds == 20
     assert mine.get().lease_until > soon
     mine.update(heartbeat_at=timezone.now() - timedelta(hours=1), lease_until=timezone.now() - timedelta(minutes=58))
-    assert handing.beat(mine, assignment.lease_token)
+    assert mine.beat(assignment.lease_token)
     assert mine.get().active_seconds == 20
-    assert not handing.beat(mine, uuid.uuid4())
+    assert not mine.beat(uuid.uuid4())
 
 
 def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> None:
     open_items(campaign, 1)
-    assignment = handing.next_item(annotator, campaign, "decompose")
+    assignment = next_item(annotator, campaign, "decompose")
     Assignment.objects.filter(pk=assignment.pk).update(review="returned", round=2)
-    with pytest.raises(handing.Refused, match="returned to you"):
-        handing.give_back(assignment)
+    with pytest.raises(NotFree, match="returned to you"):
+        assignment.give_back()
     stages.submit(assignment)
-    with pytest.raises(handing.Refused, match="submitted"):
-        handing.give_back(assignment)
+    with pytest.raises(NotFree, match="submitted"):
+        assignment.give_back()
 
 
 # Verification ----------------------------------------------------------------------------------------------------
@@ -263,8 +264,8 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
 def rewritten(campaign: Campaign, author) -> Assignment:
     """A rewrite of a new session that its author has submitted."""
     open_items(campaign, 1)
-    stages.submit(handing.next_item(author, campaign, "decompose"))
-    rewrite = handing.next_item(author, campaign, "rewrite")
+    stages.submit(next_item(author, campaign, "decompose"))
+    rewrite = next_item(author, campaign, "rewrite")
     stages.submit(rewrite)
     return rewrite
 
@@ -272,25 +273,25 @@ def rewritten(campaign: Campaign, author) -> Assignment:
 def test_reviewers_do_not_get_their_own_work(campaign) -> None:
     author, other = (factories.make_user("admin", campaign.project) for _ in range(2))
     rewrite = rewritten(campaign, author)
-    assert handing.next_item(author, campaign, "verify") is None
-    assert "rewrites of your own" in handing.why_nothing(author, campaign, "verify")
-    assert handing.next_item(other, campaign, "verify").item.subject == rewrite
+    assert next_item(author, campaign, "verify") is None
+    assert "rewrites of your own" in why_nothing(author, campaign, "verify")
+    assert next_item(other, campaign, "verify").item.subject == rewrite
 
 
 def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(campaign) -> None:
     author, second = (factories.make_user("annotator", campaign.project) for _ in range(2))
     reviewer, other = (factories.make_user("reviewer", campaign.project) for _ in range(2))
     rewrite = rewritten(campaign, author)
-    verification = handing.next_item(reviewer, campaign, "verify")
+    verification = next_item(reviewer, campaign, "verify")
     stages.submit(verification)
     stages.returned(rewrite)
-    assert handing.next_item(second, campaign, "rewrite") is None
-    assert handing.next_item(reviewer, campaign, "verify") is None
-    again = handing.next_item(author, campaign, "rewrite")
+    assert next_item(second, campaign, "rewrite") is None
+    assert next_item(reviewer, campaign, "verify") is None
+    again = next_item(author, campaign, "rewrite")
     assert (again, again.round, again.review) == (rewrite, 2, "returned")
     stages.submit(again)
-    assert handing.next_item(other, campaign, "verify") is None
-    back = handing.next_item(reviewer, campaign, "verify")
+    assert next_item(other, campaign, "verify") is None
+    back = next_item(reviewer, campaign, "verify")
     assert (back, back.round) == (verification, 2)
 
 
@@ -298,8 +299,8 @@ def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(cam
 
 
 def says(user, campaign: Campaign, stage: str = "decompose") -> str:
-    assert handing.next_item(user, campaign, stage) is None
-    return handing.why_nothing(user, campaign, stage)
+    assert next_item(user, campaign, stage) is None
+    return why_nothing(user, campaign, stage)
 
 
 def test_an_empty_queue_says_that_the_role_may_not(campaign) -> None:
@@ -324,13 +325,13 @@ def test_an_empty_queue_says_that_nothing_is_assigned_to_you(annotator, campaign
 
 def test_an_empty_queue_says_that_all_is_done(campaign, annotator) -> None:
     for item in open_items(campaign, 2):
-        stages.submit(handing.hand(item, annotator, 0))
+        stages.submit(item.hand(annotator, 0))
     assert says(colleague(campaign), campaign) == "Nothing is left to decompose: 2 items so far, all done."
 
 
 def test_an_empty_queue_says_that_others_hold_everything_and_until_when(campaign, annotator) -> None:
     open_items(campaign, 2)
-    held = [handing.next_item(colleague(campaign), campaign, "decompose") for _ in range(2)]
+    held = [next_item(colleague(campaign), campaign, "decompose") for _ in range(2)]
     until = timezone.localtime(held[0].lease_until).strftime("%H:%M:%S")
     wanted = f"Left to decompose: 2 items, held by 2 people; the next lease runs out at {until}"
     assert says(annotator, campaign).startswith(wanted)
@@ -341,7 +342,7 @@ def test_an_empty_queue_says_that_others_hold_everything_and_until_when(campaign
 def test_an_empty_queue_says_that_the_cap_is_reached(campaign, annotator) -> None:
     campaign.cap = 1
     open_items(campaign, 2)
-    stages.submit(handing.next_item(annotator, campaign, "decompose"))
+    stages.submit(next_item(annotator, campaign, "decompose"))
     assert says(annotator, campaign).startswith("You have had 1 item to decompose, the most")
 
 
@@ -349,14 +350,14 @@ def test_an_empty_queue_says_that_the_gold_of_test_splits_is_hidden(campaign, an
     open_items(campaign, 2, split="test_task")
     assert "2 items, all of test splits, whose gold actions you may not see" in says(annotator, campaign)
     Membership.objects.filter(user=annotator).update(sees_test_gold=True)
-    assert handing.next_item(annotator, campaign, "decompose") is not None
+    assert next_item(annotator, campaign, "decompose") is not None
 
 
 def test_an_empty_queue_says_that_the_rest_waits_for_others() -> None:
     campaign = factories.make_campaign(overlap=2)
     person = colleague(campaign)
     open_items(campaign, 1)
-    stages.submit(handing.next_item(person, campaign, "decompose"))
+    stages.submit(next_item(person, campaign, "decompose"))
     assert "1 item, of which you have had your part: other people's work" in says(person, campaign)
 
 

@@ -1,0 +1,133 @@
+"""The queue as sets of rows: which items are free and for whom, and which assignments come first."""
+
+from typing import Any
+from uuid import UUID
+
+from django.db import models, transaction
+from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from annotations.models.campaigns import Campaign, Stage
+from annotations.models.leases import HeldQuerySet
+from annotations.models.projects import Project, User
+from annotations.models.sessions import Session
+from annotations.text.segmentation import cuts_of, most_alike
+
+
+class NotFree(ValueError):
+    """An assignment cannot be taken; the message says why, `holder` names who has it (None: nobody does)."""
+
+    def __init__(self, message: str, holder: str | None = None) -> None:
+        super().__init__(message)
+        self.holder = holder
+
+
+class NotReady(ValueError):
+    """Work that cannot go on yet; `problems` are sentences for the person at work."""
+
+    def __init__(self, problems: list[str]) -> None:
+        super().__init__(" ".join(problems))
+        self.problems = problems
+
+
+class ItemQuerySet(models.QuerySet):
+    def to_do(self, campaign: Campaign, stage: str) -> "ItemQuerySet":
+        """A stage's items that can be worked on, heaviest first."""
+        items = self.filter(session__campaign=campaign, session__deleted_at=None, stage=stage)
+        if stage == Stage.VERIFY:
+            items = items.filter(subject__state="submitted")
+        return items.order_by("-session__weight", "session__position", "id")
+
+    def with_places(self) -> "ItemQuerySet":
+        """Open ones of which somebody can still get a place."""
+        taken = self._places().filter(item=OuterRef("pk")).order_by().values("item")
+        counted = Coalesce(Subquery(taken.annotate(n=Count("pk")).values("n")), 0)
+        return self.filter(state=self.model.State.OPEN).alias(taken=counted).filter(taken__lt=F("overlap"))
+
+    def not_of(self, user: User) -> "ItemQuerySet":
+        """Without items that the person has a place of, or a verification of their own work."""
+        has = self._places().filter(item=OuterRef("pk"), user=user)
+        return self.exclude(Exists(has)).exclude(subject__user=user)
+
+    def seen_by(self, user: User, project: Project) -> "ItemQuerySet":
+        """Without test splits for people who may not see their gold: the steps of a session show it."""
+        return self if project.shows_gold(user, "test") else self.exclude(session__split__startswith="test")
+
+    def free_for(self, user: User, campaign: Campaign, stage: str) -> "ItemQuerySet":
+        """Items of an open pool that this person could get now, the one to be done first in front."""
+        return self.to_do(campaign, stage).with_places().not_of(user).seen_by(user, campaign.project)
+
+    def free_places(self, campaign: Campaign) -> int:
+        """Places of a campaign's open items that nobody has."""
+        free = (
+            self.filter(session__campaign=campaign, session__deleted_at=None).with_places().annotate(taken=F("taken"))
+        )
+        return sum(overlap - taken for overlap, taken in free.values_list("overlap", "taken"))
+
+    def _places(self) -> QuerySet:
+        """The places that somebody has, of any item."""
+        return self.model.assignments.rel.related_model.objects.active()
+
+
+class AssignmentQuerySet(HeldQuerySet):
+    def active(self) -> "AssignmentQuerySet":
+        """Those that hold a slot of their item."""
+        return self.exclude(state=self.model.State.RELEASED)
+
+    def unfinished(self) -> "AssignmentQuerySet":
+        """Those that somebody has and may still write."""
+        return self.filter(state__in=self.model.UNFINISHED)
+
+    def of(self, campaign: Campaign, stage: str) -> "AssignmentQuerySet":
+        """Those that hold a slot in a stage of a campaign."""
+        return self.active().filter(item__session__campaign=campaign, item__stage=stage)
+
+    def workable(self) -> "AssignmentQuerySet":
+        """Without what cannot be worked on: sessions in the bin, verifications whose subject is being corrected."""
+        is_waiting = Q(item__stage=Stage.VERIFY) & ~Q(item__subject__state=self.model.State.SUBMITTED)
+        return self.filter(item__session__deleted_at=None).exclude(is_waiting)
+
+    def in_order_of_need(self) -> "AssignmentQuerySet":
+        """Unfinished ones: returned first, then begun, then assigned (those of a later round before new ones)."""
+        need = Case(
+            When(review=self.model.Review.RETURNED, then=Value(0)),
+            When(state=self.model.State.IN_PROGRESS, then=Value(1)),
+            default=Value(2),
+            output_field=IntegerField(),
+        )
+        ordered = ("need", "-round", "-item__session__weight", "item__session__position", "id")
+        return self.unfinished().alias(need=need).order_by(*ordered)
+
+    def left_behind(self) -> "AssignmentQuerySet":
+        """Begun by people whose lease ran out, never returned for correction: their authors go on with those."""
+        begun = self.filter(state=self.model.State.IN_PROGRESS, review=self.model.Review.NONE)
+        return begun.run_out().order_by("lease_until")
+
+    def lock(self) -> "AssignmentQuerySet":
+        """Locked until the transaction ends, without what is read along with them."""
+        return self.select_for_update(of=("self",))
+
+    @transaction.atomic
+    def beat(self, token: UUID | str) -> Any:
+        """Extend the lease of the one of these that has it by this token, and count the time at work; None when
+        somebody else has it or it is over.
+
+        A lease that ran out is alive again if nobody took it; such a pause counts as none of the work.
+        """
+        found = self.under(token).select_related("user").lock().first()
+        if found is not None:
+            found.beat()
+        return found
+
+    def chosen_decomposition(self, session: Session) -> Any:
+        """The submitted decomposition that agrees best with the others (mean boundary similarity); the first of
+        equals. NotReady when none is submitted."""
+        rows = self.filter(item__session=session, item__stage=Stage.DECOMPOSE, state=self.model.State.SUBMITTED)
+        submitted = list(rows.prefetch_related("parts").order_by("id"))
+        if not submitted:
+            raise NotReady([f"No decomposition of {session} has been submitted yet."])
+        if len(submitted) == 1:
+            return submitted[0]
+        places = session.places()
+        cuts = [cuts_of((part.first_step_id for part in one.parts.all()), places) for one in submitted]
+        return submitted[most_alike(cuts, len(places))]

@@ -1,0 +1,63 @@
+"""Handing out work: who gets which item next, each once, whoever asks at the same time."""
+
+from django.db import connection, transaction
+
+from annotations.models import Assignment, Campaign, Item, Stage
+from annotations.models.projects import User
+
+
+def next_item(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+    """What this person should do next: their returned work, then what they have begun, then what is assigned to them;
+    in an open pool else a free item, or one whose holder's lease ran out. `why_nothing` explains None.
+
+    A new item comes with a lease; the rest gets one by `take`.
+    """
+    if not campaign.is_open or not campaign.project.lets(user, Stage(stage).ability):
+        return None
+    # Items that others lock are passed over first; then waited for, as a locked one may have places left.
+    for skip_locked in (True, False):
+        tried: list[int] = []
+        while True:
+            with transaction.atomic():  # one attempt each: locks of items that turned out full are let go
+                _one_request_at_a_time(user, campaign)
+                if (own := _own(user, campaign, stage)) is not None:
+                    return own
+                if campaign.mode != Campaign.Mode.OPEN or is_capped(user, campaign, stage):
+                    return None
+                free = (
+                    Item.objects.free_for(user, campaign, stage)
+                    .exclude(pk__in=tried)
+                    .select_related("session__campaign")
+                )
+                item = free.select_for_update(skip_locked=skip_locked, of=("self",)).first()
+                if item is None:
+                    break
+                if (slot := item.free_slot()) is not None:
+                    return item.hand(user, slot).lease(user)
+                tried.append(item.pk)
+    return _abandoned(user, campaign, stage)
+
+
+def is_capped(user: User, campaign: Campaign, stage: str) -> bool:
+    """Whether this person has had the most items of a stage that one gets."""
+    return campaign.cap > 0 and Assignment.objects.of(campaign, stage).filter(user=user).count() >= campaign.cap
+
+
+def _one_request_at_a_time(user: User, campaign: Campaign) -> None:
+    """Until the transaction ends: a person who asks twice at once gets one item, and no more than the cap."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [campaign.pk, user.pk])
+
+
+def _own(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+    mine = Assignment.objects.of(campaign, stage).filter(user=user).workable()
+    return mine.in_order_of_need().select_related("item__session").first()
+
+
+@transaction.atomic
+def _abandoned(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+    _one_request_at_a_time(user, campaign)
+    items = Item.objects.to_do(campaign, stage).not_of(user).seen_by(user, campaign.project)
+    left = Assignment.objects.filter(item__in=items.order_by()).left_behind()
+    found = left.select_for_update(skip_locked=True, of=("self",)).first()
+    return None if found is None else found.lease(user)
