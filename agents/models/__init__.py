@@ -1,0 +1,25 @@
+"""What agents remember, and what they did.
+
+May import where weights lie (`encoders`) and all of `annotations`.
+"""
+
+from agents.models.memory import DIMENSIONS, Exemplar, MemorySnippet, Workflow
+from agents.models.recipes import SavedRecipe
+from agents.models.replies import LlmReply
+from agents.models.runs import Run, RunTally
+from agents.models.trained import TrainedModel
+from agents.models.trajectories import Trajectory, TrajectoryStep
+
+__all__ = [
+    "DIMENSIONS",
+    "Exemplar",
+    "LlmReply",
+    "MemorySnippet",
+    "Run",
+    "RunTally",
+    "SavedRecipe",
+    "TrainedModel",
+    "Trajectory",
+    "TrajectoryStep",
+    "Workflow",
+]

@@ -1,0 +1,19 @@
+"""What language models answered."""
+
+from django.db import models
+
+
+class LlmReply(models.Model):
+    """A reply of a language model, kept under the hash of its whole request: the same question is paid for once."""
+
+    key = models.CharField(max_length=64, unique=True)
+    model = models.CharField(max_length=200)
+    request = models.JSONField()
+    reply = models.JSONField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        verbose_name_plural = "LLM replies"
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.key[:12]}"
