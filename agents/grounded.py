@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,8 @@ from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
 from annotations.observe.spans import span
 from annotations.sandbox.deadline import page_deadline
 
@@ -105,7 +107,8 @@ class GroundedPolicy:
         if not similarity.sum():
             return own
         mixed = (1 - weight) * own + weight * (similarity @ recalled) / similarity.sum()
-        return mixed / np.linalg.norm(mixed)
+        unit: np.ndarray = mixed / np.linalg.norm(mixed)
+        return unit
 
     def _encode(self, work: Sequence[_Work]) -> None:
         """Encode the texts of all pages of the batch at once, so that shared texts are encoded once."""
@@ -138,7 +141,9 @@ class GroundedPolicy:
         trace = self._trace(item, ranking, chosen.action, chosen.why, item.texts[order[0]])
         return Decision((chosen.action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
 
-    def _trace(self, item: _Work, ranking, action: Action, why: dict[str, str], text: str) -> dict:
+    def _trace(
+        self, item: _Work, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str], text: str
+    ) -> dict[str, Any]:
         observation = item.observation
         past = [action.representation for action in observation.turn_actions]
         value = f": {action.value}" if action.value else ""

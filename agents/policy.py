@@ -43,8 +43,8 @@ class StagedPolicy:
         self,
         recipe: Recipe,
         ranker: Ranker,
-        memory: Memory,
-        encoder: Encoder,
+        memory: Memory | None,
+        encoder: Encoder | None,
         planner: Planner,
         llm: Llm | None,
         seed: int = 0,
@@ -190,9 +190,10 @@ def _has_own_page(observation: Observation) -> bool:
 def _with_page(observation: Observation) -> Observation:
     """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
     nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
-    if _has_own_page(observation):
+    demo = observation.demo
+    if demo is None or _has_own_page(observation):
         return observation
-    earlier = [turn.index for turn in ranked_turns(observation.demo) if turn.index < observation.demo_turn]
+    earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
     return replace(observation, demo_turn=earlier[-1]) if earlier else observation
 
 

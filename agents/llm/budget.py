@@ -18,6 +18,8 @@ from agents.llm.usage import Usage
 UNPRICED = "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
 UNITS = {"tokens": "tokens", "cost": "in money", "seconds": "seconds"}
 
+Running = Future[list[Reply | LlmError]]  # a batch of requests that the model answers
+
 
 @dataclass(frozen=True)
 class Spent:
@@ -132,7 +134,7 @@ class BudgetedLlm:
         if self._unpriced():  # the limit was set after the start
             return [NotConfigured(UNPRICED) for _ in requests]
         answers: dict[int, Reply | LlmError] = {}
-        running: dict[Future, dict[int, Spent]] = {}  # bookings by index of the request
+        running: dict[Running, dict[int, Spent]] = {}  # bookings by index of the request
         following = 0  # the first request that has not been sent
         pool = ThreadPoolExecutor(self.info.lanes, thread_name_prefix="budget")
         clock = _Clock()
@@ -165,7 +167,7 @@ class BudgetedLlm:
             group[index] = booking
         return group
 
-    def _settle(self, future: Future, group: dict[int, Spent], clock: "_Clock") -> dict[int, Reply | LlmError]:
+    def _settle(self, future: Running, group: dict[int, Spent], clock: "_Clock") -> dict[int, Reply | LlmError]:
         answers = future.result()
         used = sum((answer.usage for answer in answers), Usage())
         booked = sum(group.values(), Spent())

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
@@ -136,7 +137,7 @@ class ChatLlm:
     def _wait(self, attempt: int, asked: float | None) -> float:
         """Seconds before the next attempt: what the endpoint asks for, else exponential; both with jitter."""
         wait = min(self.endpoint.first_wait * 2 ** (attempt - 1), self.endpoint.longest_wait / 1.25)
-        return wait * random.uniform(0.75, 1.25) if asked is None else asked + random.uniform(0, 0.25) * wait
+        return float(wait) * random.uniform(0.75, 1.25) if asked is None else asked + random.uniform(0, 0.25) * wait
 
     def _attempt(self, request: Request) -> Reply | Failure:
         started = time.monotonic()
@@ -155,7 +156,7 @@ class ChatLlm:
         except openai.APIStatusError as error:
             return self._refusal(error, request)
 
-    def _content(self, response: openai.APIResponse, request: Request, started: float) -> bytes:
+    def _content(self, response: openai.APIResponse[Any], request: Request, started: float) -> bytes:
         """The whole body, in time; from here on the endpoint may have charged for the answer."""
         content = b""
         usage = chat_format.unread(request, self.endpoint.prices)

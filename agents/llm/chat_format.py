@@ -64,15 +64,18 @@ def unread(request: Request, prices: Prices | None) -> Usage:
 
 
 def _usage(reported: Any, request: Request, choices: Any, prices: Prices | None) -> Usage:
-    counts = [
-        reported.get(name) if isinstance(reported, dict) else None for name in ("prompt_tokens", "completion_tokens")
-    ]
-    known = [isinstance(count, int) and not isinstance(count, bool) and count >= 0 for count in counts]
+    counts = [_count(reported, name) for name in ("prompt_tokens", "completion_tokens")]
     written = len(json.dumps(choices, ensure_ascii=False).encode("utf-8", "replace"))
     guesses = [estimate(request, None).prompt_tokens, written // BYTES_PER_TOKEN]
-    prompt, completion = (count if ok else guess for count, ok, guess in zip(counts, known, guesses, strict=True))
+    prompt, completion = (guess if count is None else count for count, guess in zip(counts, guesses, strict=True))
     cost = prices.cost(prompt, completion) if prices else 0.0
-    return Usage(prompt, completion, cost, estimated=not all(known))
+    return Usage(prompt, completion, cost, estimated=None in counts)
+
+
+def _count(reported: Any, name: str) -> int | None:
+    """A number of tokens as the endpoint reports it, None unless it is one."""
+    count = reported.get(name) if isinstance(reported, dict) else None
+    return count if isinstance(count, int) and not isinstance(count, bool) and count >= 0 else None
 
 
 def _quoted(content: bytes) -> str:

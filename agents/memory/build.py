@@ -9,7 +9,7 @@ from agents.models import Exemplar, MemorySnippet
 from agents.observations import RecordedConversation
 from agents.planner.trajectory import memory_key
 from agents.planner.trajectory_page import page_text
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.models import Dataset, Split, Step, Turn
 
 BATCH = 500

@@ -17,7 +17,7 @@ from agents.prompts.render import Prompt, load
 from agents.recipes.literature import Recipe
 from agents.trace import traced_snippets
 from agents.types import Exemplar, Memory, Observation, RankedCandidate, RecordedStep, Snippet, Usage, Workflow
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 
 ALL = 1_000_000  # snippets of a conversation
 OBJECTIVE_TOKENS = 100
@@ -40,13 +40,23 @@ class Recalled:
 class Recaller:
     """Recalls as a recipe says. `llm` answers the rewriting of instructions and the prediction of objectives."""
 
-    def __init__(self, recipe: Recipe, memory: Memory, encoder: Encoder, llm: Llm | None) -> None:
+    def __init__(self, recipe: Recipe, memory: Memory | None, encoder: Encoder | None, llm: Llm | None) -> None:
         self.recipe = recipe
         self.settings = recipe.recall
-        self.memory = memory
-        self.encoder = encoder
+        self._memory = memory
+        self._encoder = encoder
         self.llm = llm
         self._exemplars: dict[tuple[int, int], tuple[Exemplar, ...]] = {}  # (conversation, turn): once per task
+
+    @property
+    def memory(self) -> Memory:
+        assert self._memory is not None, "a recipe that recalls needs a memory"
+        return self._memory
+
+    @property
+    def encoder(self) -> Encoder:
+        assert self._encoder is not None, "a recipe that compares texts needs an encoder"
+        return self._encoder
 
     def recall(
         self, observations: Sequence[Observation], rankings: Sequence[tuple[RankedCandidate, ...]]

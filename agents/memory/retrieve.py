@@ -97,9 +97,7 @@ class DatasetMemory(ConversationMemory):
             found.append(recorded.recorded(row))
         return found
 
-    def exemplars(
-        self, observation: Observation, query: Sequence[float] | None, k: int, how: str
-    ) -> list[types.Exemplar]:
+    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[types.Exemplar]:
         """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
         rows = Exemplar.objects.filter(dataset=self.dataset, encoder=self.encoder)
@@ -111,9 +109,7 @@ class DatasetMemory(ConversationMemory):
             chosen = _draw(pool, k, f"{self.seed} {drawn}")
         return [self._shown(row) for row in chosen]
 
-    def workflows(
-        self, observation: Observation, query: Sequence[float] | None, k: int, how: str
-    ) -> list[types.Workflow]:
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[types.Workflow]:
         """Workflows of the train split: nearest to the query by description, or those of the site; where it has none,
         k of the same domain, or of all."""
         rows = Workflow.objects.filter(dataset=self.dataset).select_related("website")
@@ -194,7 +190,7 @@ def nearest_exemplars(
     return nearest(rows, query, k, CosineDistance, ef_search)
 
 
-def nearest(rows: QuerySet, query: Sequence[float], k: int, distance: type, ef_search: int = EF_SEARCH) -> list:
+def nearest(rows: QuerySet, query: np.ndarray, k: int, distance: type, ef_search: int = EF_SEARCH) -> list:
     """The k rows nearest to the query, `distance` on each.
 
     Exact in pools below HNSW_FROM rows, where it takes milliseconds, and where no index fits the distance. In larger

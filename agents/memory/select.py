@@ -115,4 +115,5 @@ def _by_cosine(query: str, texts: list[str], encode: Encode) -> list[int]:
     vectors = np.asarray(encode([query, *texts]), dtype=np.float64)
     norms = np.linalg.norm(vectors, axis=1)
     similarity = vectors[1:] @ vectors[0] / np.maximum(norms[1:] * norms[0], np.finfo(np.float64).tiny)
-    return np.argsort(similarity, kind="stable")[::-1].tolist()
+    order: list[int] = np.argsort(similarity, kind="stable")[::-1].tolist()
+    return order

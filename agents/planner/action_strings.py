@@ -15,7 +15,7 @@ from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.tokens import FastTokenizer, Tokenizer
 from agents.weblinx.truncation import PromptCandidate
 from agents.weblinx.turns import UID, UNKNOWN
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 
 OPERATIONS = {
     "click": "CLICK",
@@ -53,7 +53,7 @@ class ActionStringPlanner:
         self.tokenizer: Tokenizer = FastTokenizer(tokenizer) if tokenizer is not None else _Spans()
         self.settings = PromptSettings(recipe.compose.history_turns, quirks=self.quirks)
         limit = recipe.rank.element_limit or None
-        self.limit = ElementLimit(limit, recipe.rank.element_limit_unit)  # type: ignore[arg-type]
+        self.limit = ElementLimit(limit, recipe.rank.element_limit_unit)
 
     def plan(self, steps: Sequence[Prepared]) -> list[Planned]:
         """One decision per step; turns that the published evaluation leaves out are not asked about."""

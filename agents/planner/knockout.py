@@ -39,7 +39,8 @@ def knock_out(
     reply: Reply | None = None
     while True:
         try:
-            group = asking.send(reply)  # None starts the rounds
+            group = next(asking) if reply is None else asking.send(reply)
         except StopIteration as end:
-            return end.value
+            winner: Reply | None = end.value
+            return winner
         reply = ask(group)

@@ -23,8 +23,13 @@ def prompt_ids(prompt: Prompt, tokenizer: Any, max_tokens: int = MAX_INPUT, max_
     if not prompt.flat and getattr(tokenizer, "chat_template", None):
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        return tokenizer(text, truncation=True, max_length=max_tokens, add_special_tokens=False)["input_ids"]
-    return tokenizer(prompt_text(prompt), truncation=True, max_length=max_tokens)["input_ids"]
+        return _ids(tokenizer(text, truncation=True, max_length=max_tokens, add_special_tokens=False))
+    return _ids(tokenizer(prompt_text(prompt), truncation=True, max_length=max_tokens))
+
+
+def _ids(encoded: Any) -> list[int]:
+    ids: list[int] = encoded["input_ids"]
+    return ids
 
 
 def prompt_text(prompt: Prompt) -> str:
@@ -82,7 +87,7 @@ class LocalGenerator:
             chosen = order[start:end]
             answers = self._answers([ids[i] for i in chosen], [prompts[i] for i in chosen])
             for index, tokens in zip(chosen, answers, strict=True):
-                text = self.tokenizer.decode(tokens, skip_special_tokens=True)
+                text = str(self.tokenizer.decode(tokens, skip_special_tokens=True))
                 if isinstance(prompt := prompts[index], ChatPrompt):
                     text = cut(text, prompt.stop)
                 usage = Usage(1, len(ids[index]), len(tokens))
@@ -137,7 +142,7 @@ class LocalGenerator:
         return allowed
 
     def _option_ids(self, text: str) -> list[int]:
-        return self.tokenizer(text.rstrip(), add_special_tokens=False)["input_ids"]
+        return _ids(self.tokenizer(text.rstrip(), add_special_tokens=False))
 
 
 def next_tokens(written: list[int], option: list[int], free: bool, every: list[int], end: list[int]) -> list[int]:

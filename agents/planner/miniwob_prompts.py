@@ -95,7 +95,7 @@ class Exemplar:
             steps = demo.get("trajectory", [demo])
             shots = tuple(Shot(step["act"], step.get("obs"), step.get("state")) for step in steps)
             demos.append(Demo(shots, demo.get("task")))
-        prompts = {
+        prompts: dict[str, Any] = {
             key: tuple(values[key]) if isinstance(values[key], list) else values[key]
             for key in ("filter_prompt", "code_filter_prompt", "ablation_act_prompt")
             if key in values
@@ -160,10 +160,10 @@ def observe(
     try:
         return run_code(in_fence(reply), state)
     except CodeFailed:
-        words = _of_step(exemplar.filter_prompt, index)
-        if words is None and quirks.q16_missing_fallback_crashes:
+        asked = _of_step(exemplar.filter_prompt, index)
+        if asked is None and quirks.q16_missing_fallback_crashes:
             raise KeyError("filter_prompt") from None
-        return ask([Message("user", (words or "") + pairs)], FALLBACK_STOP)
+        return ask([Message("user", (asked or "") + pairs)], FALLBACK_STOP)
 
 
 def act_messages(

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from agents.planner.generator import Generated, Generator, PagePrompt
 from agents.planner.knockout import rounds
-from agents.planner.page import PageInput, PageTask, choice_letter, format_input
+from agents.planner.page import PageInput, PageTask, Paradigm, choice_letter, format_input
 from agents.planner.parse import ParseQuirks, Reply, parse_generation, parse_multichoice
 from agents.planner.prepared import Planned, Prepared, read_action
 from agents.planner.sequence import Message, page_messages
@@ -25,7 +25,8 @@ from agents.planner.snippets import (
 )
 from agents.recipes.literature import Recipe
 from agents.types import Usage
-from annotations.dom.tree import Element, PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import Element, parse
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
 
@@ -49,7 +50,7 @@ class _Match:
     winner: Reply | None = None
     usage: Usage = field(default_factory=Usage)
     error: str = ""
-    asked: list[dict] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
 
 
 class PagePlanner:
@@ -59,7 +60,7 @@ class PagePlanner:
         self.recipe = recipe
         self.generator = generator
         self.writer = writer
-        self.paradigm = recipe.plan.kind
+        self.paradigm: Paradigm = "multichoice" if recipe.plan.kind == "multichoice" else "generation"
         self.quirks = recipe.quirks.narrowed(ParseQuirks)
 
     def plan(self, steps: Sequence[Prepared]) -> list[Planned]:
@@ -188,7 +189,7 @@ class PagePlanner:
 def _advance(match: _Match, reply: Reply | None) -> None:
     """To the next group, or to the end."""
     try:
-        match.group = match.rounds.send(reply)  # None starts the rounds
+        match.group = next(match.rounds) if reply is None else match.rounds.send(reply)
     except StopIteration as end:
         match.group, match.winner = None, end.value
 

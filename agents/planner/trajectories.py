@@ -1,6 +1,6 @@
 """The planner of Synapse, AWM and MIMS: one prompt with exemplars, workflows and the trajectory so far. Core."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from agents.llm.protocol import Message
@@ -22,7 +22,7 @@ from agents.planner.trajectory_page import GoldStep, page_text
 from agents.planner.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.recipes.literature import Recipe
 from agents.types import Action, Exemplar, RecordedStep
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 40_000  # characters of the prompt that a trace keeps, from its end
 KEPT_STEPS = 5_000  # rendered past steps, a few KB each
@@ -124,7 +124,7 @@ class TrajectoryPlanner:
         return Planned(None if error else action, generated.usage, error, trace)
 
 
-def gold_step(step: RecordedStep, ranks: dict[str, int]) -> GoldStep:
+def gold_step(step: RecordedStep, ranks: Mapping[str, int]) -> GoldStep:
     """A recorded step with the ranks of its candidates; what was not ranked comes last."""
     observation = step.observation
     last = len(ranks)

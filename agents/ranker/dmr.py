@@ -62,7 +62,7 @@ def multiplies_bfloat16(device: str) -> bool:
     import torch
 
     if device != "cpu":
-        return torch.cuda.is_bf16_supported()
+        return bool(torch.cuda.is_bf16_supported())
     able = torch.cpu.get_capabilities()
     return bool(able.get("amx_bf16") or able.get("avx512_bf16"))
 
@@ -82,7 +82,10 @@ class _Known:
     exact: np.ndarray | None = None
 
     def best(self) -> np.ndarray:
-        return self.quick if self.exact is None else self.exact
+        """One of the two is there: a text is remembered once it is encoded."""
+        best = self.quick if self.exact is None else self.exact
+        assert best is not None
+        return best
 
 
 @dataclass

@@ -72,10 +72,11 @@ def score_elements(
         [(element.interactive, element.role == "link", element.node_id in acted) for element in elements],
         dtype=np.float32,
     ).reshape(-1, 3)
-    return (
+    scores: np.ndarray = (
         vectors @ query
         + settings.lexical_weight * lexical_overlap(names, observation.instruction, done)
         + settings.order_weight * reading_order(elements, acted[-1] if acted else None)
         + settings.option_weight * named_option(elements, observation.instruction)
         + flags @ np.array([settings.role_weight, -settings.link_penalty, -settings.repeat_penalty], dtype=np.float32)
     )
+    return scores

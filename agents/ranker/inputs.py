@@ -1,6 +1,6 @@
 """What a ranker reads of a step: one query and a text per candidate. Core."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from agents.planner.memory_text import memory_text
@@ -14,7 +14,7 @@ from agents.weblinx.tokens import Tokenizer
 from agents.weblinx.turns import Demo, Turn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
-from annotations.dom.tree import parse
+from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
 
@@ -91,7 +91,7 @@ def turn_input(
     )
 
 
-def in_order(step: RankingInput, scores: Sequence[float]) -> tuple[RankedCandidate, ...]:
+def in_order(step: RankingInput, scores: Iterable[float]) -> tuple[RankedCandidate, ...]:
     """The candidates, best score first, ranks from 0; ties keep the given order.
 
     A repeated id keeps its first place and its last score (A5.2).
@@ -103,7 +103,7 @@ def in_order(step: RankingInput, scores: Sequence[float]) -> tuple[RankedCandida
     )
 
 
-def _labels(root, observation: Observation) -> dict[str, str]:
+def _labels(root: Element, observation: Observation) -> dict[str, str]:
     """Node id -> short text of the candidates: those named, else every element that does or says something."""
     everything = elements(root)
     texts = element_texts(everything)

@@ -132,7 +132,7 @@ def _write_arrays(file: ScoreFile, path: Path) -> None:
 
     rows = list(file.scores.values())
     names = {"steps": list(file.scores), "candidates": [list(row) for row in rows]}
-    arrays = {
+    arrays: dict[str, np.ndarray] = {
         "counts": np.array([len(row) for row in rows], dtype=np.int64),
         "scores": np.array([score for row in rows for score in row.values()], dtype=np.float64),
         "ranks": np.array([rank for row in file.ranks.values() for rank in row.values()], dtype=np.int64),

@@ -55,7 +55,8 @@ def _inspect(path: Path) -> int:
             if instruction.name not in _ALLOWED:
                 what = f" {argument!r}" if argument is not None else ""
                 raise ValueError(f"instruction {instruction.name}{what} at byte {place}: not plain data")
-            if instruction.name.endswith("PUT") and argument > count:  # room would be made for so many
+            room = argument if instruction.name.endswith("PUT") else 0
+            if isinstance(room, int) and room > count:  # so much would be made
                 raise ValueError(f"instruction {instruction.name} {argument} at byte {place}: not in order")
         if file.read(1):
             raise ValueError("more follows after the end of the pickle")

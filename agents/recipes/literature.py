@@ -395,7 +395,7 @@ def override(recipe: Recipe, settings: dict[str, str]) -> Recipe:
 
 
 def _replace(settings: Any, name: str, parts: list[str], text: str) -> Any:
-    if not dataclasses.is_dataclass(settings):
+    if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
         raise ValueError(f"there is no setting {name!r}: {name.removesuffix('.' + '.'.join(parts))} is a plain value")
     types = {f.name: f.type for f in dataclasses.fields(settings)}
     if parts[0] not in types or parts[0] in FIXED:

@@ -80,7 +80,7 @@ def cells() -> tuple[PublishedCell, ...]:
     """Every printed number of a recipe, in the order of the file."""
     found = []
     for row in _printed():
-        recipe = row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system")))
+        recipe = row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system", "")))
         if recipe and row.get("split"):
             found.append(
                 PublishedCell(

@@ -5,9 +5,12 @@ Every field can be set by its dotted name (`recall.k=5`, `quirks.q18_gold_in_top
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 PLANNERS = ("first", "grounded", "multichoice", "generation", "trajectory", "action_string")
 PRESETS = ("faithful", "corrected")
@@ -45,7 +48,7 @@ class RankSettings:
     top_k: int = 50  # candidates kept for the later stages; a gold element below it counts as a miss
     history_turns: int = 5  # turns before the current one in a WebLINX query
     element_limit: int = 200  # of an element's text in a WebLINX document; 0: none but the encoder's own
-    element_limit_unit: str = "chars"  # chars | tokens
+    element_limit_unit: Literal["chars", "tokens"] = "chars"  # chars | tokens
     exact: bool = False  # dmr: encode every element as published; else the scores below the top_k are estimates
     # Weights of the evidence that an untrained encoder cannot see (`grounded` only; agents/ranker/dual_encoder.py
     # says what each is). Chosen by random search on the train split of the sample, never on a test split.
@@ -70,7 +73,7 @@ class RecallSettings:
 
     memory: str = "none"  # none | multifaceted | chronological | fixed | task_knn
     k: int = 3  # snippets (multifaceted) or turns (fixed, task_knn)
-    sort_by: str = "relevance"  # relevance | time
+    sort_by: Literal["relevance", "time"] = "relevance"  # relevance | time
     state_in_query: bool = False  # compare pages too (Self-MAP, Figure 6)
     encoder: str = ""  # embeds memory, exemplars and workflows; "": the packaged MiniLM
     rewrite_instruction: bool = False  # a model makes the instruction stand alone first

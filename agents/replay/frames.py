@@ -7,8 +7,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotations.access.rules import Sight
+from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
-from annotations.dom.tree import PageError
 from annotations.models import Snapshot, Step
 from annotations.pages.snapshot_host import page_address
 from annotations.sandbox import asking

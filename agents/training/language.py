@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agents.training.samples import Ids, Samples
 from agents.training.settings import CausalSettings, PlannerSettings
@@ -10,7 +10,7 @@ from agents.training.weights import load_model
 
 if TYPE_CHECKING:
     import torch
-    from transformers import PreTrainedTokenizerBase
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 IGNORED = -100  # label without a loss
 MULTIPLE = 8  # labels are padded to a multiple of it (planners.md 4.2)
@@ -38,9 +38,10 @@ class _LanguageTask:
         return float((batch["labels"] != IGNORED).sum())
 
     def loss(self, model: "torch.nn.Module", batch: dict[str, "torch.Tensor"]) -> "torch.Tensor":
-        return model(**batch).loss
+        loss: torch.Tensor = model(**batch).loss
+        return loss
 
-    def evaluate(self, model: "torch.nn.Module") -> dict[str, float]:
+    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
         """`exact_match`: share of dev samples whose greedy answer is the gold answer, but for space around it."""
         import torch
 
@@ -59,7 +60,7 @@ class _LanguageTask:
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
-    def _answers(self, model: "torch.nn.Module", prompts: list[list[int]]) -> list[str]:
+    def _answers(self, model: Any, prompts: list[list[int]]) -> list[str]:
         ids, mask = _padded(prompts, self.tokenizer.pad_token_id, left=not model.config.is_encoder_decoder)
         output = model.generate(
             input_ids=ids.to(model.device),
@@ -105,13 +106,14 @@ class CausalTask(_LanguageTask):
         dev: Samples | None = None,
     ) -> None:
         super().__init__("causal", base, tokenizer, settings, train, dev)
+        self.loss_on = settings.loss_on
 
     def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
         texts, labels = [], []
         for sample in self.train.get(epoch, indices):
             prompt, answer = self._joined(sample)
             texts.append(prompt + answer)
-            labels.append((prompt if self.settings.loss_on == "text" else [IGNORED] * len(prompt)) + answer)
+            labels.append((prompt if self.loss_on == "text" else [IGNORED] * len(prompt)) + answer)
         ids, mask = _padded(texts, self.tokenizer.pad_token_id)
         return {"input_ids": ids, "attention_mask": mask, "labels": _padded(labels, IGNORED)[0]}
 

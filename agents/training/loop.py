@@ -21,6 +21,7 @@ from agents.training.settings import LoopSettings
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel
 
 TELL_SECONDS = 1.0
 WAIT = timedelta(hours=1)  # of a process for the others, at most
@@ -33,7 +34,7 @@ class TrainingError(ValueError):
 class Task(Protocol):
     """A model, its examples and their loss."""
 
-    model: "torch.nn.Module"
+    model: "PreTrainedModel"
     size: int  # examples of an epoch
 
     def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
@@ -48,8 +49,12 @@ class Task(Protocol):
         """The mean loss of a batch, a scalar."""
         ...
 
-    def evaluate(self, model: "torch.nn.Module") -> dict[str, float]:
+    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
         """Metrics on the dev examples; {} without any."""
+        ...
+
+    def save(self, folder: Path) -> None:
+        """Weights, and what turns text into their input."""
         ...
 
 
@@ -165,7 +170,7 @@ class _Loop:
             last = place == len(batches) - 1
             with nullcontext() if last else self.accelerator.no_sync(self.model):
                 loss = loss + self._backward(batch, weight * scale)
-        value = self._summed(float(loss)) / self.accelerator.num_processes
+        value: float = self._summed(float(loss)) / self.accelerator.num_processes
         if not math.isfinite(value):
             raise TrainingError(f"the loss became {value} at step {step + 1}: set a smaller learning_rate")
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.settings.max_grad_norm)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from random import Random
-from typing import Any, Literal
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def prepare(groups: Groups, line: Line, path: Path, until: Callable[[], bool]) -
     return "done"
 
 
-def _whole(file) -> tuple[int, int]:
+def _whole(file: BinaryIO) -> tuple[int, int]:
     """How many conversations are whole, and where the last of them ends."""
     done = end = place = 0
     for row in file:

@@ -1,6 +1,6 @@
 """Train rankers: MindAct's cross encoder and the dual encoder of dense markup ranking. Core."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from agents.training.weights import load_model, load_tokenizer
 
 if TYPE_CHECKING:
     import torch
+    from transformers import PreTrainedModel
 
 HIT_AT = (1, 5, 10, 50)
 SCORED_AT_ONCE = 64
@@ -42,7 +43,7 @@ class CrossEncoderTask:
         logits = model(**{name: tensor for name, tensor in batch.items() if name != "label"}).logits
         return torch.nn.functional.binary_cross_entropy_with_logits(logits.squeeze(-1).float(), batch["label"])
 
-    def evaluate(self, model: "torch.nn.Module") -> dict[str, float]:
+    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
         """Asked in the order of evaluation: (query, candidate)."""
         return hit_rates(self.dev, lambda step, texts: self._scores(model, step, texts))
 
@@ -50,9 +51,12 @@ class CrossEncoderTask:
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
-    def _scores(self, model: "torch.nn.Module", step: RankingStep, texts: list[str]) -> list[float]:
+    def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
         batch = self._encode([(step.query, text) for text in texts])
-        return model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits[:, 0].tolist()
+        scores: list[float] = (
+            model(**{name: tensor.to(model.device) for name, tensor in batch.items()}).logits[:, 0].tolist()
+        )
+        return scores
 
     def _encode(self, pairs: list[tuple[str, str]]) -> dict[str, "torch.Tensor"]:
         first, second = ([pair[place] for pair in pairs] for place in (0, 1))
@@ -86,14 +90,14 @@ class DualEncoderTask:
         cosine = torch.nn.functional.cosine_similarity(queries, elements)
         return torch.nn.functional.mse_loss(cosine, batch["label"])
 
-    def evaluate(self, model: "torch.nn.Module") -> dict[str, float]:
+    def evaluate(self, model: "PreTrainedModel") -> dict[str, float]:
         return hit_rates(self.dev, lambda step, texts: self._scores(model, step, texts))
 
     def save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
         self.tokenizer.save_pretrained(folder)
 
-    def _scores(self, model: "torch.nn.Module", step: RankingStep, texts: list[str]) -> list[float]:
+    def _scores(self, model: "PreTrainedModel", step: RankingStep, texts: list[str]) -> list[float]:
         import torch
 
         batch = {name: tensor.to(model.device) for name, tensor in self._encode([step.query, *texts]).items()}
@@ -104,14 +108,15 @@ class DualEncoderTask:
         """Means over the tokens of each text, shape (texts, width)."""
         hidden = model(**{name: tensor for name, tensor in batch.items() if name != "label"}).last_hidden_state.float()
         mask = batch["attention_mask"].unsqueeze(-1).float()
-        return (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+        means: torch.Tensor = (hidden * mask).sum(1) / mask.sum(1).clamp(min=1e-9)
+        return means
 
     def _encode(self, texts: list[str]) -> dict[str, "torch.Tensor"]:
         options = {"truncation": True, "max_length": self.settings.max_length, "padding": True}
         return dict(self.tokenizer(texts, return_tensors="pt", **options))
 
 
-def hit_rates(steps: Sequence[RankingStep], score) -> dict[str, float]:
+def hit_rates(steps: Sequence[RankingStep], score: Callable[[RankingStep, list[str]], list[float]]) -> dict[str, float]:
     """recall@k (share of steps with a gold element among the first k) and MRR@50 over all steps; {} without steps.
 
     `score(step, texts)` gives one number per text. Steps without a gold element count as misses; equal scores keep

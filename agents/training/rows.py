@@ -23,7 +23,8 @@ from agents.weblinx.documents import ElementLimit, training_documents
 from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import Turn
 from annotations.dom.elements import elements
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
 from annotations.models import Conversation, Dataset, Split, Step
 
 EVERY = 1_000_000_000  # negatives: they are drawn later

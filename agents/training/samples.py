@@ -5,14 +5,15 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from agents.planner.page import PageTask, format_input
+from agents.planner.page import PageTask, Paradigm, format_input
 from agents.planner.sequence import Message, input_ids, label_ids, page_messages
 from agents.planner.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, TextPair, generator
 from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
-from annotations.dom.tree import PageError, node_ids, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import node_ids, parse
 from annotations.sandbox.deadline import page_deadline
 
 if TYPE_CHECKING:
@@ -65,12 +66,15 @@ class PageSamples:
         repeats: int,
         left_out: LeftOut | None = None,
     ) -> None:
+        if settings.paradigm == "action_string":
+            raise ValueError("a training on action strings has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
+        self.paradigm: Paradigm = settings.paradigm
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
         self.snippets = SnippetSettings(
-            paradigm=settings.paradigm,
+            paradigm=self.paradigm,
             simplification=settings.simplification,
             refinement=settings.refinement,
             num_candidates=settings.num_candidates,
@@ -99,7 +103,7 @@ class PageSamples:
         gold, others = self.candidates.draw(*_on_page(current, node_ids(root)), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
-        page = format_input(root, chosen, task, self.settings.paradigm, gold)
+        page = format_input(root, chosen, task, self.paradigm, gold)
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in reversed(step.memory))
         prompt = input_ids(memory, page_messages(page), self.tokenizer, max_length=self.settings.max_length)

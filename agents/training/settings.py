@@ -3,10 +3,15 @@
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from agents.encoders.weights import MINILM
 from agents.recipes.settings import at_least, one_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
 
 PARADIGMS = ("multichoice", "generation", "action_string")
 MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")
@@ -103,7 +108,7 @@ class PlannerSettings(LoopSettings):
 
     tf32: bool = True
     max_length: int = 2048
-    paradigm: str = "multichoice"  # multichoice | generation | action_string
+    paradigm: Literal["multichoice", "generation", "action_string"] = "multichoice"
     repeats: int = 10  # samples of each step in an epoch, drawn anew (not of action strings)
     num_candidates: int = 5
     none_ratio: float = 0.2  # share of samples without the gold element
@@ -152,7 +157,7 @@ def make_settings(kind: str, changes: dict[str, Any]) -> LoopSettings:
     return changed(SETTINGS[kind](), changes)
 
 
-def changed(settings: Any, changes: dict[str, Any]) -> Any:
+def changed(settings: T, changes: dict[str, Any]) -> T:
     """A frozen dataclass with some fields changed, values as text or as they are. ValueError as above."""
     known = {field.name for field in dataclasses.fields(settings)}
     for name in changes:

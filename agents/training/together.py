@@ -36,7 +36,7 @@ def together(count: int, command: list[str]) -> Iterator[None]:
         yield
         return
     with ExitStack() as stack:
-        said = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count)]
+        said: list[BinaryIO] = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(1, count)]
         port = _free_port()
         others = [
             subprocess.Popen(
@@ -49,7 +49,9 @@ def together(count: int, command: list[str]) -> Iterator[None]:
             for rank, log in enumerate(said, 1)
         ]
         stack.callback(_end, others)
-        if not all(READY in process.stdout for process in others):  # reads until it is said, or nothing more comes
+        if not all(
+            READY in (process.stdout or ()) for process in others
+        ):  # reads until it is said, or nothing more comes
             raise _first_failure(others, said) or TrainingError("a process of the training did not start")
         with _as_rank(0, count, port):
             try:
@@ -127,7 +129,7 @@ def _free_port() -> int:
         return probe.getsockname()[1]
 
 
-def _first_failure(others: list[subprocess.Popen], said: list[BinaryIO]) -> TrainingError | None:
+def _first_failure(others: list[subprocess.Popen[bytes]], said: list[BinaryIO]) -> TrainingError | None:
     for rank, (process, log) in enumerate(zip(others, said, strict=True), 1):
         try:
             code = process.wait(timeout=END_SECONDS)
@@ -140,15 +142,16 @@ def _first_failure(others: list[subprocess.Popen], said: list[BinaryIO]) -> Trai
     return None
 
 
-def _wait(others: list[subprocess.Popen]) -> None:
+def _wait(others: list[subprocess.Popen[bytes]]) -> None:
     for process in others:
         process.wait(timeout=END_SECONDS)
 
 
-def _end(others: list[subprocess.Popen]) -> None:
+def _end(others: list[subprocess.Popen[bytes]]) -> None:
     for process in others:
-        process.stdin.close()
-        process.stdout.close()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                pipe.close()
         if process.poll() is None:
             process.kill()
         process.wait()

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from agents.encoders import weights
 from agents.training.loop import TrainingError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+T = TypeVar("T")
 
 AUTO_CLASSES = {
     "cross_encoder": "AutoModelForSequenceClassification",
@@ -34,10 +36,11 @@ def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
     logging.disable_progress_bar()
     auto = getattr(transformers, AUTO_CLASSES[kind])
     options |= {"use_safetensors": True, "trust_remote_code": False, "dtype": torch.float32}
-    return _explained(base, lambda source: auto.from_pretrained(source, **options))
+    model: PreTrainedModel = _explained(base, lambda source: auto.from_pretrained(source, **options))
+    return model
 
 
-def _explained(base: str, load: Callable[[str | Path], Any]) -> Any:
+def _explained(base: str, load: Callable[[str | Path], T]) -> T:
     try:
         return load(weights.source(base))
     except (OSError, ValueError, ImportError) as error:

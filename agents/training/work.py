@@ -17,7 +17,14 @@ from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask
 from agents.training.rows import RankingRows, Rows, StepRows
 from agents.training.samples import KeptSamples, PageSamples
-from agents.training.settings import LoopSettings, PlannerSettings, make_settings
+from agents.training.settings import (
+    CausalSettings,
+    CrossEncoderSettings,
+    DualEncoderSettings,
+    LoopSettings,
+    PlannerSettings,
+    make_settings,
+)
 from agents.training.together import joined, processes, together
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
@@ -43,8 +50,10 @@ class Work:
         self.folder: Path = model.folder
         self.kept = model.folder / WORK
         self.left_out = LeftOut(self.kept / "left-out.jsonl")
-        self.rows = Rows(model.dataset, Split.TRAIN, params["limit"])
-        self.dev = Rows(model.dataset, Split.DEV)
+        assert model.dataset is not None  # a job without one has ended before
+        self.dataset = model.dataset
+        self.rows = Rows(self.dataset, Split.TRAIN, params["limit"])
+        self.dev = Rows(self.dataset, Split.DEV)
 
     def run(self) -> Outcome:
         """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
@@ -88,6 +97,7 @@ class Work:
         """Go through the same steps as the process that started this one; it alone tells, evaluates and writes."""
         settings = make_settings(self.model.kind, self.params["changes"])
         task = self._task(settings)
+        assert task is not None  # the process that started this one has read the examples
         with joined():
             train(task, settings, self.kept, identity=self.rows.sha256)
 
@@ -104,7 +114,7 @@ class Work:
             model.base,
             model.dataset_name,
             model.data_sha256,
-            model.dataset.licence,
+            self.dataset.licence,
             model.split,
             len(self.rows.conversation_ids),
             model.seed,
@@ -132,34 +142,44 @@ class Work:
 
     def _task(self, settings: LoopSettings) -> Task | None:
         """None when the slice ended while the examples were read."""
-        kind, base = self.model.kind, self.model.base
-        if kind in ("cross_encoder", "dual_encoder"):
-            cross = kind == "cross_encoder"
-            line = cross_encoder_lines(settings) if cross else dual_encoder_lines(settings)
-            path = self._prepared(RankingRows(self.rows, settings, self.left_out), line, "pairs")
-            if path is None:
-                return None
-            pairs = Pairs(path, settings.epochs if cross else 1)
-            dev = RankingRows(self.dev, settings).first(settings.dev_examples)
-            return (CrossEncoderTask if cross else DualEncoderTask)(base, settings, pairs, dev)
-        tokenizer = load_tokenizer(base)
+        if isinstance(settings, CrossEncoderSettings | DualEncoderSettings):
+            return self._ranking_task(settings)
+        assert isinstance(settings, PlannerSettings)
+        base, tokenizer = self.model.base, load_tokenizer(self.model.base)
         samples = self._samples(settings, tokenizer)
         if samples is None:
             return None
-        return (Seq2SeqTask if kind == "seq2seq" else CausalTask)(base, tokenizer, settings, *samples)
+        if isinstance(settings, CausalSettings):
+            return CausalTask(base, tokenizer, settings, *samples)
+        return Seq2SeqTask(base, tokenizer, settings, *samples)
+
+    def _ranking_task(self, settings: CrossEncoderSettings | DualEncoderSettings) -> Task | None:
+        if isinstance(settings, CrossEncoderSettings):
+            line, draws = cross_encoder_lines(settings), settings.epochs
+        else:
+            line, draws = dual_encoder_lines(settings), 1
+        path = self._prepared(RankingRows(self.rows, settings, self.left_out), line, "pairs")
+        if path is None:
+            return None
+        pairs = Pairs(path, draws)
+        dev = RankingRows(self.dev, settings).first(settings.dev_examples)
+        if isinstance(settings, CrossEncoderSettings):
+            return CrossEncoderTask(self.model.base, settings, pairs, dev)
+        return DualEncoderTask(self.model.base, settings, pairs, dev)
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
         if settings.paradigm != "action_string":
-            dev = StepRows(self.dev, settings, settings.dev_examples)
-            own = PageSamples(StepRows(self.rows, settings), tokenizer, settings, settings.repeats, self.left_out)
-            return own, PageSamples(dev, tokenizer, settings, 1)
+            rows, dev_rows = StepRows(self.rows, settings), StepRows(self.dev, settings, settings.dev_examples)
+            samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out)
+            return samples, PageSamples(dev_rows, tokenizer, settings, 1)
         paths = [
             self._prepared(ActionRows(rows, settings, tokenizer), list, name)
             for name, rows in (("turns", self.rows), ("dev", self.dev))
         ]
-        if None in paths:
+        own, dev = paths
+        if own is None or dev is None:
             return None
-        return KeptSamples(paths[0], tokenizer), KeptSamples(paths[1], tokenizer, settings.dev_examples)
+        return KeptSamples(own, tokenizer), KeptSamples(dev, tokenizer, settings.dev_examples)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
         """The file of what is drawn from the rows; None when the slice ended before it was whole."""

@@ -61,11 +61,12 @@ def history_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
             arguments = {"url": shorten_end(turn.url, HISTORY_URL_LENGTH)} | _transition(turn)
         case _:
             return default_call(turn)
-    return Call(_function(turn), arguments | _timestamp(turn))
+    return Call(_function(turn), {**arguments, **_timestamp(turn)})
 
 
 def action_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
     """A turn as the action models read and write it (A4.2). No quirk changes it; the argument makes it a `Format`."""
+    arguments: Mapping[str, Any]
     match turn.intent:
         case "say":
             arguments = _utterance(turn)
@@ -86,6 +87,7 @@ def action_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
 
 def default_call(turn: Turn) -> Call:
     """The form of the intents that neither format changes; ValueError for an intent that WebLINX does not record."""
+    arguments: Mapping[str, Any]
     match turn.intent:
         case "say":
             arguments = _utterance(turn)
@@ -100,7 +102,7 @@ def default_call(turn: Turn) -> Call:
             return Call(turn.intent, _tabs(turn))
         case _:
             raise ValueError(f"turn {turn.index} has the unknown intent {turn.recorded_intent!r}")
-    return Call(_function(turn), arguments | _timestamp(turn))
+    return Call(_function(turn), {**arguments, **_timestamp(turn)})
 
 
 def _function(turn: Turn) -> str:

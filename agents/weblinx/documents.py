@@ -12,7 +12,8 @@ from agents.weblinx.pages import parse_page
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import Tokenizer
 from agents.weblinx.turns import UID, Box, Demo, Turn
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
+from annotations.dom.tree import tag_of
 from annotations.sandbox.deadline import page_deadline
 
 RANKED_INTENTS = frozenset("click change textinput scroll load submit".split())
@@ -108,7 +109,7 @@ def element_fields(
     )
     children = [child.tag for child in node[:CHILDREN] if isinstance(child.tag, str)]  # a comment takes a place
     return {
-        "tag": node.tag,
+        "tag": tag_of(node),
         "xpath": tree.getpath(node),
         "text": shorten(node.text or "", size),
         "bbox": " ".join(f"{key}={round(box[key], 1)}" for key in ("x", "y", "width", "height")),

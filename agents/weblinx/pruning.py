@@ -74,7 +74,7 @@ def _kept_uids(page: HtmlElement, candidates: Collection[str]) -> set[str]:
     first: dict[str, HtmlElement] = {}
     for node in page.xpath(f"//*[@{UID}]"):
         first.setdefault(node.get(UID), node)
-    kept = set()
+    kept: set[str] = set()
     for uid in candidates:
         if uid in first:
             kept.update(node.attrib.get(UID, "") for node in _surroundings(first[uid]))

@@ -18,9 +18,9 @@ class FastTokenizer:
 
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         # verbose=False: a text over the model's length is counted here, not fed to the model
-        return self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)[
-            "offset_mapping"
-        ]
+        read = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, verbose=False)
+        spans: Sequence[tuple[int, int]] = read["offset_mapping"]
+        return spans
 
 
 def count(tokenizer: Tokenizer, text: str) -> int:

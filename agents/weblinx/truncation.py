@@ -144,19 +144,19 @@ def _shorten_page(page: HtmlElement, remove: int, tokenizer: Tokenizer, drop_emp
         elif cut is None and share and drop_emptied:
             del node.attrib[name]
         else:
-            node.attrib[name] = cut  # None: lxml writes the bare name
+            node.attrib[name] = cut  # type: ignore[assignment]  # None: lxml's HTML elements write the bare name
 
 
 def _shorten_fields(candidates: Sequence[PromptCandidate], remove: int, tokenizer: Tokenizer) -> list[PromptCandidate]:
-    places = [
-        (index, name)
+    parts = [
+        (index, name, value)
         for index, candidate in enumerate(candidates)
         for name, value in candidate.fields.items()
         if name not in WHOLE_FIELDS and value is not None
     ]
-    texts = [candidates[index].fields[name] for index, name in places]
+    shares = budgets([text for _, _, text in parts], remove, tokenizer)
     fields = [dict(candidate.fields) for candidate in candidates]
-    for (index, name), text, share in zip(places, texts, budgets(texts, remove, tokenizer), strict=True):
+    for (index, name, text), share in zip(parts, shares, strict=True):
         fields[index][name] = _cut(text, share, tokenizer)
     return [
         replace(candidate, fields=shortened, text=_fields_text(shortened))

@@ -29,12 +29,13 @@ class Turn:
 
     @property
     def is_chat(self) -> bool:
-        return self.data["type"] == "chat"
+        return bool(self.data["type"] == "chat")
 
     @property
     def timestamp(self) -> float:
         """Seconds since the recording started; may be negative."""
-        return self.data["timestamp"]
+        seconds: float = self.data["timestamp"]
+        return seconds
 
     @property
     def speaker(self) -> str | None:

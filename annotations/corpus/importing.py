@@ -17,7 +17,7 @@ from annotations.corpus.splits import split_violations
 from annotations.corpus.store import ConversationStore, Unstorable
 from annotations.datasets import files_of, reader
 from annotations.datasets.records import BadRecord, ConversationRecord, Readable, SkippedRecord
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.models import Dataset, Split
 from annotations.pages.store import PageTooLarge
 

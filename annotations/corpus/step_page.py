@@ -19,8 +19,8 @@ from annotations.access.rules import Sight
 from annotations.corpus.forms import ConversationFilter
 from annotations.datasets.records import CandidateRecord
 from annotations.dom import tree_rows
+from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
-from annotations.dom.tree import PageError
 from annotations.models import Conversation, Rationale, Snapshot, Step, Turn
 from annotations.pages.snapshot_host import page_address
 from annotations.sandbox import asking

@@ -28,7 +28,8 @@ WRITERS = {
 
 def reader(name: str) -> Callable[[Path], Iterator[Readable]]:
     """The function that reads a file or folder of this format; raises ValueError for an unknown name."""
-    return import_module(_chosen(READERS, name, "read")).read
+    read: Callable[[Path], Iterator[Readable]] = import_module(_chosen(READERS, name, "read")).read
+    return read
 
 
 def writer(name: str) -> Callable[[Iterable[ConversationRecord], BinaryIO], int]:
@@ -39,7 +40,8 @@ def writer(name: str) -> Callable[[Iterable[ConversationRecord], BinaryIO], int]
     module = import_module(_chosen(WRITERS, name, "write"))
     if not hasattr(module, "write"):
         raise ValueError(f"{name} has a folder per conversation and cannot be written as one file")
-    return module.write
+    write: Callable[[Iterable[ConversationRecord], BinaryIO], int] = module.write
+    return write
 
 
 def folder_writer(name: str) -> Callable[..., int] | None:
@@ -54,7 +56,8 @@ def files_of(name: str, path: Path) -> list[Path]:
     """
     module = import_module(_chosen(READERS, name, "read"))
     if hasattr(module, "files"):
-        return module.files(path)
+        found: list[Path] = module.files(path)
+        return found
     return data_files(path, module.SUFFIXES, getattr(module, "NUMBERED", False))
 
 

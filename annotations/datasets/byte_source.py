@@ -1,9 +1,8 @@
 """The unread bytes of a stream: looked at, dropped and refilled in chunks."""
 
 import re
-from typing import BinaryIO
 
-from annotations.datasets.files import ArchiveError
+from annotations.datasets.files import ArchiveError, ByteStream
 
 CHUNK_BYTES = 1 << 20
 SPACE = re.compile(rb"[ \t\r\n]*")
@@ -12,7 +11,7 @@ SPACE = re.compile(rb"[ \t\r\n]*")
 class ByteSource:
     """The unread bytes of a stream, with their place in the file."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
         self.data = bytearray()
         self.start = 0  # offset of data[0] in the file
@@ -41,7 +40,8 @@ class ByteSource:
     def next_byte(self) -> int | None:
         """The first byte that is no space, which becomes data[0]; None at the end."""
         while True:
-            self.drop(SPACE.match(self.data).end())  # type: ignore[union-attr]  (matches always)
+            if space := SPACE.match(self.data):
+                self.drop(space.end())
             if self.data:
                 return self.data[0]
             if not self.fill():

@@ -18,7 +18,8 @@ def describe(value: Any) -> str:
         return json.dumps(value)
     if isinstance(value, int | float):
         return f"a number ({str(value)[:30]})"
-    return {str: "a string", list: "a list", dict: "an object"}[type(value)]
+    names: dict[type, str] = {str: "a string", list: "a list", dict: "an object"}
+    return names[type(value)]
 
 
 def canonical(value: Any) -> Any:
@@ -166,7 +167,8 @@ class Fields:
         """The optional object `extra`, keys sorted."""
         value = self._data.get("extra")
         if value is None or isinstance(value, dict):
-            return self._kept("extra", value or {})
+            kept: dict[str, Any] = self._kept("extra", value or {})
+            return kept
         self._wrong("extra", "an object", value)
         return {}
 

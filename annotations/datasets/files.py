@@ -93,8 +93,11 @@ def is_zip(path: Path) -> bool:
         return file.read(4) in ZIP_MAGIC
 
 
+ByteStream = io.BufferedIOBase | BinaryIO
+
+
 @contextmanager
-def open_stream(path: Path, limits: Limits = Limits()) -> Iterator[BinaryIO]:
+def open_stream(path: Path, limits: Limits = Limits()) -> Iterator[ByteStream]:
     """Open a plain, gzip or xz file for reading; its first bytes decide which, not its name.
 
     Reading raises `ArchiveError` at the point of damage or where a limit is passed, after every byte

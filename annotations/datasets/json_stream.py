@@ -9,9 +9,10 @@ expression steps over strings and stops at brackets.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any
 
 from annotations.datasets.byte_source import CHUNK_BYTES, ByteSource
+from annotations.datasets.files import ByteStream
 from annotations.datasets.json_value import MAX_DEPTH, Brackets, JSONError, mask, parse
 
 MAX_ELEMENT_BYTES = 256 << 20  # a conversation with raw pages has about 30 MB
@@ -34,7 +35,7 @@ class Element:
     error: str = ""
 
 
-def elements(stream: BinaryIO, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator[Element]:
+def elements(stream: ByteStream, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator[Element]:
     """Every element of the file in order; errors are elements too, never exceptions.
 
     Damage of a compressed file (`ArchiveError`) ends the elements with an error that repeats its words.
@@ -58,7 +59,7 @@ def elements(stream: BinaryIO, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator[E
 def _elements(source: ByteSource, max_bytes: int) -> Iterator[Element]:
     while len(source.data) < 3 and source.fill():
         pass
-    if source.data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+    if bytes(source.data[:2]) in (b"\xff\xfe", b"\xfe\xff"):
         yield Element("", 0, error="expected UTF-8 text, found UTF-16")
         return
     if source.data[:3] == b"\xef\xbb\xbf":
@@ -79,7 +80,7 @@ def _elements(source: ByteSource, max_bytes: int) -> Iterator[Element]:
 def _spans_lines(source: ByteSource, max_bytes: int) -> bool:
     """Whether the first object goes on after its first line, as indented JSON does."""
     newline = source.find(b"\n", 0, max_bytes)
-    return newline >= 0 and source.data[:newline].rstrip()[-1:] in (b"{", b"[", b",", b":")
+    return newline >= 0 and bytes(source.data[:newline].rstrip()[-1:]) in (b"{", b"[", b",", b":")
 
 
 def _lines(source: ByteSource, max_bytes: int) -> Iterator[Element]:

@@ -33,7 +33,7 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.sandbox import asking
 
 __all__ = ["SUFFIXES", "VERSION", "read", "write"]

@@ -9,12 +9,13 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Required, TypedDict
 
 from annotations.datasets.fields import Fields, canonical
 from annotations.datasets.json_records import SPLITS, SUFFIXES, read_records
-from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
-from annotations.dom.tree import NODE_ID, PageError
+from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, Site, StepRecord, TurnRecord
+from annotations.dom.limits import PageError
+from annotations.dom.tree import NODE_ID
 from annotations.sandbox import asking
 
 __all__ = ["NUMBERED", "SUFFIXES", "read", "write"]
@@ -83,9 +84,11 @@ def _task_object(record: ConversationRecord) -> dict[str, Any]:
 # What Mind2Web and MT-Mind2Web share
 
 
-def site(fields: Fields) -> dict[str, str]:
-    """Website, domain and subdomain."""
-    return {key: fields.text(key, filled=key == "website") for key in SITE_KEYS}
+def site(fields: Fields) -> Site:
+    """Where a conversation takes place."""
+    return Site(
+        website=fields.text("website", filled=True), domain=fields.text("domain"), subdomain=fields.text("subdomain")
+    )
 
 
 def known_split(extra: dict[str, Any]) -> str:
@@ -150,7 +153,13 @@ def _can_be_read(fields: Fields, html: str) -> bool:
     return True
 
 
-def _operation(fields: Fields, extra: dict[str, Any]) -> dict[str, str]:
+class _Operation(TypedDict, total=False):
+    operation: Required[str]
+    value: str
+    original_operation: str
+
+
+def _operation(fields: Fields, extra: dict[str, Any]) -> _Operation:
     operation = fields.object("operation")
     if operation is None:
         return {"operation": ""}

@@ -76,7 +76,8 @@ def page_problem(states: list[dict[str, Any]]) -> Problem | None:
             problem = _node_problem(node, place)
             if problem:
                 return problem
-            waiting += [(child, f"{place}.children[{i}]") for i, child in enumerate(node["children"])]
+            children = node["children"] if node else ()
+            waiting += [(child, f"{place}.children[{i}]") for i, child in enumerate(children)]
     return None
 
 
@@ -113,7 +114,7 @@ def _fields(values: dict[str, Any], expected: dict[str, str], place: str = "") -
         value = values.get(name)
         if not isinstance(value, TYPES[kind]) or isinstance(value, bool):
             return f"{place}.{name}" if place else name, f"expected {kind}, found {_name(value)}"
-        if kind in (NUMBER, WHOLE) and not abs(value) <= LARGEST:
+        if isinstance(value, int | float) and not abs(value) <= LARGEST:
             return f"{place}.{name}" if place else name, "expected a number, found one that is too large"
     return None
 

@@ -263,7 +263,8 @@ def _label(node: Node, root: Node) -> str:
 
 
 def _is_input(node: Node) -> bool:
-    return node["tag"].startswith("INPUT_") or node["tag"] == "TEXTAREA"
+    tag: str = node["tag"]
+    return tag.startswith("INPUT_") or tag == "TEXTAREA"
 
 
 def _path(root: Node, wanted: Node) -> Iterator[Node]:

@@ -6,7 +6,7 @@ with the published name in the comment where it differs.
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,14 @@ class TurnRecord:
     steps: tuple[StepRecord, ...] = ()
     source_index: int | None = None
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+class Site(TypedDict):
+    """Where a conversation takes place."""
+
+    website: str
+    domain: str
+    subdomain: str
 
 
 @dataclass(frozen=True)

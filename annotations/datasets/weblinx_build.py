@@ -17,7 +17,8 @@ from lxml import etree
 from annotations.datasets.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
 from annotations.datasets.weblinx_demos import SITE
 from annotations.datasets.weblinx_turns import SAY, Turn
-from annotations.dom.tree import NODE_ID, TEXT, PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import NODE_ID, TEXT, parse, tag_of
 from annotations.dom.weblinx_page import UID
 from annotations.sandbox.deadline import page_deadline
 
@@ -253,7 +254,7 @@ def element_of(page: HTMLPage, uid: str, gold: CandidateRecord) -> dict[str, Any
     return {
         "attributes": dict(element.attrib),
         "bbox": page.boxes.get(uid, box_of(0, 0, 0, 0)),
-        "tagName": element.tag.upper(),
+        "tagName": tag_of(element).upper(),
         "textContent": text[:MAX_TEXT],
         "xpath": element.getroottree().getpath(element),
     }

@@ -23,7 +23,7 @@ from annotations.datasets.files import ArchiveError, open_stream
 from annotations.datasets.json_stream import Element, elements
 from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 from annotations.datasets.weblinx_turns import OPERATIONS, SAY
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.sandbox import asking
 
 CHAT_SUFFIXES = tuple(kind + packed for kind in (".json", ".jsonl", ".csv") for packed in ("", ".gz", ".xz"))

@@ -25,13 +25,14 @@ from annotations.datasets.records import (
     FileRecord,
     ImageRecord,
     Readable,
+    Site,
     SkippedRecord,
     StepRecord,
     TurnRecord,
 )
 from annotations.datasets.weblinx_check import check_replay
 from annotations.datasets.weblinx_side_files import demo_candidates, split_of
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.dom.weblinx_page import candidates, decode
 from annotations.sandbox import asking
 
@@ -251,7 +252,9 @@ def group_turns(demo: str, turns: Sequence[replay.Turn], steps: Sequence[StepRec
 
     `steps` are parallel to `turns`, None for the instructor's. Each message stays in `extra` with its place and time.
     """
-    first, said, done = 0, [], []
+    first = 0
+    said: list[dict[str, Any]] = []
+    done: list[StepRecord] = []
     for index, (turn, step) in enumerate(zip(turns, steps, strict=True)):
         if step is None and done:
             yield _turn(demo, first, said, done)
@@ -273,10 +276,11 @@ def _turn(demo: str, first: int, said: list[dict[str, Any]], steps: list[StepRec
     )
 
 
-def _site(form: dict[str, Any], turns: Sequence[replay.Turn]) -> dict[str, str]:
-    """Website, domain and subdomain: those that our own exports note, else the host and nothing."""
+def _site(form: dict[str, Any], turns: Sequence[replay.Turn]) -> Site:
+    """What our own exports note, else the host and nothing."""
     noted = form.get(SITE)
-    texts = [noted.get(key) for key in SITE_KEYS] if isinstance(noted, dict) else [None]
-    if all(isinstance(text, str) and text.isprintable() for text in texts) and texts[0]:
-        return {key: noted[key] for key in SITE_KEYS}
-    return {"website": replay.website_of(turns), "domain": "", "subdomain": ""}
+    texts = [noted.get(key) for key in SITE_KEYS] if isinstance(noted, dict) else []
+    known = [text for text in texts if isinstance(text, str) and text.isprintable()]
+    if len(known) == len(SITE_KEYS) and known[0]:
+        return Site(website=known[0], domain=known[1], subdomain=known[2])
+    return Site(website=replay.website_of(turns), domain="", subdomain="")

@@ -38,7 +38,7 @@ Turn = dict[str, Any]
 
 
 def is_chat(turn: Turn) -> bool:
-    return turn["type"] == "chat"
+    return bool(turn["type"] == "chat")
 
 
 def is_instruction(turn: Turn) -> bool:
@@ -138,8 +138,7 @@ def viewport_of(turn: Turn) -> tuple[float, float] | None:
     """(width, height) of the window in CSS pixels; None where the recording does not tell."""
     metadata = arguments_of(turn, "metadata")
     width, height = metadata.get("viewportWidth"), metadata.get("viewportHeight")
-    known = isinstance(width, int | float) and isinstance(height, int | float)
-    return (width, height) if known else None
+    return (width, height) if isinstance(width, int | float) and isinstance(height, int | float) else None
 
 
 def website_of(turns: Sequence[Turn]) -> str:

@@ -121,8 +121,8 @@ def _render_below(node: Node, levels: int, places: int) -> tuple[str, int, int]:
 
 def _render_kept(node: Node, levels: int, places: int) -> tuple[str, int, int]:
     """A kept descendant: rendered, the number of nodes that stand for it (0 or 1), and the places left."""
-    if node.size <= places and node.height <= levels and node.whole is not None:
-        return node.whole, node.whole_count, places - node.size
+    if node.size <= places and node.height <= levels:
+        return *_render_whole(node), places - node.size
     inner, count, left = _render_below(node, levels, places)
     if node.plain and count <= 1:
         return inner, count, left
@@ -130,20 +130,23 @@ def _render_kept(node: Node, levels: int, places: int) -> tuple[str, int, int]:
 
 
 def _render_all(node: Node) -> tuple[str, int]:
-    """All children of a small subtree and their number, remembered together with the node itself."""
+    """All children of a small subtree and their number, remembered."""
     if node.content is None:
         pieces, count = [node.gaps[0]], sum(node.gap_sizes)
         for child, gap in zip(node.elements, node.gaps[1:], strict=True):
-            if child.whole is None:
-                _render_all(child)
-            pieces += (child.whole, gap)
-            count += child.whole_count
-        node.content, node.content_count = "".join(pieces), count
-        if node.plain and count <= 1:
-            node.whole, node.whole_count = node.content, count
-        else:
-            node.whole, node.whole_count = node.wrap(node.content, count == 0), 1
-    return node.content, node.content_count
+            piece, kept = child.whole or _render_whole(child)
+            pieces += (piece, gap)
+            count += kept
+        node.content = "".join(pieces), count
+    return node.content
+
+
+def _render_whole(node: Node) -> tuple[str, int]:
+    """The root of a small subtree and the number of nodes that stand for it (0 or 1), remembered."""
+    if node.whole is None:
+        inner, count = _render_all(node)
+        node.whole = (inner, count) if node.plain and count <= 1 else (node.wrap(inner, count == 0), 1)
+    return node.whole
 
 
 # --- what is around the candidate
@@ -185,14 +188,16 @@ def _render_around(node: Node) -> tuple[str, str, str]:
     chain = [node]
     while chain[-1].around is None and chain[-1].parent is not None:
         chain.append(chain[-1].parent)
+    around = "", "", ""  # of the root
     for inner in reversed(chain):
         if inner.around is None:
-            inner.around = _extend_around(inner.parent, inner.position) if inner.parent is not None else ("", "", "")
-    return node.around
+            inner.around = around if inner.parent is None else _extend_around(around, inner.parent, inner.position)
+        around = inner.around
+    return around
 
 
-def _extend_around(parent: Node, position: int) -> tuple[str, str, str]:
-    before, after, alone = parent.around
+def _extend_around(around: tuple[str, str, str], parent: Node, position: int) -> tuple[str, str, str]:
+    before, after, alone = around
     if parent.plain and parent.parent is not None:
         return before, after, alone
     texts_before, texts_after = _sum_texts(parent)

@@ -6,11 +6,12 @@ would have run across the border of two pieces.
 """
 
 import re
+from collections.abc import Sequence
 
 from lxml import etree
 
 from annotations.dom.text import UNESCAPED, attribute_words, replace_markup
-from annotations.dom.tree import NODE_ID, TEXT, Element
+from annotations.dom.tree import NODE_ID, TEXT, Element, tag_of
 
 TEXT_WORDS = 20
 
@@ -35,7 +36,6 @@ class Node:
     __slots__ = (
         "around",
         "content",
-        "content_count",
         "elements",
         "empty",
         "gap_sizes",
@@ -53,13 +53,12 @@ class Node:
         "text",
         "text_sums",
         "whole",
-        "whole_count",
         "words",
     )
 
     def __init__(self, element: Element, parent: "Node | None") -> None:
         attributes = element.attrib
-        self.tag: str = element.tag
+        self.tag = tag_of(element)
         self.parent = parent
         self.position = len(parent.elements) if parent else 0  # among the parent's elements
         self.words = attribute_words(dict(attributes)) if len(attributes) > 1 else ""
@@ -69,8 +68,14 @@ class Node:
         self.text = _render_run(element.text)
         self.tail = _render_run(element.tail)
         self.elements: list[Node] = []
+        self.gaps: tuple[str, ...] = ()
+        self.gap_sizes: tuple[int, ...] = ()
         self.size = self.height = 0
-        self.around = self.content = self.whole = self.shown = self.text_sums = None
+        self.around: tuple[str, str, str] | None = None
+        self.content: tuple[str, int] | None = None
+        self.whole: tuple[str, int] | None = None
+        self.shown: str | None = None
+        self.text_sums: tuple[Sequence[str], Sequence[str]] | None = None
 
     def wrap(self, inner: str, is_empty: bool) -> str:
         """The node around its rendered children, with its tail; `is_empty` says that it has no children left."""
@@ -86,7 +91,7 @@ def read_nodes(root: Element) -> dict[str, Node] | None:
     comments, or elements inside a `<text>`.
     """
     nodes: dict[str, Node] = {}
-    text_ids: set[str] = set()
+    text_ids: set[str | None] = set()
     pending: list[tuple[Element, Node | None]] = [(root, None)]
     while pending:
         element, parent = pending.pop()
@@ -128,7 +133,7 @@ def join_pieces(rendered: str) -> str | None:
     return rendered.replace(_AMPERSAND, "&")
 
 
-def _read_children(element: Element, node: Node, text_ids: set[str]) -> list[Element] | None:
+def _read_children(element: Element, node: Node, text_ids: set[str | None]) -> list[Element] | None:
     """Fill the gaps of a node; its elements, or None when there is a child that this shape cannot hold."""
     children: list[Element] = []
     gaps: list[str] = []

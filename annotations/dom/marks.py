@@ -11,7 +11,7 @@ from typing import Literal, get_args
 from lxml import etree
 
 from annotations.dom.allowed import CLOSED_TAGS, NODE_ID_ATTRIBUTE, SVG, XHTML
-from annotations.dom.tree import Element
+from annotations.dom.tree import Element, tag_of
 
 Kind = Literal["gold", "predicted", "candidate"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -115,7 +115,7 @@ _HOLDER = (
 def _place(holder: Element, element: Element) -> None:
     """The chip goes in as first child, or in front of an element that shows no children."""
     parent = element.getparent()
-    if parent is not None and (_name(element) in CLOSED_TAGS or element.tag.startswith(f"{{{SVG}}}")):
+    if parent is not None and (_name(element) in CLOSED_TAGS or tag_of(element).startswith(f"{{{SVG}}}")):
         parent.insert(parent.index(element), holder)
         return
     holder.tail, element.text = element.text, None
@@ -123,4 +123,4 @@ def _place(holder: Element, element: Element) -> None:
 
 
 def _name(element: Element) -> str:
-    return element.tag.rpartition("}")[2]
+    return tag_of(element).rpartition("}")[2]

@@ -18,7 +18,7 @@ from annotations.dom.roles import (
     is_set,
     role_of,
 )
-from annotations.dom.tree import NODE_ID, TEXT
+from annotations.dom.tree import NODE_ID, TEXT, tag_of
 
 MAX_TEXT = 300  # characters
 MAX_NAME = 120
@@ -48,7 +48,7 @@ class Draft:
     )
 
     def __init__(self, element: etree._Element, parent: Union["Draft", None], place: int) -> None:
-        self.tag: str = element.tag
+        self.tag = tag_of(element)
         self.attributes: dict[str, str] = dict(element.attrib)
         self.role = role_of(self.tag, self.attributes)
         self.parent = parent

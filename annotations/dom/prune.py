@@ -4,8 +4,9 @@ import copy
 import re
 from collections.abc import Collection, Iterable
 
+from annotations.dom.limits import PageError
 from annotations.dom.text import SALIENT_ATTRIBUTES
-from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, descendants
+from annotations.dom.tree import NODE_ID, TEXT, Element, descendants
 
 _ICON = re.compile("icon", re.IGNORECASE)
 _MEANINGLESS_VALUES = {"role": {"presentation", "none", "link"}, "type": {"hidden"}}
@@ -24,7 +25,7 @@ def clean_tree(root: Element, candidate_ids: Collection[str]) -> Element:
         if node.tag == TEXT:
             node.text = _normalise(node.text)
             if not node.text:
-                node.getparent().remove(node)
+                _remove(node)
         elif len(node.attrib) == 1 and node.get(NODE_ID, "") not in keep and _is_bare_wrapper(node):
             _unwrap(node)
     return cleaned
@@ -54,7 +55,7 @@ def prune_tree(
 
 def _ids_to_keep(root: Element, candidates: set[str], max_depth: int, max_children: int, max_sibling: int) -> set[str]:
     """Ids of the nodes around the candidates; nodes without an id all count as the id "" (published quirk)."""
-    first: dict[str, Element] = {}
+    first: dict[str | None, Element] = {}
     for element in root.iter("*"):
         first.setdefault(element.get(NODE_ID), element)
     kept: set[str] = set()
@@ -126,4 +127,11 @@ def _unwrap(node: Element) -> None:
     """Put the children in the node's place; the node's own whitespace goes with it."""
     for child in list(node):
         node.addprevious(child)
-    node.getparent().remove(node)
+    _remove(node)
+
+
+def _remove(node: Element) -> None:
+    parent = node.getparent()
+    if parent is None:  # an AttributeError in the published code too
+        raise AttributeError("the page's root cannot be removed")
+    parent.remove(node)

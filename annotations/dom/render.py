@@ -26,7 +26,7 @@ from annotations.dom.allowed import (
 )
 from annotations.dom.css import MAX_SHEET_CHARS, filter_sheet
 from annotations.dom.marks import Mark, write_marks
-from annotations.dom.tree import NODE_ID, TEXT, Element, parse
+from annotations.dom.tree import NODE_ID, TEXT, Element, parse, tag_of
 
 CONTENT_TYPE = "application/xhtml+xml; charset=utf-8"
 _BASE_STYLE = Path(__file__).with_name("page_base.css").read_text("utf-8")
@@ -41,7 +41,7 @@ _HAS_STATE = "boolean(//@input_value | //@input_checked | //@text_value | //@opt
 _Pending = list[tuple[Element, Element | str]]
 
 
-def render_page(html: str, *, marks: Sequence[Mark] = (), script: str = "", nonce: str = "") -> str:
+def render_page(html: str | bytes, *, marks: Sequence[Mark] = (), script: str = "", nonce: str = "") -> str:
     """The page as an XHTML document. Raises PageError when it is not well-formed XML.
 
     `html` is a stored page: cleaned or raw, visible text in `<text>` elements. Every element carries its backend
@@ -63,7 +63,7 @@ def render_page(html: str, *, marks: Sequence[Mark] = (), script: str = "", nonc
 
 def _local_name(element: Element) -> str:
     """Lower-case tag without namespace; "" for comments and processing instructions."""
-    return element.tag.rpartition("}")[2].lower() if isinstance(element.tag, str) else ""
+    return tag_of(element).rpartition("}")[2].lower()
 
 
 def _title(source: Element) -> str:
@@ -138,7 +138,7 @@ class _Renderer:
         tag = _local_name(source)
         if not tag or tag in DROPPED_TAGS:
             return
-        in_svg = parent.tag.startswith(f"{{{SVG}}}")
+        in_svg = tag_of(parent).startswith(f"{{{SVG}}}")
         if tag == TEXT and (len(source) == 0 or not in_svg):
             text = "".join(source.itertext())
             _add_text(parent, f" {text} " if self.is_cleaned and not in_svg else text)

@@ -9,7 +9,8 @@ import re
 
 from lxml import etree
 
-from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import NODE_ID, TEXT, Element, parse
 
 # Attributes that are shown to models, in this order (2.3). `class` only survives cleaning on svg.
 _SHOWN_ATTRIBUTES = (

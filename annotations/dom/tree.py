@@ -57,6 +57,12 @@ def _without_declaration(html: str) -> str:
     return html[: begins.start()].rstrip() + html[ends + 2 :]
 
 
+def tag_of(element: Element) -> str:
+    """Its tag; "" for a comment or an instruction, which have a function in its place."""
+    tag = element.tag
+    return tag if isinstance(tag, str) else ""
+
+
 def find(root: Element, node_id: str) -> Element:
     """First element of the page with this backend node id; IndexError when there is none."""
     for element in root.iter("*"):

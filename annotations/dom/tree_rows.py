@@ -45,7 +45,10 @@ def tree(root: Element, gold_ids: Collection[str], max_rows: int = MAX_ROWS) -> 
             if pending:
                 yield Row("close")
             continue
-        row = item if isinstance(item, Row) else _row(item, item in opened, gold_ids)
+        if isinstance(item, Row):
+            yield item
+            continue
+        row = _row(item, item in opened, gold_ids)
         yield row
         if row.kind == "open":
             pending.append(iter(_shown(item, kept)))

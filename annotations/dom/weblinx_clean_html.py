@@ -42,8 +42,8 @@ def page_of(text: str) -> tuple[str, dict[str, str]]:
         _add_text(node, text[place : sign.start()])
         place = sign.end()
         if sign[0] == ")":
-            if 0 < depth <= MAX_DEPTH:
-                node = node.getparent()
+            if 0 < depth <= MAX_DEPTH and (parent := node.getparent()) is not None:
+                node = parent
             depth = max(0, depth - 1)
         elif (tag := _tag(text, place)) is None:
             _add_text(node, "(")

@@ -12,7 +12,7 @@ import lxml.html
 from lxml import etree
 
 from annotations.dom.limits import check_size
-from annotations.dom.tree import NODE_ID, TEXT
+from annotations.dom.tree import NODE_ID, TEXT, tag_of
 
 UID = "data-webtasks-id"  # attribute of every element in the recorded pages
 LEFT_OUT = frozenset({"script", "noscript", "template"})  # never visible
@@ -66,14 +66,14 @@ def page_xml(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
     source = parse_html(html)
     if source is None:
         return "", {}
-    root = etree.Element(_tag(source.tag))
+    root = etree.Element(_tag(tag_of(source)))
     tags: dict[str, str] = {}
     pending = [(source, root)]
     while pending:
         element, copy = pending.pop()
         uid = _copy_attributes(element, copy, boxes)
         if uid:
-            tags.setdefault(uid, copy.tag)
+            tags.setdefault(uid, tag_of(copy))
         _add_text(copy, element.text, uid)
         inner = []
         for child in element:

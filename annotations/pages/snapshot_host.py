@@ -26,9 +26,9 @@ from django.utils.html import format_html
 from django.views.decorators.http import require_safe
 
 from annotations.access import rules
+from annotations.dom.limits import PageError
 from annotations.dom.marks import CHIP, LOOKS, Mark, anchor_id
 from annotations.dom.render import CONTENT_TYPE, render_page
-from annotations.dom.tree import PageError
 from annotations.models import Snapshot
 from annotations.sandbox import asking
 from annotations.sandbox.processes import PagesBusy, PageTooHeavy

@@ -120,7 +120,7 @@ def _pairs(similarity: float, first: _Text, second: _Text) -> Iterator[NearDupli
         both = [((one, first), (other, first)) for one, other in combinations(sorted(first.places), 2)]
     else:
         both = [
-            tuple(sorted(((one, first), (other, second)), key=lambda place: place[0]))
+            ((one, first), (other, second)) if one < other else ((other, second), (one, first))
             for one in first.places
             for other in second.places
             if one != other

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotations.datasets.recorder_marks import CANDIDATES, moved, put_back, take_marks
 from annotations.datasets.records import StepRecord
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.models import Conversation, Dataset, Redaction, Snapshot, SourceFile, SourceTask, Step, Turn
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress

@@ -4,14 +4,15 @@ A node that does something carries its effect: the state variables that a click,
 option changes. A site therefore needs no event handlers; a page is a pure function of the state.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TypeAlias
 
 Effect = dict[str, str]
 Box = tuple[int, int, int, int]  # x, y, width, height in CSS pixels
-Content = "Node | str | None | list[Content]"
+Content: TypeAlias = "Node | str | Sequence[Content] | None"
 
 NO_BOX: Box = (-1, -1, -1, -1)
 STYLES = Path(__file__).parent / "styles"

@@ -109,7 +109,8 @@ def cleaned_xml(raw: str, candidate_ids: list[str]) -> str:
     root = etree.fromstring(raw)
     for tag in OUTSIDE_BODY:
         for element in list(root.iter(tag)):
-            element.getparent().remove(element)
+            if (parent := element.getparent()) is not None:
+                parent.remove(element)
     cleaned = clean_tree(root, candidate_ids)
     etree.indent(cleaned)
     return etree.tostring(cleaned, encoding="unicode")

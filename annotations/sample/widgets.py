@@ -4,6 +4,7 @@ import calendar as months
 import re
 from collections.abc import Sequence
 from datetime import date
+from typing import Any
 
 from annotations.sample.page import Content, Effect, Node, State, el
 
@@ -41,13 +42,13 @@ def icon(name: str) -> Node:
     return el(f"svg.icon.icon-{name}", el("path", d=ICONS[name]), viewBox="0 0 24 24")
 
 
-def link(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: str) -> Node:
+def link(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> Node:
     """A hyperlink; without an effect it only furnishes the page."""
     address = on.get("page", "") if on else slug(content) if isinstance(content, str) else ""
     return el("a" + cls, content, key=key, on=on, href=f"/{address}", **attributes)
 
 
-def button(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: str) -> Node:
+def button(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> Node:
     """A push button."""
     return el("button" + cls, content, key=key, on=on, type="button", **attributes)
 
@@ -70,7 +71,9 @@ def entry(
 ) -> Node:
     """A labelled text field for variable `key`; `then` follows typing, `on` a click or the enter key."""
     tag = "textarea" if kind == "area" else "input"
-    value = {"input_value": s[key]} if tag == "textarea" else {"value": s[key], "input_value": s[key], "type": kind}
+    value: dict[str, Any] = (
+        {"input_value": s[key]} if tag == "textarea" else {"value": s[key], "input_value": s[key], "type": kind}
+    )
     control = el(tag, key=key, field=key, then=then, on=on, id=f"f-{key}", name=key, placeholder=placeholder, **value)
     return el("div.field", el("label", label, for_=f"f-{key}"), el("small.hint", hint) if hint else None, control)
 
@@ -177,7 +180,7 @@ def facts(pairs: Sequence[tuple[str, str]], cls: str = "") -> Node:
     return el("dl.facts" + cls, [el("div.row", el("dt", name), el("dd", value)) for name, value in pairs])
 
 
-def table(head: Sequence[str], rows: Sequence[Content], caption: str = "") -> Node:
+def table(head: Sequence[str], rows: Sequence[Node | Sequence[Content]], caption: str = "") -> Node:
     """A data table; each row is a `tr` node or a sequence of cells."""
     body = [row if isinstance(row, Node) else el("tr", [el("td", cell) for cell in row]) for row in rows]
     return el(

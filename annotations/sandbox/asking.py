@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
+from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
-from annotations.dom.tree import PageError
 from annotations.dom.tree_rows import Row
 from annotations.sandbox import processes
 
@@ -25,7 +25,8 @@ def outline(html: str) -> list[str]:
     answer = _outlines.get(key)
     if answer is None:
         answer = _outlines.keep(key, processes.pool.call("outline", page))
-    return json.loads(answer)
+    ids: list[str] = json.loads(answer)
+    return ids
 
 
 def prepare(pages: Iterable[str]) -> None:
@@ -50,7 +51,8 @@ def check(html: str) -> None:
 
 def tags(html: str) -> dict[str, str]:
     """The tag of each backend node id."""
-    return json.loads(processes.pool.call("tags", _bytes(html)))
+    found: dict[str, str] = json.loads(processes.pool.call("tags", _bytes(html)))
+    return found
 
 
 def rendered(html: str, *, marks: Sequence[Mark] = (), script: str = "", nonce: str = "") -> bytes:
@@ -62,7 +64,8 @@ def rendered(html: str, *, marks: Sequence[Mark] = (), script: str = "", nonce: 
 def step_view(html: str, tab: str, gold: Collection[str], candidates: Collection[str]) -> dict[str, Any]:
     """`places` and `said` of the candidates that are on the page; `rows` or `text` and `characters` of the tab."""
     page = _bytes(html)
-    answer = json.loads(processes.pool.call("step_view", page, tab=tab, gold=list(gold), candidates=list(candidates)))
+    told = processes.pool.call("step_view", page, tab=tab, gold=list(gold), candidates=list(candidates))
+    answer: dict[str, Any] = json.loads(told)
     if "rows" in answer:
         answer["rows"] = [Row(**row) for row in answer["rows"]]
     return answer
@@ -82,7 +85,8 @@ def rows(html: str, gold: Collection[str], candidates: Collection[str]) -> bytes
 
 def pruned(html: str, kept: Collection[str]) -> dict[str, Any]:
     """The page around the kept elements: {lines: [[depth, tag, text, node id]], cut, missing: not on the page}."""
-    return json.loads(processes.pool.call("pruned", _bytes(html), kept=list(kept)))
+    answer: dict[str, Any] = json.loads(processes.pool.call("pruned", _bytes(html), kept=list(kept)))
+    return answer
 
 
 def recording(html: str, boxes: Mapping[str, Any]) -> tuple[str, dict[str, str]]:

@@ -21,7 +21,7 @@ from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 
 logger = logging.getLogger(__name__)
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from annotations.dom import tree_rows
 from annotations.dom.accessibility import accessibility_tree
-from annotations.dom.marks import Mark
+from annotations.dom.limits import PageError
+from annotations.dom.marks import Kind, Mark
 from annotations.dom.page_tree import page_rows
 from annotations.dom.prune import prune_tree
 from annotations.dom.render import render_page
-from annotations.dom.tree import NODE_ID, TEXT, Element, PageError, node_ids, parse
+from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
 from annotations.dom.weblinx_clean_html import page_of
 from annotations.dom.weblinx_page import page_xml
 
@@ -49,7 +50,7 @@ def tags(page: bytes) -> bytes:
     return _json({element.get(NODE_ID): str(element.tag) for element in parse(page).iter("*")})
 
 
-def render(page: bytes, marks: Sequence[Sequence[str]] = (), script: str = "", nonce: str = "") -> bytes:
+def render(page: bytes, marks: Sequence[tuple[str, Kind, str]] = (), script: str = "", nonce: str = "") -> bytes:
     """The gzipped document that a browser shows. Level 1 halves the time of the default and is within a few per cent
     of its size on markup."""
     document = render_page(page, marks=[Mark(*values) for values in marks], script=script, nonce=nonce)
@@ -105,9 +106,10 @@ def _shown_ids(root: Element) -> dict[str, str]:
     for element in root.iter("*"):  # document order: a parent always comes before its children
         node_id = element.get(NODE_ID)
         own = node_id if element.tag != TEXT else None
-        around[element] = own or around.get(element.getparent())
-        if node_id is not None and around[element] is not None:
-            shown.setdefault(node_id, around[element])
+        parent = element.getparent()
+        near = around[element] = own or (None if parent is None else around.get(parent))
+        if node_id is not None and near is not None:
+            shown.setdefault(node_id, near)
     return shown
 
 

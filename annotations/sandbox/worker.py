@@ -6,7 +6,7 @@ import socket
 import sys
 from typing import Any
 
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.sandbox.processes import ANSWER, BAD_PAGE, DONE, FAILED, NO_MEMORY, READY, REQUEST
 from annotations.sandbox.reading import FUNCTIONS
 

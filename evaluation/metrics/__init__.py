@@ -5,7 +5,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
 from evaluation.metrics.turn import all_succeeded
@@ -22,7 +22,7 @@ class Definition:
 
     label: str
     unit: Unit
-    judge: Callable
+    judge: Callable[[Any], float | None]
 
 
 def _recall(k: int) -> Definition:

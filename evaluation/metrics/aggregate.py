@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,7 @@ GROUPINGS: dict[Unit, tuple[Unit, ...]] = {
 }
 
 
-def aggregate_faithful(outcomes: Sequence[StepOutcome], legacy_tail: bool = True) -> dict:
+def aggregate_faithful(outcomes: Sequence[StepOutcome], legacy_tail: bool = True) -> dict[str, Any]:
     """The published result file: three means over steps, four `marco_*`, `error_ratio` and `acc_per_website`.
 
     `legacy_tail` reproduces Q6: the published loop refreshes everything but the three means over steps only at
@@ -43,7 +44,7 @@ def aggregate_faithful(outcomes: Sequence[StepOutcome], legacy_tail: bool = True
     counted = Groups(without_skipped_tail(outcomes)) if legacy_tail else everything
     if legacy_tail and not counted.steps:
         raise UnboundLocalError("every step was skipped, so the published loop never computed its aggregates (Q6)")
-    result: dict = {}
+    result: dict[str, Any] = {}
     for published, (metric, grouping) in PUBLISHED.items():
         groups = everything if grouping == "step" else counted
         result[published] = groups.column(metric, grouping).value
@@ -84,7 +85,7 @@ def error_histogram(groups: Groups) -> dict[str, int]:
     return dict(Counter(str(count) if count <= 3 else ">3" for count in failures))
 
 
-def _accuracy_per_website(groups: Groups) -> dict[str, list]:
+def _accuracy_per_website(groups: Groups) -> dict[str, list[float]]:
     """Website -> [mean of its conversations' step success, number of them]."""
     website_of = {step.conversation: step.website for step in groups.steps}
     means = groups.column("step_success", "conversation").numerators

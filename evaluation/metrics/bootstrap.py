@@ -33,7 +33,8 @@ def intervals(
     drawn = np.vstack([weights @ sums for weights in _draws(count, seed, resamples)])
     values = drawn[:, :columns] / drawn[:, columns:][:, column_of.ravel()]
     tail = (1 - level) / 2 * 100
-    return np.percentile(values, [tail, 100 - tail], axis=0)
+    bounds: np.ndarray = np.percentile(values, [tail, 100 - tail], axis=0)
+    return bounds
 
 
 def _draws(count: int, seed: int, resamples: int) -> Iterator[np.ndarray]:

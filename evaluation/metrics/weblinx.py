@@ -59,7 +59,7 @@ def text_chrf(hypothesis: Any, reference: Any) -> float:
     """sacreBLEU's sentence chrF / 100; 0.0 when either is no text."""
     if not isinstance(hypothesis, str) or not isinstance(reference, str):
         return 0.0
-    return _CHRF.sentence_score(hypothesis, [reference]).score / 100
+    return float(_CHRF.sentence_score(hypothesis, [reference]).score / 100)
 
 
 def urlf(predicted: WeblinxAction, gold: WeblinxAction, quirks: WeblinxQuirks = FAITHFUL) -> float | None:
@@ -87,10 +87,10 @@ def iou(predicted: WeblinxAction, gold: WeblinxAction, quirks: WeblinxQuirks = F
     """
     if predicted.intent != gold.intent or gold.intent not in ELEMENT_INTENTS:
         return None
-    boxes = _box(predicted), _box(gold)
-    if not all(boxes):
+    one, other = _box(predicted), _box(gold)
+    if not one or not other:
         return 0.0
-    intersection, union = _overlap(*boxes)
+    intersection, union = _overlap(one, other)
     return intersection / union if union or quirks.wq14_crashes else 0.0
 
 
@@ -115,8 +115,8 @@ def handled_crashes(predicted: WeblinxAction, gold: WeblinxAction) -> tuple[str,
     found = []
     if predicted.intent == gold.intent == "load" and all(urls := (_text(predicted), _text(gold))) and _numeric(*urls):
         found.append("numeric URL")
-    boxes = _box(predicted), _box(gold)
-    if iou(predicted, gold) is not None and all(boxes) and not _overlap(*boxes)[1]:
+    one, other = _box(predicted), _box(gold)
+    if iou(predicted, gold) is not None and one and other and not _overlap(one, other)[1]:
         found.append("two empty boxes")
     return tuple(found)
 

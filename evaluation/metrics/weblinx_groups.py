@@ -85,7 +85,7 @@ def _metric(name: str) -> Column:
 
 
 def _larger_text_metric(turn: TurnScores) -> float | None:
-    values = [turn.metrics[name] for name in ("chrf", "urlf") if turn.metrics[name] is not None]
+    values = [value for name in ("chrf", "urlf") if (value := turn.metrics[name]) is not None]
     return max(values, default=None)
 
 

@@ -49,7 +49,8 @@ def judge_as_published(planner: str, action: Action | None, text: str, gold: Gol
     if planner == "trajectory":
         positives = tuple((node_id, 0) for node_id in gold.node_ids)
         wanted = target_act(GoldStep("", gold.operation, gold.value, "", positives))
-        return tuple(score_act(text, wanted, gold.node_ids))
+        scored = score_act(text, wanted, gold.node_ids)
+        return scored.element_accuracy, scored.operation_f1, scored.success
     if action is None:
         return 0.0, 0.0, False
     element = element_accuracy(action.node_id or "", gold.node_ids)

@@ -12,7 +12,8 @@ from agents.types import Observation, PastAction
 from agents.weblinx.documents import documents
 from agents.weblinx.query import dmr_query
 from annotations.dom.candidates import format_candidate
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
 from tests.agents.weblinx_demo import browser, chat, make_demo
 from tests.tiny_models import tiny_cross_encoder
 

@@ -16,7 +16,7 @@ from agents.training.ranking import CrossEncoderTask, DualEncoderTask, hit_rates
 from agents.training.samples import PageSamples, TextSamples
 from agents.training.settings import make_settings
 from agents.training.weights import load_model, load_tokenizer
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from tests.agents.training_world import (
     ListedRows,
     drawn,

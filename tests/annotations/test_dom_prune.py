@@ -3,8 +3,9 @@
 import pytest
 from lxml import etree
 
+from annotations.dom.limits import PageError
 from annotations.dom.prune import clean_tree, prune_tree
-from annotations.dom.tree import PageError, node_ids, parse
+from annotations.dom.tree import node_ids, parse
 
 # The worked example of the planner specification, section 2.5.
 FLIGHTS = (

@@ -3,7 +3,8 @@
 import pytest
 
 from annotations.dom import limits
-from annotations.dom.tree import PageError, descendants, find, node_ids, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import descendants, find, node_ids, parse
 
 NESTED = """<html backend_node_id="1"><body backend_node_id="2">
   <text backend_node_id="3">Hi</text><a><b backend_node_id="4"/></a>

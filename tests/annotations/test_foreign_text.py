@@ -8,7 +8,8 @@ import pytest
 from agents.planner.learned.history import read_history
 from agents.types import PastAction
 from annotations.datasets.weblinx_chat import _newest, parse_call
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
 from annotations.dom.weblinx_page import parse_html
 from annotations.work.propose.cuts import face_of
 

@@ -12,8 +12,8 @@ from annotations.corpus.store import MAX_WORDING
 from annotations.datasets import writer
 from annotations.datasets.records import StepRecord, TurnRecord
 from annotations.dom import limits
-from annotations.dom.limits import MAX_ATTRIBUTES, MAX_TAGS, check_size
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import MAX_ATTRIBUTES, MAX_TAGS, PageError, check_size
+from annotations.dom.tree import parse
 from tests.annotations.small_files import conversation, record, write
 from tests.annotations.test_weblinx_chat import CLEAN
 from tests.annotations.test_weblinx_chat import row as chat_row

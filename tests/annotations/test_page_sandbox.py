@@ -13,9 +13,10 @@ import pytest
 from annotations.datasets.mind2web import read
 from annotations.datasets.records import BadRecord, ConversationRecord
 from annotations.dom.generated import list_page
+from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
 from annotations.dom.render import render_page
-from annotations.dom.tree import PageError, node_ids, parse
+from annotations.dom.tree import node_ids, parse
 from annotations.sandbox import asking, deadline, processes
 from annotations.sandbox.deadline import page_deadline
 from annotations.sandbox.processes import PagesBusy, PageTooHeavy, Pool

@@ -9,9 +9,9 @@ from lxml import etree
 
 from annotations.dom.allowed import ALLOWED_ATTRIBUTES, ALLOWED_TAGS, SVG, XHTML
 from annotations.dom.generated import list_page
+from annotations.dom.limits import PageError
 from annotations.dom.marks import LOOKS, Mark
 from annotations.dom.render import render_page
-from annotations.dom.tree import PageError
 from tests.hostile_pages import random_pages
 
 H = {"h": XHTML, "s": SVG}

@@ -20,7 +20,8 @@ from annotations.datasets.files import ArchiveError, Limits, open_stream, unpack
 from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
 from annotations.datasets.weblinx_chat import parse_call
 from annotations.dom.css import filter_declarations, filter_sheet
-from annotations.dom.tree import PageError, parse
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
 from annotations.dom.weblinx_clean_html import page_of
 from annotations.dom.weblinx_page import page_xml
 from annotations.sandbox.reading import FUNCTIONS

@@ -10,7 +10,7 @@ from agents.planner.learned import similarity
 from agents.planner.learned.examples import OPERATIONS, Example, without_quotes
 from agents.planner.learned.prepare import NoCandidates, Step, Values, prepare, prepare_values
 from agents.planner.learned.texts import TextTable
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 
 VALUE_EXTRA = 3  # columns of a value that need the encoder
 
@@ -103,9 +103,9 @@ def similarity_columns(
     texts: np.ndarray, instruction: int, words: np.ndarray, acted: np.ndarray, vectors: np.ndarray
 ) -> np.ndarray:
     """Shape (n, len(similarity.NAMES)); `vectors` by text number."""
-    found = [vectors[texts[:, place]].astype(np.float32) for place in range(2)]
+    names, markup = (vectors[texts[:, place]].astype(np.float32) for place in range(2))
     own = vectors[instruction].astype(np.float32)
-    return similarity.columns(similarity.Vectors(*found, own, vectors[words].astype(np.float32)), acted)
+    return similarity.columns(similarity.Vectors(names, markup, own, vectors[words].astype(np.float32)), acted)
 
 
 def value_similarity(
@@ -128,4 +128,5 @@ def group_shares(groups: Sequence[str], power: float) -> np.ndarray:
     """How often each step is drawn, sums to 1: in proportion to n ** (power - 1), n being the steps of its group."""
     counts = Counter(groups)
     shares = np.array([float(counts[group]) ** (power - 1) for group in groups])
-    return shares / shares.sum()
+    shares /= shares.sum()
+    return shares

@@ -1,6 +1,6 @@
 """All columns that describe a candidate in its step, apart from what needs the encoder. Core."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable
 
 import numpy as np
 
@@ -248,5 +248,5 @@ def _any_word(page: Page, wanted: frozenset[str]) -> np.ndarray:
     )
 
 
-def _column(values: Sequence[float]) -> np.ndarray:
+def _column(values: Iterable[float]) -> np.ndarray:
     return np.fromiter((float(value) for value in values), dtype=np.float32)

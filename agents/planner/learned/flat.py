@@ -78,7 +78,8 @@ def batch(flat: Flat, steps: np.ndarray, vectors: np.ndarray) -> Batch:
     texts = flat.texts[places]
     rows = Rows(
         tensor(flat.columns[places]),
-        *(tensor(vectors[texts[:, place]]) for place in range(2)),
+        tensor(vectors[texts[:, 0]]),
+        tensor(vectors[texts[:, 1]]),
         tensor(vectors[flat.instruction[steps]]),
         segment,
     )

@@ -29,6 +29,8 @@ from agents.types import Observation
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 KIND = "learned-grounded"
 
+_Chosen = tuple[np.ndarray, int, str, float]  # scores; place of the best element, its operation and that one's share
+
 
 class NotAModel(ValueError):
     """The folder holds no model that this version can read; the message says why."""
@@ -73,7 +75,8 @@ class LearnedModel:
         texts = np.concatenate(numbers)
         rows = Rows(
             tensor(np.concatenate([np.hstack([s.columns, n]) for s, n in zip(steps, near, strict=True)])),
-            *(tensor(vectors[texts[:, place]]) for place in range(2)),
+            tensor(vectors[texts[:, 0]]),
+            tensor(vectors[texts[:, 1]]),
             tensor(vectors[instructions]),
             segment,
         )
@@ -81,12 +84,14 @@ class LearnedModel:
         chosen = [self._choose(scores[segment == i], operations[segment == i]) for i in range(len(steps))]
         return self._with_values(chosen, steps, observations, encoder)
 
-    def _choose(self, scores: torch.Tensor, operations: torch.Tensor) -> tuple[np.ndarray, int, str, float]:
+    def _choose(self, scores: torch.Tensor, operations: torch.Tensor) -> _Chosen:
         best = int(scores.argmax())
         number = int(operations[best].argmax())
         return scores.numpy(), best, OPERATIONS[number], float(operations[best][number])
 
-    def _with_values(self, chosen, steps, observations, encoder) -> list[Prediction]:
+    def _with_values(
+        self, chosen: Sequence[_Chosen], steps: Sequence[Step], observations: Sequence[Observation], encoder: Encoder
+    ) -> list[Prediction]:
         table = TextTable()
         offered = []
         for (_, best, operation, _), step, observation in zip(chosen, steps, observations, strict=True):
@@ -119,7 +124,9 @@ def _encode(table: TextTable, encoder: Encoder) -> np.ndarray:
     return vectors
 
 
-def _vote(found: Sequence[tuple[torch.Tensor, torch.Tensor]], segment: torch.Tensor, steps: int):
+def _vote(
+    found: Sequence[tuple[torch.Tensor, torch.Tensor]], segment: torch.Tensor, steps: int
+) -> tuple[torch.Tensor, torch.Tensor]:
     """Mean probabilities of the networks: log of those of elements, shape (r,), and of operations, shape (r, 4)."""
     elements = torch.stack([log_softmax(scores, segment, steps).exp() for scores, _ in found]).mean(0)
     operations = torch.stack([logits.softmax(1) for _, logits in found]).mean(0)

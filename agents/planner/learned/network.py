@@ -39,6 +39,9 @@ class Rows:
 class Network(nn.Module):
     """Two layers for each candidate, a summary of all candidates of its step, and two more."""
 
+    mean: Tensor
+    spread: Tensor
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
@@ -93,7 +96,8 @@ class Network(nn.Module):
 
     def values(self, columns: Tensor) -> Tensor:
         """Scores of values, shape (v,), from their columns, shape (v, value_columns)."""
-        return self.value(columns).squeeze(1)
+        scores: Tensor = self.value(columns)
+        return scores.squeeze(1)
 
 
 def _summary(hidden: Tensor, segment: Tensor, steps: int) -> tuple[Tensor, Tensor]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.observe.spans import span
 
 
@@ -95,7 +96,7 @@ class LearnedPolicy:
 
     def _trace(
         self, item: _Work, step: Step, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str]
-    ) -> dict:
+    ) -> dict[str, Any]:
         value = f": {action.value}" if action.value else ""
         return {
             "observe": {"elements": len(step.page.everything), "candidates": len(ranking)},

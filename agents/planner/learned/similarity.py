@@ -61,14 +61,16 @@ def _claims(near: np.ndarray) -> np.ndarray:
     if not near.size:
         return near
     raised = np.exp(SHARPNESS * (near - near.max(axis=0)))
-    return raised / raised.sum(axis=0)
+    shares: np.ndarray = raised / raised.sum(axis=0)
+    return shares
 
 
 def _taken(claims: np.ndarray, acted: np.ndarray) -> np.ndarray:
     """Words whose best candidate was acted on already."""
     if not claims.size:
         return np.zeros(claims.shape[1], dtype=bool)
-    return acted[claims.argmax(axis=0)] > 0
+    taken: np.ndarray = acted[claims.argmax(axis=0)] > 0
+    return taken
 
 
 def _scaled(values: np.ndarray) -> np.ndarray:

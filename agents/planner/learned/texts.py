@@ -53,7 +53,8 @@ def _part(part: list[str], encoder: Encoder, folder: Path | None) -> np.ndarray:
     digest = hashlib.sha256("\0".join([encoder.name, *part]).encode()).hexdigest()[:32]
     file = folder / f"vectors-{digest}.npy"
     if file.exists():
-        return np.load(file, allow_pickle=False)
+        kept: np.ndarray = np.load(file, allow_pickle=False)
+        return kept
     vectors = encoder.encode(part).astype(np.float16)
     folder.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(".partial")

@@ -7,7 +7,7 @@ import json
 from django.core.cache import cache
 from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 
-from annotations.dom.tree import PageError
+from annotations.dom.limits import PageError
 from annotations.models import Step
 from annotations.sandbox import asking
 from annotations.sandbox.processes import PagesBusy, PageTooHeavy

@@ -1,5 +1,7 @@
 """Harbour City: permits, bins, street reports and library rooms of a town council."""
 
+from collections.abc import Callable, Sequence
+
 from annotations.sample.page import Node, State, document, el
 from annotations.sample.sites.harbourcity.frame import cookie_banner, footer, header, sent_page
 from annotations.sample.sites.harbourcity.home import home_page
@@ -12,7 +14,7 @@ NAME, DOMAIN, SUBDOMAIN = "harbourcity", "Government", "Municipal"
 
 def render(s: State) -> Node:
     """The page that the visitor sees."""
-    pages = {
+    pages: dict[str, Callable[[State], Sequence[Node | None]]] = {
         "home": home_page,
         "permit": permit_page,
         "vehicle": vehicle_page,

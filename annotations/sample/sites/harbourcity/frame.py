@@ -86,7 +86,7 @@ def more() -> Node:
     )
 
 
-def sent_page(s: State) -> list[Node]:
+def sent_page(s: State) -> list[Node | None]:
     """Receipt of any form."""
     share = el(
         "div.row.ends",

@@ -6,7 +6,7 @@ from annotations.sample.sites.harbourcity.frame import PAGES
 from annotations.sample.widgets import icon, link, slug, table
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: State) -> list[Node | None]:
     """Search results, quick tasks, topics, news and events."""
     hits = search_hits(s)
     quick = (

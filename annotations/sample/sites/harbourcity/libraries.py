@@ -91,7 +91,7 @@ def room_page(s: State) -> list[Node]:
     ]
 
 
-def room_form(s: State, room: tuple) -> Node:
+def room_form(s: State, room: tuple[str, str, int, str, str]) -> Node:
     """Group, card and wishes."""
     return el(
         "form.stack",

@@ -1,6 +1,6 @@
 """Nordline's header and footer, and what is in the booking."""
 
-from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth
+from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth, Train
 from annotations.sample.page import Node, State, el, go
 from annotations.sample.widgets import choose, facts, icon, link, links, slug
 
@@ -41,7 +41,7 @@ def people(s: State) -> int:
     return int(s["adults"] or 1) + int(s["youth"] or 0)
 
 
-def chosen(s: State) -> tuple[tuple, Berth]:
+def chosen(s: State) -> tuple[Train, Berth]:
     """The train and berth picked so far."""
     train = next((train for train in TRAINS if train[0] == s["train"]), TRAINS[7])
     return train, next((berth for berth in BERTHS if berth.name == s["berth"]), BERTHS[0])

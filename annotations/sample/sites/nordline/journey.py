@@ -1,7 +1,7 @@
 """Nordline's planner, timetable and stops."""
 
-from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS, Train
+from annotations.sample.page import Content, Node, State, el, go
 from annotations.sample.sites.nordline.frame import chosen, ends
 from annotations.sample.widgets import button, choose, dialog, icon, link, slug, stepper, table
 
@@ -34,7 +34,7 @@ def planner(s: State) -> Node:
 
 def home_page(s: State) -> list[Node]:
     """Planner over a landscape, lines, stories."""
-    lines = [
+    lines: list[list[Content]] = [
         [el("span.line", number), el("b", name), way, often, time, link("Stops")]
         for number, name, way, often, time in LINES
     ]
@@ -72,7 +72,7 @@ def home_page(s: State) -> list[Node]:
     ]
 
 
-def shown_trains(s: State) -> list[tuple]:
+def shown_trains(s: State) -> list[Train]:
     """Trains that run when asked, in the order asked."""
     found = [
         train

@@ -1,5 +1,7 @@
 """Willow Clinic: visits, repeat medicines, test results and messages of a group practice."""
 
+from collections.abc import Callable, Sequence
+
 from annotations.sample.page import Node, State, document, el
 from annotations.sample.sites.willowclinic.doctors import booked_page, doctor_page, doctors_page, visit_page
 from annotations.sample.sites.willowclinic.frame import footer, header
@@ -17,7 +19,7 @@ NAME, DOMAIN, SUBDOMAIN = "willowclinic", "Health", "Clinic"
 
 def render(s: State) -> Node:
     """The page that the visitor sees."""
-    pages = {
+    pages: dict[str, Callable[[State], Sequence[Node | None]]] = {
         "home": home_page,
         "doctors": doctors_page,
         "doctor": doctor_page,

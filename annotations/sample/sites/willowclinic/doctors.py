@@ -30,7 +30,7 @@ def shown_doctors(s: State) -> list[Doctor]:
     return [doctor for doctor in found if not s["evening"] or any(slot[-5:] >= "17:00" for slot in doctor.free)]
 
 
-def doctors_page(s: State) -> list[Node]:
+def doctors_page(s: State) -> list[Node | None]:
     """Filters and doctors with their next free times."""
     filters = el(
         "section.panel",

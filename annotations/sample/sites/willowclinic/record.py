@@ -90,7 +90,7 @@ def ordered_page(s: State) -> list[Node]:
     ]
 
 
-def results_page(s: State) -> list[Node]:
+def results_page(s: State) -> list[Node | None]:
     """Values with ranges; each can be explained, compared or sent."""
     rows = result_rows(s)
     bar = el(
