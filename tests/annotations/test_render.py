@@ -220,6 +220,6 @@ def test_marks_have_the_colours_of_the_palette() -> None:
     palette = (Path(__file__).resolve().parents[2] / "static/css/variables.css").read_text()
     names = {"gold": "gold", "predicted": "pred", "candidate": "cand-ink"}
     for kind, look in LOOKS.items():
-        first = re.search(rf"--{names[kind]}: (#[0-9a-f]+)", palette)
+        first = re.search(rf"--{names[kind]}: light-dark\((#[0-9a-f]+),", palette)
         assert first is not None
         assert first[1] == look.colour
