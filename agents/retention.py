@@ -9,7 +9,6 @@ from django.db.models import Min, QuerySet
 from agents.models import LlmReply, Run, TrajectoryStep
 from annotations.retention.kinds import Rows
 
-OPEN = (Run.State.QUEUED, Run.State.RUNNING)
 # Scores are counted again from the reply's text, and lists of steps show the action: those stay.
 THIN_SQL = """
 UPDATE agents_trajectorystep SET trace = jsonb_strip_nulls(jsonb_build_object(
@@ -27,7 +26,7 @@ class LlmReplies(Rows):
     stays = "replies since the oldest run that is under way began"
 
     def rows(self, before: datetime) -> QuerySet:
-        begun = Run.objects.filter(state__in=OPEN).aggregate(begun=Min("created_at"))["begun"]
+        begun = Run.objects.open().aggregate(begun=Min("created_at"))["begun"]
         return LlmReply.objects.filter(created_at__lt=min(before, begun) if begun else before)
 
 
@@ -37,7 +36,7 @@ class Traces(Rows):
     stays = "actions, candidates, results and replies: every score can be counted again"
 
     def rows(self, before: datetime) -> QuerySet:
-        steps = TrajectoryStep.objects.filter(run__finished_at__lt=before).exclude(run__state__in=OPEN)
+        steps = TrajectoryStep.objects.filter(run__finished_at__lt=before).exclude(run__state__in=Run.OPEN)
         return steps.exclude(trace__has_key="forgotten")
 
     def _forget(self, keys: Iterable[int]) -> None:

@@ -7,8 +7,9 @@ from agents.models.memory import DIMENSIONS, Exemplar, MemorySnippet, Workflow
 from agents.models.recipes import SavedRecipe
 from agents.models.replies import LlmReply
 from agents.models.runs import Run, RunTally
+from agents.models.steps import TrajectoryStep
 from agents.models.trained import TrainedModel
-from agents.models.trajectories import Trajectory, TrajectoryStep
+from agents.models.trajectories import Trajectory
 
 __all__ = [
     "DIMENSIONS",

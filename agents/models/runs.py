@@ -2,8 +2,10 @@
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef
+from django.db.models import OuterRef, Sum
+from django.utils import timezone
 
+from annotations.jobs.live import Live, ago_text, counts_text, span_text
 from annotations.models import Dataset, Split
 from annotations.models.tallies import Tally
 
@@ -28,6 +30,18 @@ class RunQuerySet(models.QuerySet):
         here = {"run": OuterRef("pk")}
         return self.annotate(done=RunTally.total("done", **here), failed=RunTally.total("failed", **here))
 
+    def open(self) -> "RunQuerySet":
+        """Those that wait or are under way."""
+        return self.filter(state__in=Run.OPEN)
+
+    def resumable(self) -> "RunQuerySet":
+        """Those that ended without all of their results."""
+        return self.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
+
+    def done_steps(self) -> int:
+        """Stored steps of all of them: read from the tally, not counted."""
+        return RunTally.objects.filter(run__in=self.order_by()).aggregate(n=Sum("done"))["n"] or 0
+
 
 class Run(models.Model):
     """One recipe on one split of a dataset with one seed. Stores the recipe whole, so that it can be repeated."""
@@ -39,6 +53,8 @@ class Run(models.Model):
         DONE_WITH_ERRORS = "done_with_errors", "done, with errors"
         FAILED = "failed", "failed"
         CANCELLED = "cancelled", "cancelled"
+
+    OPEN = (State.QUEUED, State.RUNNING)
 
     recipe_name = models.CharField(max_length=100)
     recipe = models.JSONField()
@@ -67,4 +83,64 @@ class Run(models.Model):
 
     @property
     def is_over(self) -> bool:
-        return self.state not in (self.State.QUEUED, self.State.RUNNING)
+        return self.state not in self.OPEN
+
+    @property
+    def top_k(self) -> int:
+        """How many ranked candidates the later stages are given."""
+        return self.recipe.get("rank", {}).get("top_k", 50)
+
+    def begin(self) -> None:
+        """Somebody works on it now; nothing changes where somebody did before."""
+        waiting = type(self).objects.filter(pk=self.pk, state=self.State.QUEUED)
+        waiting.update(state=self.State.RUNNING, started_at=timezone.now())
+
+    def locked(self) -> "Run":
+        """It as it is now, so that only one caller ends it; rows that refer to it can still be added."""
+        return type(self).objects.select_for_update(no_key=True).get(pk=self.pk)
+
+    def finish(self, stored: int, error: str = "") -> None:
+        """It is over with that many results: done where none is missing, failed where there is none."""
+        missing = self.State.DONE_WITH_ERRORS if stored else self.State.FAILED
+        self._end(self.State.DONE if stored == self.step_count else missing, error)
+
+    def cancel(self, reason: str = "") -> None:
+        """It ends before its time. What is stored stays; `queue_again` decides the rest."""
+        self._end(self.State.CANCELLED, reason)
+
+    def _end(self, state: str, error: str) -> None:
+        self.state, self.error, self.finished_at = state, error, timezone.now()
+        self.save(update_fields=["state", "error", "finished_at"])
+        self.trajectories.give_up()
+
+    def queue_again(self) -> None:
+        """It waits for workers, who decide only the steps without a result."""
+        self.state, self.error, self.finished_at = self.State.QUEUED, "", None
+        self.save(update_fields=["state", "error", "finished_at"])
+        self.trajectories.wait_again()
+
+    def progress(self) -> Live:
+        """What is in the database, for one read `with_progress`. Workers and time left are on its study's page."""
+        fields = {
+            "headline": counts_text(self.done, self.step_count, "steps"),
+            "detail": self._when(),
+            "state": self.state,
+            "state_label": self.get_state_display(),
+        }
+        total = self.step_count or 1
+        under_way = 0.02 if self.state == self.State.RUNNING else 0.0
+        bar = ((self.done - self.failed) / total, self.failed / total, under_way)
+        return Live(not self.is_over, f"{self.state} {self.done}", fields, bar)
+
+    def _when(self) -> str:
+        if self.finished_at and self.started_at:
+            return f"in {span_text((self.finished_at - self.started_at).total_seconds())}, {ago_text(self.finished_at)}"
+        return f"started {ago_text(self.started_at)}" if self.started_at else "not started"
+
+    def counts(self) -> dict[str, int]:
+        """What it has decided: conversations, turns and steps."""
+        return {
+            "conversations": self.trajectories.filter(steps__isnull=False).distinct().count(),
+            "turns": self.steps.values("step__turn").distinct().count(),
+            "steps": self.steps.count(),
+        }

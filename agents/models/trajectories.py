@@ -1,13 +1,41 @@
-"""What an agent did in one conversation, and what it decided at each step."""
+"""What an agent did in one conversation of a run."""
 
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from typing import Any
+
 from django.db import models
-from django.db.models import Q
+from django.db.models import Avg, Count, Min, Q, QuerySet
 
-from agents.models.runs import Run, RunTally
-from annotations.models import Conversation, Operation, Step
-from annotations.models.tallies import difference_triggers
+from agents.models.runs import Run
+from annotations.models import Conversation, Step, Turn
+
+
+class TrajectoryQuerySet(models.QuerySet):
+    def give_up(self) -> None:
+        """No further step will be stored: those that lack some have failed."""
+        self.exclude(state=Trajectory.State.DONE).update(state=Trajectory.State.FAILED)
+
+    def wait_again(self) -> None:
+        """Those that were given up go on."""
+        self.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
+
+    def in_order(self) -> "TrajectoryQuerySet":
+        return self.order_by("conversation__position", "id")
+
+    def worst_first(self) -> "TrajectoryQuerySet":
+        """By how many steps are right: all of them are counted, so only where that is asked."""
+        right = Count("steps", filter=Q(steps__success=True))
+        return self.annotate(right_steps=right).order_by("right_steps", "conversation__position", "id")
+
+    def with_results(self) -> "TrajectoryQuerySet":
+        """With their stored steps, accuracies and the place of the first failure. Every step is read: for one page."""
+        return self.select_related("conversation__website").annotate(
+            done=Count("steps"),
+            right_elements=Count("steps", filter=Q(steps__element_correct=True)),
+            operation_f1=Avg("steps__operation_f1"),
+            right_steps=Count("steps", filter=Q(steps__success=True)),
+            first_failure=Min("steps__seq", filter=Q(steps__success=False)),
+            errors=Count("steps", filter=~Q(steps__error="")),
+        )
 
 
 class Trajectory(models.Model):
@@ -25,6 +53,8 @@ class Trajectory(models.Model):
     step_count = models.PositiveIntegerField(help_text="Steps that a complete trajectory has.")
     updated_at = models.DateTimeField(auto_now=True)
 
+    objects = TrajectoryQuerySet.as_manager()
+
     class Meta:
         ordering = ["conversation__position", "id"]
         verbose_name_plural = "trajectories"
@@ -33,52 +63,30 @@ class Trajectory(models.Model):
     def __str__(self) -> str:
         return f"{self.run.recipe_name} · {self.conversation.source_id}"
 
+    def got_on(self) -> None:
+        """Steps were stored: it is done with the last of them."""
+        complete = self.steps.count() >= self.step_count
+        self.state = self.State.DONE if complete else self.State.RUNNING
+        self.save(update_fields=["state", "updated_at"])
 
-class TrajectoryStep(models.Model):
-    """The result of one sample: what the agent decided at one gold step, and what each stage recorded.
+    def outline(self) -> list[dict[str, Any]]:
+        """The turns of its conversation: {index, instruction, step_count}. One query."""
+        turns = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
+        return list(turns.values("index", "instruction").annotate(step_count=Count("steps")))
 
-    `seq` is the step's place in its conversation: the sequence number of the live stream.
-    """
+    def recorded_steps(self) -> QuerySet[Step]:
+        """The steps of its conversation in sequence, decided or not: the place is `seq`. Without candidates."""
+        steps = Step.objects.filter(turn__conversation=self.conversation_id).defer("candidates", "extra")
+        return steps.order_by("turn__index", "index")
 
-    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
-    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="steps")
-    step = models.ForeignKey(Step, models.PROTECT, related_name="trajectory_steps")
-    seq = models.PositiveIntegerField()
-    operation = models.CharField(max_length=12, blank=True)
-    node_id = models.CharField("backend node id", max_length=64, blank=True)
-    value = models.TextField(blank=True)
-    call_index = models.PositiveIntegerField(default=0, help_text="Model call that gave this action.")
-    candidate_ids = ArrayField(models.CharField(max_length=64), default=list, help_text="Best first, at most 200.")
-    candidate_scores = ArrayField(models.FloatField(), default=list)
-    gold_rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the best gold element; empty: absent.")
-    element_correct = models.BooleanField(default=False)
-    operation_f1 = models.FloatField(default=0.0)
-    success = models.BooleanField(default=False)
-    error = models.TextField(blank=True)
-    calls = models.PositiveIntegerField(default=0)
-    prompt_tokens = models.PositiveIntegerField(default=0)
-    completion_tokens = models.PositiveIntegerField(default=0)
-    cost = models.FloatField(default=0.0, help_text="Of the model calls, in the currency of the configured prices.")
-    exemplar_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Exemplars shown, in prompt order.")
-    workflow_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Workflows shown, in prompt order.")
-    milliseconds = models.FloatField(default=0.0)
-    trace = models.JSONField(default=dict, help_text="Per stage word: what it saw and gave.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    def before(self) -> "Trajectory | None":
+        """That of the conversation before this one in the run."""
+        here = self.conversation.position
+        earlier = Q(conversation__position__lt=here) | Q(conversation__position=here, pk__lt=self.pk)
+        return self.run.trajectories.filter(earlier).in_order().last()
 
-    class Meta:
-        ordering = ["seq"]
-        constraints = [
-            models.UniqueConstraint(fields=["run", "step"], name="step_result_once_per_run"),
-            models.UniqueConstraint(fields=["trajectory", "seq"], name="trajectory_seq_once"),
-            models.CheckConstraint(
-                condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
-            ),
-        ]
-        indexes = [
-            GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
-            models.Index(fields=["run", "created_at"]),  # how fast a run goes at this moment
-        ]
-        triggers = difference_triggers(RunTally, "counted.run_id", "1, (counted.error <> '')::int")
-
-    def __str__(self) -> str:
-        return f"{self.operation} {self.node_id} {self.value}".strip()
+    def after(self) -> "Trajectory | None":
+        """That of the conversation after this one in the run."""
+        here = self.conversation.position
+        later = Q(conversation__position__gt=here) | Q(conversation__position=here, pk__gt=self.pk)
+        return self.run.trajectories.filter(later).in_order().first()

@@ -428,6 +428,14 @@ def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, 
     }
 
 
+def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
+    """`changed` of a recipe as a run stores it; {} where an older version wrote it so that it cannot be read."""
+    try:
+        return changed(from_dict(stored))
+    except (KeyError, TypeError, ValueError):
+        return {}
+
+
 def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for name, value in values.items():

@@ -4,31 +4,14 @@
 decided, and nothing of what: agents decide on pages that gold actions led to, after they were told those actions.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count
 from django.db.models.fields.json import KT
 
 from agents.models import Trajectory, TrajectoryStep
-from agents.replay.verdicts import verdict
-from annotations.dom.marks import Kind, Mark
-from annotations.models import Step, Target, Turn
+from annotations.models import Step
 
-MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
-
-
-def outline(trajectory: Trajectory) -> list[dict[str, Any]]:
-    """The turns of its conversation: {index, instruction, step_count}. One query."""
-    turns = Turn.objects.filter(conversation=trajectory.conversation_id).order_by("index")
-    return list(turns.values("index", "instruction").annotate(step_count=Count("steps")))
-
-
-def gold_steps(trajectory: Trajectory) -> list[Step]:
-    """The steps of its conversation in sequence: the place in the list is `seq`. Without candidates."""
-    steps = Step.objects.filter(turn__conversation=trajectory.conversation_id).defer("candidates", "extra")
-    return list(steps.order_by("turn__index", "index"))
 
 
 def progress(trajectory: Trajectory, steps: list[dict[str, Any]]) -> dict[str, Any]:
@@ -65,12 +48,12 @@ def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
 
 
 def _recorded(step: TrajectoryStep) -> dict[str, Any]:
-    targets, total = list(step.step.targets.all()), _candidate_total(step)
+    targets = list(step.step.targets.all())
     return {
-        "verdict": verdict(step, targets, total),
-        "candidates": _candidates(step),
-        "candidate_total": total,
-        "marks": _marks(step, targets),
+        "verdict": step.verdict(targets, step.ranked_count),
+        "candidates": step.ranking(),
+        "candidate_total": step.ranked_count,
+        "marks": [mark.message() for mark in step.marks(targets)],
         "memory": step.trace.get("recall", {}).get("snippets", []),
         "trace": _trace(step.trace),
         "error": step.error,
@@ -127,34 +110,6 @@ def _gold(step: Step) -> dict[str, Any]:
         "node_ids": [target.node_id for target in step.targets.all()],
         "action_repr": step.action_repr,
     }
-
-
-def _candidates(step: TrajectoryStep) -> list[dict[str, Any]]:
-    """The ranking, best first; only the first ones have a text."""
-    texts = {item["node_id"]: item["text"] for item in step.trace.get("rank", {}).get("top", [])}
-    ranked = zip(step.candidate_ids, step.candidate_scores, strict=False)
-    return [{"node_id": node, "score": score, "text": texts.get(node, "")} for node, score in ranked]
-
-
-def _candidate_total(step: TrajectoryStep) -> int:
-    """How many elements were ranked: the row keeps the best 200 of them."""
-    seen = step.trace.get("observe", {}).get("candidates")
-    return seen if isinstance(seen, int) else len(step.candidate_ids)
-
-
-def _marks(step: TrajectoryStep, targets: Sequence[Target]) -> list[dict[str, str]]:
-    """What is marked in the page, most important first, as `SnapshotFrame` takes it."""
-    ranks = {node: rank for rank, node in enumerate(step.candidate_ids, 1)}
-    found = [_mark("gold", target.node_id, ranks) for target in targets if not target.pruned]
-    if step.node_id:
-        found.append(_mark("predicted", step.node_id, ranks))
-    named = {mark.node_id for mark in found}
-    best = [node for node in step.candidate_ids[:MARKED_CANDIDATES] if node not in named]
-    return [mark.message() for mark in [*found, *(Mark(node, "candidate", str(ranks[node])) for node in best)]]
-
-
-def _mark(kind: Kind, node: str, ranks: dict[str, int]) -> Mark:
-    return Mark(node, kind, f"{kind} · rank {ranks[node]}" if node in ranks else f"{kind} · not ranked")
 
 
 def _trace(trace: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -53,10 +52,9 @@ def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     step = get_object_or_404(found.steps.select_related("step__snapshot__dictionary"), seq=seq)
     if not _sees_gold(request, found):
         return JsonResponse({"lines": [], "cut": False, "missing": 0, "error": "Hidden with the gold."})
-    kept = step.trace.get("simplify", {}).get("kept")
-    nodes = kept if isinstance(kept, list) else step.candidate_ids[: kept if isinstance(kept, int) else None]
     snapshot = step.step.snapshot
-    return JsonResponse(pruned_lines(snapshot.html, nodes) if snapshot else {"lines": [], "cut": False, "missing": 0})
+    empty = {"lines": [], "cut": False, "missing": 0}
+    return JsonResponse(pruned_lines(snapshot.html, step.kept_nodes()) if snapshot else empty)
 
 
 def _visible(request: HttpRequest, pk: int) -> Trajectory:
@@ -69,16 +67,16 @@ def _sees_gold(request: HttpRequest, found: Trajectory) -> bool:
 
 
 def _step(found: Trajectory, seq: int) -> Step:
-    steps = Step.objects.filter(turn__conversation=found.conversation_id).order_by("turn__index", "index")
     without_pages = (f"{name}__data" for name in SNAPSHOTS)
-    step = steps.select_related("turn", *SNAPSHOTS).defer("candidates", "extra", *without_pages)[seq : seq + 1].first()
+    steps = found.recorded_steps().select_related("turn", *SNAPSHOTS).defer("candidates", "extra", *without_pages)
+    step = steps[seq : seq + 1].first()
     if step is None:
         raise Http404
     return step
 
 
 def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
-    turns = replay_rows.outline(found)
+    turns = found.outline()
     if seq >= sum(turn["step_count"] for turn in turns):
         raise Http404
     gold = _sees_gold(request, found)
@@ -100,7 +98,7 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
         "socket": f"/ws/trajectories/{found.pk}/",
         "age": (timezone.now() - newest).total_seconds() if newest else None,
-        "neighbours": _neighbours(found),
+        "neighbours": {"previous": _address(found.before()), "next": _address(found.after())},
     }
 
 
@@ -108,14 +106,5 @@ def _brief(row: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in row.items() if key not in ROW_PARTS}
 
 
-def _neighbours(found: Trajectory) -> dict[str, str | None]:
-    """Addresses of the conversations before and after this one in its run."""
-    here = found.conversation.position
-    others = found.run.trajectories.order_by("conversation__position", "pk")
-    before = Q(conversation__position__lt=here) | Q(conversation__position=here, pk__lt=found.pk)
-    after = Q(conversation__position__gt=here) | Q(conversation__position=here, pk__gt=found.pk)
-    previous, following = others.filter(before).last(), others.filter(after).first()
-    return {
-        "previous": reverse("trajectory", args=[previous.pk]) if previous else None,
-        "next": reverse("trajectory", args=[following.pk]) if following else None,
-    }
+def _address(other: Trajectory | None) -> str | None:
+    return reverse("trajectory", args=[other.pk]) if other else None

@@ -79,7 +79,8 @@ def run_conversations(
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():
             TrajectoryStep.objects.bulk_create(rows, ignore_conflicts=True)
-            _update_trajectories(batch)
+            for trajectory in _trajectories(batch):
+                trajectory.got_on()
         stored += len(rows)
         _count(recipe, decisions)
         _tell(run, batch)
@@ -184,14 +185,12 @@ def _count(recipe: Recipe, decisions: list[Decision]) -> None:
         counters.STAGE_SECONDS.add(stage, recipe.name, amount=seconds)
 
 
-def _update_trajectories(batch: list[Sample]) -> None:
-    for trajectory in {sample.trajectory.pk: sample.trajectory for sample in batch}.values():
-        complete = trajectory.steps.count() >= trajectory.step_count
-        trajectory.state = Trajectory.State.DONE if complete else Trajectory.State.RUNNING
-        trajectory.save(update_fields=["state", "updated_at"])
-
-
 def _tell(run: Run, batch: list[Sample]) -> None:
-    for trajectory in {sample.trajectory.pk: sample.trajectory for sample in batch}.values():
+    for trajectory in _trajectories(batch):
         events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
     events.publish(events.run_group(run.pk), run.steps.count(), run.state)
+
+
+def _trajectories(batch: list[Sample]) -> list[Trajectory]:
+    """Each trajectory of a batch once."""
+    return list({sample.trajectory.pk: sample.trajectory for sample in batch}.values())

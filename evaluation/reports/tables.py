@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 
 from agents.models import Run
 from agents.recipes import published
+from agents.recipes.literature import changed_settings
 from annotations.models import Split
 from evaluation.metrics import label
 from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
 from evaluation.models import Score, Study
-from evaluation.scores.tables import WEBLINX, changed_settings, planners
+from evaluation.scores.tables import WEBLINX, planners
 
 AGENT_METRICS = ("element_accuracy", "operation_f1", "step_success", "turn_success")
 RANKING_METRICS = ("recall@1", "recall@5", "recall@10", "mrr")
@@ -124,7 +125,7 @@ def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
         if all(split != run.split for split, _ in rows[key].scores):
             return rows[key]
         again += 1
-    rows[key] = Row(run.recipe_name, changed_settings(run), run.seed, run.limit)
+    rows[key] = Row(run.recipe_name, changed_settings(run.recipe), run.seed, run.limit)
     return rows[key]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from math import ceil, floor
 
 from agents.models import Run
-from agents.recipes import literature
+from agents.recipes.literature import changed_settings
 from evaluation.metrics import WEBLINX_LABELS, label
 from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
 from evaluation.models import Score
@@ -94,7 +94,7 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
             continue
         table = found.setdefault(run.split, Table(run.split or "all splits", _columns(metrics, cells)))
         name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
-        table.rows.append(Row(run, name, changed_settings(run), cells))
+        table.rows.append(Row(run, name, changed_settings(run.recipe), cells))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
     for table in together:
         _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None)
@@ -116,14 +116,6 @@ def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table
             rows.append(Row(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
     name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
     return [Table(name, _columns(metrics, rows[0].cells), rows)] if rows else []
-
-
-def changed_settings(run: Run) -> dict[str, tuple]:
-    """Dotted name -> (usual value, value here) of the recipe's settings that a run changed."""
-    try:
-        return literature.changed(literature.from_dict(run.recipe))
-    except (KeyError, TypeError, ValueError):  # stored by an older version: shown as it was named
-        return {}
 
 
 def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column]:

@@ -100,4 +100,4 @@ def _failing(run: Run, preset: Preset) -> dict[str, Any]:
         judged = outcomes(run, preset) if "rank" in run.recipe else []  # a recipe of an older version has no slices
         found = compute_breakdown(run, preset, judged)
     total = sum(count for _, count in found["counts"])
-    return {"run": run, "settings": score_tables.changed_settings(run), "total": total} | found
+    return {"run": run, "settings": literature.changed_settings(run.recipe), "total": total} | found

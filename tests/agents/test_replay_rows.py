@@ -5,8 +5,8 @@ import json
 import pytest
 
 from agents.models import TrajectoryStep
+from agents.models.steps import MARKED_CANDIDATES
 from agents.replay import rows
-from agents.replay.verdicts import verdict
 from annotations.models import Step, Target
 from tests.factories import make_conversation, make_run, make_trajectory, make_trajectory_step
 
@@ -55,7 +55,7 @@ def test_progress_counts_what_is_stored():
 
 def test_the_outline_names_every_turn_with_its_steps():
     trajectory = make_trajectory(conversation=make_conversation(turns=2, steps=3), stored=0)
-    assert rows.outline(trajectory) == [
+    assert trajectory.outline() == [
         {"index": 0, "instruction": "Please do part 1 of the task.", "step_count": 3},
         {"index": 1, "instruction": "Please do part 2 of the task.", "step_count": 3},
     ]
@@ -85,7 +85,7 @@ def test_marks_are_gold_then_predicted_then_the_first_candidates_with_their_rank
     assert marks[0] == {"id": "5", "kind": "gold", "label": "gold · rank 3"}
     assert marks[1] == {"id": "20", "kind": "predicted", "label": "predicted · rank 1"}
     assert marks[2] == {"id": "21", "kind": "candidate", "label": "2"}
-    assert len(marks) == rows.MARKED_CANDIDATES
+    assert len(marks) == MARKED_CANDIDATES
 
 
 def test_an_element_that_was_not_ranked_says_so_in_its_mark():
@@ -187,15 +187,15 @@ def test_without_gold_what_the_agent_did_is_not_shown_either():
 )
 def test_the_verdict_is_in_plain_words(fields, words):
     step = one_step(**fields).steps.get()
-    assert verdict(step, list(step.step.targets.all()), 50) == words
+    assert step.verdict(list(step.step.targets.all()), 50) == words
 
 
 def test_an_utterance_has_no_element_that_a_ranking_could_miss():
     step = one_step(operation="", node_id="9", gold_rank=None).steps.get()
-    assert verdict(step, [], 50) == ["the gold action has no element to rank"]
+    assert step.verdict([], 50) == ["the gold action has no element to rank"]
 
 
 def test_the_verdict_says_that_the_gold_element_is_not_in_the_page():
     step = one_step(gold_rank=None).steps.get()
     Target.objects.update(pruned=True, node_order=None)
-    assert verdict(step, list(step.step.targets.all()), 50)[1] == "the gold element is not in the page"
+    assert step.verdict(list(step.step.targets.all()), 50)[1] == "the gold element is not in the page"

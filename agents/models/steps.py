@@ -1,0 +1,145 @@
+"""What an agent decided at one recorded step, and what each stage recorded of it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+
+from agents.models.runs import Run, RunTally
+from agents.models.trajectories import Trajectory
+from annotations.dom.marks import Kind, Mark
+from annotations.models import Operation, Step, Target
+from annotations.models.tallies import difference_triggers
+
+MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
+
+
+class TrajectoryStepQuerySet(models.QuerySet):
+    def failed(self) -> "TrajectoryStepQuerySet":
+        """Those whose action is not the gold one."""
+        return self.filter(success=False)
+
+    def with_error(self) -> "TrajectoryStepQuerySet":
+        """Those in which the agent reported an error."""
+        return self.exclude(error="")
+
+    def shown_workflow(self, pk: int) -> "TrajectoryStepQuerySet":
+        """Those in which the agent was shown a workflow, newest run first."""
+        rows = self.filter(workflow_ids__contains=[pk])
+        return rows.order_by("-run_id", "trajectory__conversation__position", "trajectory_id", "seq")
+
+
+class TrajectoryStep(models.Model):
+    """The result of one sample: what the agent decided at one gold step, and what each stage recorded.
+
+    `seq` is the step's place in its conversation: the sequence number of the live stream.
+    """
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
+    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="steps")
+    step = models.ForeignKey(Step, models.PROTECT, related_name="trajectory_steps")
+    seq = models.PositiveIntegerField()
+    operation = models.CharField(max_length=12, blank=True)
+    node_id = models.CharField("backend node id", max_length=64, blank=True)
+    value = models.TextField(blank=True)
+    call_index = models.PositiveIntegerField(default=0, help_text="Model call that gave this action.")
+    candidate_ids = ArrayField(models.CharField(max_length=64), default=list, help_text="Best first, at most 200.")
+    candidate_scores = ArrayField(models.FloatField(), default=list)
+    gold_rank = models.PositiveIntegerField(null=True, blank=True, help_text="Of the best gold element; empty: absent.")
+    element_correct = models.BooleanField(default=False)
+    operation_f1 = models.FloatField(default=0.0)
+    success = models.BooleanField(default=False)
+    error = models.TextField(blank=True)
+    calls = models.PositiveIntegerField(default=0)
+    prompt_tokens = models.PositiveIntegerField(default=0)
+    completion_tokens = models.PositiveIntegerField(default=0)
+    cost = models.FloatField(default=0.0, help_text="Of the model calls, in the currency of the configured prices.")
+    exemplar_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Exemplars shown, in prompt order.")
+    workflow_ids = ArrayField(models.BigIntegerField(), default=list, help_text="Workflows shown, in prompt order.")
+    milliseconds = models.FloatField(default=0.0)
+    trace = models.JSONField(default=dict, help_text="Per stage word: what it saw and gave.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TrajectoryStepQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["seq"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "step"], name="step_result_once_per_run"),
+            models.UniqueConstraint(fields=["trajectory", "seq"], name="trajectory_seq_once"),
+            models.CheckConstraint(
+                condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
+            ),
+        ]
+        indexes = [
+            GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
+            models.Index(fields=["run", "created_at"]),  # how fast a run goes at this moment
+        ]
+        triggers = difference_triggers(RunTally, "counted.run_id", "1, (counted.error <> '')::int")
+
+    def __str__(self) -> str:
+        return f"{self.operation} {self.node_id} {self.value}".strip()
+
+    @property
+    def ranked_count(self) -> int:
+        """How many elements were ranked: the row keeps the best 200 of them."""
+        seen = self.trace.get("observe", {}).get("candidates")
+        return seen if isinstance(seen, int) else len(self.candidate_ids)
+
+    def ranking(self) -> list[dict[str, Any]]:
+        """The ranked elements, best first; only the first ones have a text."""
+        texts = {item["node_id"]: item["text"] for item in self.trace.get("rank", {}).get("top", [])}
+        ranked = zip(self.candidate_ids, self.candidate_scores, strict=False)
+        return [{"node_id": node, "score": score, "text": texts.get(node, "")} for node, score in ranked]
+
+    def kept_nodes(self) -> list[str]:
+        """What stage `simplify` kept of the page, or all ranked elements where it says nothing."""
+        kept = self.trace.get("simplify", {}).get("kept")
+        return kept if isinstance(kept, list) else self.candidate_ids[: kept if isinstance(kept, int) else None]
+
+    def marks(self, targets: Sequence[Target]) -> list[Mark]:
+        """What is marked in the page, most important first; `targets` are the gold elements."""
+        found = [self._mark("gold", target.node_id) for target in targets if not target.pruned]
+        if self.node_id:
+            found.append(self._mark("predicted", self.node_id))
+        named = {mark.node_id for mark in found}
+        best = list(enumerate(self.candidate_ids[:MARKED_CANDIDATES], 1))
+        return [*found, *(Mark(node, "candidate", str(rank)) for rank, node in best if node not in named)]
+
+    def _mark(self, kind: Kind, node: str) -> Mark:
+        ranks = {other: rank for rank, other in enumerate(self.candidate_ids, 1)}
+        return Mark(node, kind, f"{kind} · rank {ranks[node]}" if node in ranks else f"{kind} · not ranked")
+
+    def verdict(self, targets: Sequence[Target], ranked: int) -> list[str]:
+        """Plain words for the replay: what was wrong, and where the gold element was: "wrong element", "gold was rank 2
+        of 50", "operation right". `ranked` elements were ranked."""
+        if self.error and not self.operation:
+            return ["no decision", self.error]
+        if not self.operation and not targets:
+            return ["the gold action has no element to rank"]
+        phrases = ["right element" if self.element_correct else "wrong element"]
+        if not self.element_correct or self.gold_rank:
+            phrases.append(self._gold_place(targets, ranked))
+        return [*phrases, *self._operation_words()]
+
+    def _gold_place(self, targets: Sequence[Target], ranked: int) -> str:
+        if self.gold_rank is not None:
+            return f"gold was rank {self.gold_rank + 1:,} of {ranked:,}"
+        if targets and all(target.pruned for target in targets):
+            return "the gold element is not in the page"
+        return f"gold was not among the {ranked:,} ranked"
+
+    def _operation_words(self) -> list[str]:
+        gold = self.step
+        if self.node_id and not self.operation:
+            return ["an element only, no operation"]
+        if self.operation != gold.operation:
+            return [f"operation wrong: {self.operation or 'none'} instead of {gold.operation}"]
+        if self.operation == "CLICK" or (self.value == gold.value):
+            return ["operation right"]
+        if self.operation_f1 == 1.0:
+            return ["operation right", "value right but for case, spaces or order"]
+        return ["operation right", f"value differs (F1 {self.operation_f1:.2f})"]
