@@ -20,7 +20,7 @@ from annotations.work.edits.operations import MAX_TEXT
 from annotations.work.organise import sessions
 from annotations.work.propose.cuts import SeenStep
 from annotations.work.propose.grouping import Rules
-from annotations.work.propose.proposing import check, ordered_parts, seen_steps, store
+from annotations.work.propose.proposing import check, seen_steps
 
 MAX_TOKENS = 4_000
 # Sentences of one site are never far apart for an encoder: more alike than by their words before they count as such.
@@ -56,7 +56,7 @@ def propose(job: Job) -> bool:
     check(assignment, job.params["kind"])
     llm, (question, read) = endpoint(), QUESTIONS[job.params["kind"]](assignment)
     parts = ask(llm, question, read)
-    proposal = store(assignment, job.params["kind"], llm.info.model, parts)
+    proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts)
     said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model}, last_error="")
     return False
@@ -122,7 +122,7 @@ def _cuts_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]
 
 
 def _rewrites_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
-    parts = ordered_parts(assignment)
+    parts = assignment.ordered_parts()
     requests = "\n".join(f"{turn}. {' '.join(part.instruction.split())}" for turn, part in enumerate(parts, 1))
     question = load("propose_rewrites").fill(requests=requests, phenomena=", ".join(PHENOMENA))
     return question, lambda text: read_rewrites(text, [part.first_step_id for part in parts])

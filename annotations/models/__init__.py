@@ -12,7 +12,7 @@ from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
-from annotations.models.queue import NotFree, NotReady
+from annotations.models.queue import NotFree, NotReady, NotYours
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
@@ -47,6 +47,7 @@ __all__ = [
     "Mention",
     "NotFree",
     "NotReady",
+    "NotYours",
     "Operation",
     "PageDictionary",
     "Part",

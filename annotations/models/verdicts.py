@@ -1,11 +1,25 @@
 """What verifiers decided about annotations."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, F, Q
 
 from annotations.models.assignments import Assignment
-from annotations.models.campaigns import Guideline, tracked
+from annotations.models.campaigns import Campaign, Guideline, tracked
 from annotations.models.conversations import Step
+from annotations.models.projects import User
+
+REPEATED = 3  # verdicts with the same defect before it is called a habit
+
+
+class VerdictQuerySet(models.QuerySet):
+    def told_to(self, verification: Assignment) -> "VerdictQuerySet":
+        """Those on its subject that this verifier may read: their own, and others' once all have judged that round."""
+        subject = verification.item.subject
+        over = Q(round__lt=subject.round) | Q(verification=verification)
+        if verification.state == Assignment.State.SUBMITTED:
+            over |= Q(round=F("assignment__round"))
+        rows = self.filter(over, assignment=subject).select_related("verification__user")
+        return rows.prefetch_related("defects").order_by("-id")
 
 
 @tracked
@@ -26,6 +40,8 @@ class Verdict(models.Model):
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
 
+    objects = VerdictQuerySet.as_manager()
+
     class Meta:
         ordering = ["id"]
         constraints = [
@@ -39,6 +55,14 @@ class Verdict(models.Model):
         return f"{self.outcome} (round {self.round})"
 
 
+class DefectQuerySet(models.QuerySet):
+    def repeated(self, campaign: Campaign, author: User) -> dict[str, int]:
+        """Codes that at least three verdicts on this person's work name, with how many do, most first."""
+        of_author = self.filter(verdict__assignment__user=author, verdict__assignment__item__session__campaign=campaign)
+        rows = of_author.values("code").annotate(n=Count("verdict", distinct=True)).order_by("-n", "code")
+        return {row["code"]: row["n"] for row in rows if row["n"] >= REPEATED}
+
+
 @tracked
 class Defect(models.Model):
     """One thing that is wrong, by a code of the rubric, with its place where it has one."""
@@ -47,6 +71,8 @@ class Defect(models.Model):
     code = models.CharField(max_length=40)
     step = models.ForeignKey(Step, models.SET_NULL, null=True, blank=True, related_name="+")
     note = models.TextField(blank=True)
+
+    objects = DefectQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.code

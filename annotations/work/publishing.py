@@ -27,7 +27,7 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
         content_sha256="",
         extra={"campaign": session.campaign.name},
     )
-    turns = parts_with_steps(assignment)
+    turns = assignment.parts_with_steps()
     numbers = {part.first_step_id: index for index, (part, _) in enumerate(turns)}
     for index, (part, steps) in enumerate(turns):
         turn = Turn.objects.create(
@@ -42,17 +42,6 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     Conversation.objects.filter(pk=conversation.pk).update(content_sha256=content_sha256(record, session.split))
     conversation.refresh_from_db()
     return conversation
-
-
-def parts_with_steps(assignment: Assignment) -> list[tuple[Part, list[Step]]]:
-    """The parts of an annotation in order, each with its steps; every step of the session is in exactly one."""
-    cuts = {part.first_step_id: part for part in assignment.parts.all()}
-    found: list[tuple[Part, list[Step]]] = []
-    for step in assignment.item.session.steps().select_related("turn__conversation").prefetch_related("targets"):
-        if step.pk in cuts:
-            found.append((cuts[step.pk], []))
-        found[-1][1].append(step)
-    return found
 
 
 def target_dataset(campaign: Campaign) -> Dataset:

@@ -64,7 +64,7 @@ def test_rewrites_come_with_marks_at_their_places(assignment: Assignment, monkey
     reply = {"turns": [{"turn": 1, "text": "Find red shoes"}, {"turn": 2, "text": "Sort them", "mentions": [mention]}]}
     job, requests = ask("rewrite", rewrite, monkeypatch, f"```json\n{json.dumps(reply)}\n```")
     found = Proposal.objects.get(pk=job.report["proposal"]).content["parts"][1]
-    first, second = (part.first_step_id for part in proposing.ordered_parts(rewrite))
+    first, second = (part.first_step_id for part in rewrite.ordered_parts())
     assert (found["step"], found["rewrite"]) == (second, "Sort them")
     (mark,) = found["mentions"]
     assert (mark["start"], mark["end"], mark["text"]) == (5, 9, "them")

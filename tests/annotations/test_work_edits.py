@@ -11,9 +11,10 @@ from django.db import connection, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from annotations.models import Assignment, Edit
+from annotations.models import Assignment, Edit, NotYours
+from annotations.models.edits import stacks
 from annotations.work.edits import saving
-from annotations.work.edits.saving import open_desk, stacks
+from annotations.work.edits.saving import open_desk
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -47,7 +48,7 @@ class Window:
             self.version, self.parts = assignment.version, open_desk(assignment, self.user).ordered()
 
     def locked(self) -> Assignment:
-        return saving.locked(self.assignment.pk, self.user)
+        return Assignment.objects.for_saving(self.assignment.pk, self.user)
 
     def send(self, *rows: dict) -> saving.Saved:
         """Save without looking: what the window shows stays as it was."""
@@ -177,7 +178,7 @@ def test_undo_goes_over_what_somebody_else_has_written(assignment: Assignment):
     taken.send(text(first, said.replace("red", "blue"), said.replace("red", "blue").replace("price", "date")))
     assert taken.step_back(saving.undo).results[0]["after"] == said.replace("red", "blue")
     assert taken.step_back(saving.undo).results == [], "the edits of others are not undone"
-    with pytest.raises(saving.NotYours, match="taken this over"):
+    with pytest.raises(NotYours, match="taken this over"):
         window.step_back(saving.undo)
 
 

@@ -119,11 +119,11 @@ def test_what_changed_since_a_version_is_read_from_the_edits():
     second.mentions = [mention]
     make_edit(subject, "mentions", second.first_step_id, [], [mention])
     second.save()
-    (change,) = verdicts.changes_since(subject, seen)
+    (change,) = subject.changes_since(seen)
     assert (change.step, change.kind, change.fields) == (second.first_step_id, "changed", ["rewrite", "mentions"])
     assert (change.before["rewrite"], change.after["rewrite"]) == ("Sort by price.", "Sort them by price.")
-    assert verdicts.parts_at(subject, 0)[second.first_step_id]["rewrite"] == "Sort."
-    assert verdicts.changes_since(subject, subject.version) == []
+    assert subject.contents_at(0)[second.first_step_id]["rewrite"] == "Sort."
+    assert subject.changes_since(subject.version) == []
 
 
 def test_cuts_made_and_taken_back_since_a_version_are_told_apart():
@@ -133,7 +133,7 @@ def test_cuts_made_and_taken_back_since_a_version_are_told_apart():
     step = list(subject.item.session.steps())[1].pk
     make_edit(subject, "cut", second.first_step_id, None, {"instruction": "", "rewrite": ""})
     make_edit(subject, "join", step, gone, None)
-    joined, cut = verdicts.changes_since(subject, 0)
+    joined, cut = subject.changes_since(0)
     assert (joined.kind, joined.step, joined.before["rewrite"]) == ("joined", step, "Open it.")
     assert (cut.kind, cut.step) == ("cut", second.first_step_id)
 
@@ -143,18 +143,18 @@ def test_an_edit_that_was_undone_again_is_no_change():
     step = subject.parts.order_by("id").first().first_step_id
     make_edit(subject, "text", step, "Find red shoes.", "Find shoes.", field="rewrite")
     make_edit(subject, "text", step, "Find shoes.", "Find red shoes.", field="rewrite")
-    assert verdicts.changes_since(subject, 0) == []
+    assert subject.changes_since(0) == []
 
 
 def test_the_same_defect_three_times_is_a_habit():
     campaign = factories.make_campaign()
     author = factories.make_user("annotator", campaign.project)
     for place in range(3):
-        assert verdicts.repeated_defects(campaign, author) == {}
+        assert Defect.objects.repeated(campaign, author) == {}
         subject = make_rewrite(factories.make_session(campaign), user=author)
         step = subject.parts.order_by("id").first().first_step_id
         pinned = [{"code": "extra", "step": step}, {"code": "extra", "step": None}]
         pinned += [{"code": "unnatural"}] if place else []
         verdicts.give(make_verification(subject), "return", {}, "", pinned)
-    assert verdicts.repeated_defects(campaign, author) == {"extra": 3}
-    assert verdicts.repeated_defects(campaign, factories.make_user()) == {}
+    assert Defect.objects.repeated(campaign, author) == {"extra": 3}
+    assert Defect.objects.repeated(campaign, factories.make_user()) == {}

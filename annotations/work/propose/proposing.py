@@ -9,15 +9,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from django.db import transaction
-from django.db.models import Q
 from django.utils import timezone
 
 from annotations.access import rules
 from annotations.jobs import running
-from annotations.models import Assignment, Campaign, Edit, Job, Part, Proposal, Stage, Step
+from annotations.models import Assignment, Campaign, Job, Part, Proposal, Stage, Step
 from annotations.text.merging import words
-from annotations.work.edits.saving import stacks
 from annotations.work.propose.cuts import Face, SeenStep, Vectors, face_of, propose_cuts
 from annotations.work.propose.rewrites import propose_rewrites
 
@@ -51,11 +48,11 @@ def propose(assignment: Assignment, kind: str, vectors: Vectors | None = None, e
     if kind == Proposal.Kind.CUTS:
         parts = _cuts(assignment, vectors)
     else:
-        texts = [(part.first_step_id, part.instruction) for part in ordered_parts(assignment)]
+        texts = [(part.first_step_id, part.instruction) for part in assignment.ordered_parts()]
         parts = [asdict(rewrite) for rewrite in propose_rewrites(texts)]
         if not parts:
             raise NoProposals("No part repeats what an earlier one says in a way that could be left out.")
-    return store(assignment, kind, " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder))), parts)
+    return assignment.keep_proposal(kind, " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder))), parts)
 
 
 def start_job(assignment: Assignment, kind: str, user) -> Job:
@@ -76,22 +73,6 @@ def start_sessions_job(campaign: Campaign, user) -> Job:
     waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=campaign.project, params=params, state__in=open_states)
     job = Job(kind=Job.Kind.PROPOSE, project=campaign.project, created_by=user, params=params)
     return waiting.first() or running.queue(job)
-
-
-def store(assignment: Assignment, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Proposal:
-    """Keep a proposal; one of the same kind that nobody has made use of yet gives way to it."""
-    with transaction.atomic():
-        former = assignment.proposals.filter(kind=kind, outcome=Outcome.OPEN)
-        used = Edit.objects.filter(assignment=assignment, proposal__isnull=False).values("proposal")
-        former.exclude(pk__in=used).delete()
-        return Proposal.objects.create(
-            campaign=assignment.item.session.campaign,
-            session=assignment.item.session,
-            assignment=assignment,
-            kind=kind,
-            model_name=model_name,
-            content={"parts": parts},
-        )
 
 
 def check(assignment: Assignment, kind: str) -> None:
@@ -122,11 +103,6 @@ def seen_steps(assignment: Assignment) -> tuple[list[SeenStep], list[str]]:
     return steps, [step.turn.instruction for step in tasks]
 
 
-def ordered_parts(assignment: Assignment) -> list[Part]:
-    parts = {part.first_step_id: part for part in assignment.parts.all()}
-    return [parts[pk] for pk in assignment.item.session.steps().values_list("pk", flat=True) if pk in parts]
-
-
 def settle(assignment: Assignment) -> None:
     """Decide the open proposals of an annotation that is being submitted: what it says now is what became of them.
 
@@ -135,7 +111,7 @@ def settle(assignment: Assignment) -> None:
     proposals = list(assignment.proposals.filter(outcome=Outcome.OPEN))
     if not proposals:
         return
-    parts, accepted = ordered_parts(assignment), _accepted(assignment)
+    parts, accepted = assignment.ordered_parts(), assignment.edits.accepted_proposals()
     for proposal in proposals:
         measure = _cut_distance if proposal.kind == Proposal.Kind.CUTS else _rewrite_distance
         proposal.distance = measure(proposal.content["parts"], parts)
@@ -190,21 +166,6 @@ def _cuts(assignment: Assignment, vectors: Vectors | None) -> list[dict[str, Any
     wanted = assignment.item.session.campaign.target_parts(len(steps))
     found = propose_cuts(steps, tasks, wanted, vectors)
     return [asdict(part) | {"why": list(part.why)} for part in found]
-
-
-def _accepted(assignment: Assignment) -> set[int]:
-    """Proposals of which an edit still counts: made and not taken back."""
-    rows = assignment.edits.filter(Q(proposal__isnull=False) | Q(undoes__isnull=False)).order_by("version")
-    named = dict(rows.filter(proposal__isnull=False).values_list("pk", "proposal_id"))
-    undoes = dict(rows.filter(undoes__isnull=False).values_list("pk", "undoes_id"))
-
-    def origin(pk: int) -> int:
-        while pk in undoes:
-            pk = undoes[pk]
-        return pk
-
-    done, _ = stacks(rows.values_list("pk", "undoes_id"))
-    return {named[origin(pk)] for pk in done if origin(pk) in named}
 
 
 def _cut_distance(proposed: list[dict[str, Any]], parts: list[Part]) -> float:

@@ -3,16 +3,14 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 
-from annotations.models import Assignment, Verdict
+from annotations.models import Assignment, Defect, PartChange, Verdict
 from annotations.text import diff
 from annotations.text.diff import Run, Span
 from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.edits.mentions import PHENOMENA
 from annotations.work.measure import agreement
-from annotations.work.verify import verdicts
 from annotations.work.write.document import document
 
 
@@ -55,20 +53,20 @@ def verify_context(request: HttpRequest, verification: Assignment) -> dict[str, 
     campaign = verification.item.session.campaign
     shown = document(request, subject)
     last = verification.given.last()
-    changes = verdicts.changes_since(subject, last.version) if last else []
+    changes = subject.changes_since(last.version) if last else []
     turns = shown_turns(shown, {change.step: change for change in changes})
     return {
         "turns": turns,
         "removed": [_removed(change, shown["steps"]) for change in changes if change.kind == "joined"],
         "unchanged": last is not None and not changes,
-        "rubric": _rubric(campaign, verdicts.repeated_defects(campaign, subject.user)),
-        "verdicts": [_told(verdict, campaign.rubric, turns) for verdict in told_verdicts(verification)],
+        "rubric": _rubric(campaign, Defect.objects.repeated(campaign, subject.user)),
+        "verdicts": [_told(verdict, campaign.rubric, turns) for verdict in Verdict.objects.told_to(verification)],
         "others": other_versions(subject, shown),
         "document": shown,
     }
 
 
-def shown_turns(shown: dict[str, Any], changes: dict[int, verdicts.Change]) -> list[ShownTurn]:
+def shown_turns(shown: dict[str, Any], changes: dict[int, PartChange]) -> list[ShownTurn]:
     parts, steps = shown["parts"], shown["steps"]
     firsts = {part["step"]: number for number, part in enumerate(parts, 1)}
     mentions = _numbered(parts, firsts)
@@ -94,16 +92,6 @@ def shown_turns(shown: dict[str, Any], changes: dict[int, verdicts.Change]) -> l
             turn.kind, turn.changes = change.kind, _shown_changes(change)
         turns.append(turn)
     return turns
-
-
-def told_verdicts(verification: Assignment) -> QuerySet[Verdict]:
-    """The verdicts that this verifier may read: their own, and others' once all have judged that round."""
-    subject = verification.item.subject
-    over = Q(round__lt=subject.round) | Q(verification=verification)
-    if verification.state == Assignment.State.SUBMITTED:
-        over |= Q(round=F("assignment__round"))
-    rows = subject.verdicts.filter(over).select_related("verification__user")
-    return rows.prefetch_related("defects").order_by("-id")
 
 
 def other_versions(subject: Assignment, shown: dict[str, Any]) -> list[dict[str, Any]]:
@@ -164,7 +152,7 @@ def _mark(mention: dict[str, Any]) -> str:
     return f"mention from-{mention['number']}{empty}"
 
 
-def _shown_changes(change: verdicts.Change) -> list[ShownChange]:
+def _shown_changes(change: PartChange) -> list[ShownChange]:
     found = []
     for name in change.fields:
         before, after = change.before[name], change.after[name]
@@ -184,7 +172,7 @@ def _listed(mentions: list[dict[str, Any]]) -> str:
     )
 
 
-def _removed(change: verdicts.Change, steps: list[dict]) -> dict[str, Any]:
+def _removed(change: PartChange, steps: list[dict]) -> dict[str, Any]:
     place = next(step["index"] for step in steps if step["id"] == change.step)
     return {"before": change.before, "place": place}
 

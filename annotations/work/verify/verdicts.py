@@ -1,42 +1,16 @@
 """Verdicts: a verifier accepts an annotation or returns it with reasons, and later sees what its author changed."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count
 
-from annotations.models import Assignment, Campaign, Defect, Edit, Item, Verdict
+from annotations.models import Assignment, Campaign, Defect, Item, Verdict
 from annotations.work import stages
-
-REPEATED = 3  # verdicts with the same defect before it is called a habit
-TEXTS = ("instruction", "rewrite")
 
 
 class Refused(ValueError):
     """A verdict that cannot be given; the message says why, to the verifier."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """What happened to one part between two versions. `before` and `after` are its contents
-    {"instruction", "rewrite", "mentions"}; None where the part did not exist."""
-
-    step: int
-    before: dict[str, Any] | None
-    after: dict[str, Any] | None
-
-    @property
-    def kind(self) -> str:
-        return "cut" if self.before is None else "joined" if self.after is None else "changed"
-
-    @property
-    def fields(self) -> list[str]:
-        """What differs: of instruction, rewrite, mentions."""
-        if self.before is None or self.after is None:
-            return []
-        return [name for name in (*TEXTS, "mentions") if self.before[name] != self.after[name]]
 
 
 @transaction.atomic
@@ -79,50 +53,6 @@ def give(
     verification.hand_in()
     _act(verification.item, subject)
     return verdict
-
-
-def repeated_defects(campaign: Campaign, author: Any) -> dict[str, int]:
-    """Codes of defects that at least three verdicts on this person's work name, with how many do, most first."""
-    of_author = Defect.objects.filter(
-        verdict__assignment__user=author, verdict__assignment__item__session__campaign=campaign
-    )
-    rows = of_author.values("code").annotate(n=Count("verdict", distinct=True)).order_by("-n", "code")
-    return {row["code"]: row["n"] for row in rows if row["n"] >= REPEATED}
-
-
-def parts_now(assignment: Assignment) -> dict[int, dict[str, Any]]:
-    """First step -> contents of the parts, in any order."""
-    return {part.first_step_id: contents(part) for part in assignment.parts.all()}
-
-
-def contents(part: Any) -> dict[str, Any]:
-    return {"instruction": part.instruction, "rewrite": part.rewrite, "mentions": part.mentions}
-
-
-def parts_at(assignment: Assignment, version: int) -> dict[int, dict[str, Any]]:
-    """The parts as they were at an earlier version: later edits are taken back, newest first."""
-    parts = {step: dict(content) for step, content in parts_now(assignment).items()}
-    for edit in assignment.edits.filter(version__gt=version).order_by("-version"):
-        _take_back(parts, edit)
-    return parts
-
-
-def changes_since(assignment: Assignment, version: int) -> list[Change]:
-    """What differs between the parts at a version and now, in the order of the session's steps."""
-    before, after = parts_at(assignment, version), parts_now(assignment)
-    order = [pk for pk in assignment.item.session.steps().values_list("pk", flat=True) if pk in before or pk in after]
-    pairs = [Change(step, before.get(step), after.get(step)) for step in order]
-    return [change for change in pairs if change.before != change.after]
-
-
-def _take_back(parts: dict[int, dict[str, Any]], edit: Edit) -> None:
-    if edit.kind == Edit.Kind.CUT:
-        parts.pop(edit.step_id, None)
-    elif edit.kind == Edit.Kind.JOIN:
-        parts[edit.step_id] = {"instruction": "", "rewrite": "", "mentions": []} | (edit.before or {})
-    elif edit.step_id in parts:
-        field = "mentions" if edit.kind == Edit.Kind.MENTIONS else edit.field
-        parts[edit.step_id][field] = edit.before if edit.before is not None else ([] if field == "mentions" else "")
 
 
 def _check_turn(verification: Assignment, subject: Assignment) -> None:

@@ -56,7 +56,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
         raise saving.BadEdit("The outcome is accept or return.")
     try:
         with transaction.atomic():
-            saving.check_lease(found, request.user, body.get("token"))
+            found.check_lease(request.user, body.get("token"))
             if body.get("version") != found.item.subject.version:
                 return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
@@ -73,7 +73,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     found = _visible(request, pk)
     try:
         with transaction.atomic():
-            saving.check_lease(found, request.user, read_body(request).get("token"))
+            found.check_lease(request.user, read_body(request).get("token"))
             found.give_back()
     except NotFree as error:
         return JsonResponse({"problems": [str(error)]}, status=422)

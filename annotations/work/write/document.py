@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotations.access import rules
 from annotations.corpus import step_page
 from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
-from annotations.work.edits.saving import Desk, Saved, open_desk, own_stacks
+from annotations.work.edits.saving import Desk, Saved, open_desk
 from annotations.work.edits.warnings import PartText, check_instructions, check_rewrites
 
 ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}
@@ -33,8 +33,8 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
     session, desk = assignment.item.session, open_desk(assignment, request.user)
     steps = shown_steps(session)
     tasks = _tasks(steps)
-    done, undone = own_stacks(assignment, request.user)
-    why_not = _why_not(assignment, request.user)
+    done, undone = assignment.edits.stacks_of(request.user)
+    why_not = assignment.why_not_written_by(request.user)
     return {
         "id": assignment.pk,
         "version": assignment.version,
@@ -42,7 +42,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "state": assignment.state,
         "review": assignment.review,
         "round": assignment.round,
-        **lease(assignment, request.user),
+        **assignment.lease_told_to(request.user),
         "writable": not why_not,
         "why_not": why_not,
         "csrf": get_token(request),
@@ -111,18 +111,6 @@ def edit_row(edit: Edit) -> dict[str, Any]:
     }
 
 
-def lease(assignment: Assignment, user) -> dict[str, Any]:
-    """The lease token, shared by the windows of its holder, and until when it is good."""
-    until = assignment.lease_until
-    alive = until is not None and until > timezone.now()
-    own = assignment.user_id == user.pk
-    return {
-        "token": str(assignment.lease_token) if alive and own else None,
-        "lease_until": until.isoformat(timespec="seconds") if until and alive else None,
-        "holder": assignment.user.get_username() if alive else None,
-    }
-
-
 def shown_steps(session) -> list[Step]:
     """The steps of a session in order, with their pages (not the content) and gold elements. Two queries."""
     targets = Prefetch("targets", Target.objects.only("step_id", "node_id", "position"))
@@ -171,14 +159,3 @@ def proposal_row(row: Proposal) -> dict[str, Any]:
         "content": row.content,
         "outcome": row.outcome,
     }
-
-
-def _why_not(assignment: Assignment, user) -> str:
-    """Why this user cannot write here; "" when they can, once they hold the lease."""
-    if assignment.user_id != user.pk:
-        return f"This is the work of {assignment.user.get_username()}."
-    if assignment.state == Assignment.State.SUBMITTED:
-        return "It has been submitted."
-    if assignment.state not in Assignment.UNFINISHED:
-        return "It was given back."
-    return ""

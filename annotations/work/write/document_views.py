@@ -18,15 +18,14 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
-from annotations.models import Assignment, Campaign, NotFree, Step
+from annotations.models import Assignment, Campaign, NotFree, NotYours, Step
 from annotations.work import stages
 from annotations.work.edits import saving
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
-from annotations.work.edits.saving import NotYours
 from annotations.work.propose import proposing
 from annotations.work.queue.claiming import next_item
-from annotations.work.write.document import answer, document, edit_row, frame, lease, proposal_row, readable
+from annotations.work.write.document import answer, document, edit_row, frame, proposal_row, readable
 from annotations.work.write.page_titles import page_titles
 from annotations.work.write.step_trees import page_tree_response
 
@@ -91,7 +90,7 @@ def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
     token = _uuid(read_body(request), "token")
     held = None if token is None else Assignment.objects.filter(pk=pk, user=request.user).beat(token)
-    told = lease(held or _readable(request, pk), request.user)
+    told = (held or _readable(request, pk)).lease_told_to(request.user)
     return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
 
 
@@ -102,7 +101,7 @@ def take(request: HttpRequest, pk: int) -> JsonResponse:
     live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
     assignment = get_object_or_404(rules.visible(request.user, live.select_related(*RELATED)), pk=pk)
     _check_gold(request, assignment)
-    return JsonResponse(lease(assignment.take(request.user), request.user))
+    return JsonResponse(assignment.take(request.user).lease_told_to(request.user))
 
 
 @for_the_workbench
@@ -112,7 +111,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
     body = read_body(request)
     with transaction.atomic():
         assignment = _locked(request, pk)
-        saving.check_lease(assignment, request.user, body.get("token"))
+        assignment.check_lease(request.user, body.get("token"))
         if _base(body) != assignment.version:
             return JsonResponse({"code": "stale", "error": "It has changed meanwhile; look at it again."}, status=409)
         try:
@@ -130,7 +129,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     with transaction.atomic():
         assignment = _locked(request, pk)
-        saving.check_lease(assignment, request.user, read_body(request).get("token"))
+        assignment.check_lease(request.user, read_body(request).get("token"))
         assignment.give_back()
     return JsonResponse({"next": None})
 
@@ -206,7 +205,7 @@ def _locked(request: HttpRequest, pk: int) -> Assignment:
 
     Who had it before it was taken over goes on to `check_lease`, which says so.
     """
-    found = saving.locked(pk, request.user)
+    found = Assignment.objects.for_saving(pk, request.user)
     if found is None or found.role is None:
         raise Http404("no such annotation")
     if found.user_id != request.user.pk and not found.events.filter(user=request.user).exists():

@@ -25,7 +25,7 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
     rules.require_gold(request.user, session.campaign.project, session.split)
     if found.item.stage == Stage.VERIFY:
         return redirect("annotate-verify", pk)
-    verdict = _returned_with(found)
+    verdict = found.last_return()
     guideline = found.guideline or session.campaign.guidelines.first()
     context = {
         "assignment": found,
@@ -64,13 +64,6 @@ def _queue(request: HttpRequest, assignment: Assignment) -> list[Assignment]:
     open_rows = list(rows.filter(state__in=Assignment.UNFINISHED)[:LISTED])
     over = rows.exclude(state__in=Assignment.UNFINISHED).order_by("-submitted_at")
     return open_rows + list(over[: LISTED - len(open_rows)])
-
-
-def _returned_with(assignment: Assignment) -> Verdict | None:
-    """The last verdict of an annotation that was returned: what is to be corrected."""
-    if assignment.review != Assignment.Review.RETURNED:
-        return None
-    return assignment.verdicts.filter(outcome=Verdict.Outcome.RETURN).prefetch_related("defects").last()
 
 
 def _defects(verdict: Verdict) -> list[dict[str, Any]]:

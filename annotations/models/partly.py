@@ -1,0 +1,14 @@
+"""Rows of which a statement of one's own has read some columns."""
+
+from typing import Any, TypeVar
+
+from django.db import connection
+from django.db.models import Model
+
+M = TypeVar("M", bound=Model)
+
+
+def partly(model: type[M], **values: Any) -> M:
+    """A row of which these columns have been read; the others are read when somebody asks."""
+    names = [field.attname for field in model._meta.concrete_fields if field.attname in values]
+    return model.from_db(connection.alias, names, [values[name] for name in names])
