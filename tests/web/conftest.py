@@ -88,13 +88,20 @@ def chromium() -> Iterator[Browser]:
         asyncio._set_running_loop(None)
 
 
-@pytest.fixture(autouse=True)
-def _no_earlier_requests() -> None:
-    """The throttles count in the cache and in Redis, which outlive a test and its database."""
-    cache.clear()
+@pytest.fixture(scope="session")
+def _counting_redis() -> Iterator[redis.Redis]:
+    """One connection for the whole run: a new one for each test took longer than its question."""
     with redis.Redis.from_url(django_settings.REDIS_URL) as server:
-        for name in server.scan_iter(name_in_redis("*")):
-            server.delete(name)
+        yield server
+
+
+@pytest.fixture(autouse=True)
+def _no_earlier_requests(_counting_redis: redis.Redis) -> None:
+    """The throttles count in the cache and in Redis, which outlive a test and its database."""
+    cache.alone.clear()
+    ours = (f"{cache.key_prefix}:".encode(), name_in_redis("").encode())
+    if kept := [name for name in _counting_redis.scan_iter(count=1000) if name.startswith(ours)]:
+        _counting_redis.delete(*kept)
 
 
 @pytest.fixture(autouse=True)
