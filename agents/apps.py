@@ -13,7 +13,7 @@ class AgentsConfig(AppConfig):
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
         from agents.training import placing
-        from agents.training.stored import Elsewhere
+        from agents.training.stored import StoredWeights
         from annotations.jobs.running import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
 
@@ -21,5 +21,5 @@ class AgentsConfig(AppConfig):
         RUNNERS.update(proposals.RUNNERS)
         RUNNERS.update(training_jobs.RUNNERS)
         NEEDS.update(placing.NEEDS)
-        weights.elsewhere = Elsewhere()
+        weights.elsewhere = StoredWeights()
         KINDS.extend(retention.KINDS)

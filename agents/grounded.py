@@ -14,7 +14,7 @@ from agents.ranker.dual_encoder import score_elements
 from agents.ranker.element_text import element_texts
 from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
-from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
+from agents.types import Action, Decision, Memory, NoCandidates, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element, elements
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
@@ -22,12 +22,8 @@ from annotations.observe.spans import span
 from annotations.sandbox.deadline import page_deadline
 
 
-class NoCandidates(ValueError):
-    """A page without any element that may be ranked."""
-
-
 @dataclass
-class _Work:
+class _GroundedWork:
     """One observation on its way through the stages."""
 
     observation: Observation
@@ -61,9 +57,9 @@ class GroundedPolicy:
             decisions = {id(item): self._act(item, query) for item, query in zip(ready, queries, strict=True)}
         return [decisions.get(id(item)) or _unreadable(item) for item in work]
 
-    def _observe(self, observation: Observation) -> _Work:
+    def _observe(self, observation: Observation) -> _GroundedWork:
         begun = time.perf_counter()
-        item = _Work(observation)
+        item = _GroundedWork(observation)
         try:
             with page_deadline():
                 everything = elements(parse(observation.html))
@@ -79,7 +75,7 @@ class GroundedPolicy:
         item.seconds["observe"] = time.perf_counter() - begun
         return item
 
-    def _recall(self, work: Sequence[_Work]) -> list[np.ndarray]:
+    def _recall(self, work: Sequence[_GroundedWork]) -> list[np.ndarray]:
         """Unit query vectors: the turn so far, moved towards the recalled snippets by their similarity."""
         begun = time.perf_counter()
         settings = self.recipe.recall
@@ -99,7 +95,7 @@ class GroundedPolicy:
             item.seconds["recall"] = share
         return queries
 
-    def _query(self, item: _Work, own: np.ndarray, weight: float) -> np.ndarray:
+    def _query(self, item: _GroundedWork, own: np.ndarray, weight: float) -> np.ndarray:
         if not item.snippets or not weight:
             return own
         recalled = self.encoder.encode([snippet.instruction for snippet in item.snippets])
@@ -110,7 +106,7 @@ class GroundedPolicy:
         unit: np.ndarray = mixed / np.linalg.norm(mixed)
         return unit
 
-    def _encode(self, work: Sequence[_Work]) -> None:
+    def _encode(self, work: Sequence[_GroundedWork]) -> None:
         """Encode the texts of all pages of the batch at once, so that shared texts are encoded once."""
         begun = time.perf_counter()
         self.encoder.encode(list(dict.fromkeys(text for item in work for text in item.texts)))
@@ -118,7 +114,7 @@ class GroundedPolicy:
         for item in work:
             item.seconds["rank"] = share
 
-    def _act(self, item: _Work, query: np.ndarray) -> Decision:
+    def _act(self, item: _GroundedWork, query: np.ndarray) -> Decision:
         begun = time.perf_counter()
         observation, rank = item.observation, self.recipe.rank
         names = [
@@ -142,7 +138,7 @@ class GroundedPolicy:
         return Decision((chosen.action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
 
     def _trace(
-        self, item: _Work, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str], text: str
+        self, item: _GroundedWork, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str], text: str
     ) -> dict[str, Any]:
         observation = item.observation
         past = [action.representation for action in observation.turn_actions]
@@ -164,5 +160,5 @@ class GroundedPolicy:
         }
 
 
-def _unreadable(item: _Work) -> Decision:
+def _unreadable(item: _GroundedWork) -> Decision:
     return Decision((), trace={"observe": {"error": item.error}}, seconds=item.seconds)

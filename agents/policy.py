@@ -25,7 +25,7 @@ KEPT_RANKINGS = 4_000  # of past steps, for their pages in memory and prompts
 
 
 @dataclass
-class _Work:
+class _StagedWork:
     """One observation on its way through the stages."""
 
     observation: Observation
@@ -60,7 +60,7 @@ class StagedPolicy:
     def decide(self, observations: list[Observation]) -> list[Decision]:
         """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
         fail for all (endpoint down, budget used up) raises `LlmError`."""
-        work = [_Work(observation) for observation in observations]
+        work = [_StagedWork(observation) for observation in observations]
         with _Timed(work, "rank"):
             self._rank(work)
         ready = [item for item in work if not item.error]
@@ -74,7 +74,7 @@ class StagedPolicy:
         decided = {id(item): self._decision(item, plan) for item, plan in zip(ready, planned, strict=True)}
         return [decided.get(id(item)) or self._decision(item, Planned(error=item.error)) for item in work]
 
-    def _rank(self, work: Sequence[_Work]) -> None:
+    def _rank(self, work: Sequence[_StagedWork]) -> None:
         sources = [_with_page(item.observation) for item in work]
         for item, source, found in zip(work, sources, self._rankings(sources), strict=True):
             if isinstance(found, str):
@@ -95,7 +95,7 @@ class StagedPolicy:
                 return [f"its elements cannot be ranked: {error}"]
             return [found for observation in observations for found in self._rankings([observation])]
 
-    def _rank_past(self, work: Sequence[_Work]) -> None:
+    def _rank_past(self, work: Sequence[_StagedWork]) -> None:
         """Rank the past steps whose pages will be shown, each once."""
         past = {step.observation.key: step.observation for item in work for step in _shown_steps(item)}
         unknown = [observation for key, observation in past.items() if key not in self._ranks]
@@ -108,7 +108,7 @@ class StagedPolicy:
         while len(self._ranks) > KEPT_RANKINGS:
             self._ranks.popitem(last=False)
 
-    def _prepared(self, item: _Work) -> Prepared:
+    def _prepared(self, item: _StagedWork) -> Prepared:
         observation, recalled = item.observation, item.recalled
         keys = {step.observation.key for step in _shown_steps(item)}
         return Prepared(
@@ -142,7 +142,7 @@ class StagedPolicy:
             step.rationale,
         )
 
-    def _decision(self, item: _Work, plan: Planned) -> Decision:
+    def _decision(self, item: _StagedWork, plan: Planned) -> Decision:
         recalled, action = item.recalled, plan.action
         trace = {
             "observe": {"candidates": len(item.ranking)} | ({"error": plan.error} if plan.error else {}),
@@ -197,7 +197,7 @@ def _with_page(observation: Observation) -> Observation:
     return replace(observation, demo_turn=earlier[-1]) if earlier else observation
 
 
-def _shown_steps(item: _Work) -> list[RecordedStep]:
+def _shown_steps(item: _StagedWork) -> list[RecordedStep]:
     """Past steps whose page a prompt shows."""
     exemplars = [step for exemplar in item.recalled.exemplars for step in exemplar.steps]
     return [*item.recalled.memory, *item.observation.turn_steps, *exemplars]
@@ -213,7 +213,7 @@ def _told(action: Action, ranking: Sequence[RankedCandidate]) -> str:
 class _Timed:
     """Adds the time of a block to every step of a batch, in equal shares."""
 
-    def __init__(self, work: Sequence[_Work], stage: str) -> None:
+    def __init__(self, work: Sequence[_StagedWork], stage: str) -> None:
         self.work, self.stage = work, stage
 
     def __enter__(self) -> None:

@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.models import Min, QuerySet
 
 from agents.models import LlmReply, Run, TrajectoryStep
-from annotations.retention.kinds import Rows
+from annotations.retention.kinds import TableRows
 
 # Scores are counted again from the reply's text, and lists of steps show the action: those stay.
 THIN_SQL = """
@@ -18,7 +18,7 @@ UPDATE agents_trajectorystep SET trace = jsonb_strip_nulls(jsonb_build_object(
 """
 
 
-class LlmReplies(Rows):
+class LlmReplies(TableRows):
     """A cache: without it the same question is asked, and paid for, again."""
 
     name, heavy = "llm_replies", ("request", "reply")
@@ -30,7 +30,7 @@ class LlmReplies(Rows):
         return LlmReply.objects.filter(created_at__lt=min(before, begun) if begun else before)
 
 
-class Traces(Rows):
+class Traces(TableRows):
     name, heavy = "traces", ("trace",)
     what = "what the stages of finished runs recorded for the replay"
     stays = "actions, candidates, results and replies: every score can be counted again"

@@ -71,7 +71,7 @@ class RecordedStep:
 
 
 @dataclass(frozen=True)
-class Exemplar:
+class PromptExemplar:
     """A train trajectory for a prompt."""
 
     key: int
@@ -82,7 +82,7 @@ class Exemplar:
 
 
 @dataclass(frozen=True)
-class Workflow:
+class PromptWorkflow:
     """A routine with placeholders, for a prompt."""
 
     key: int
@@ -124,11 +124,11 @@ class Memory(Protocol):
         """The same steps with their pages."""
         ...
 
-    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[Exemplar]:
+    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptExemplar]:
         """`how`: semantic (nearest to the query first), environment (one of the site, subdomain or any) or fixed."""
         ...
 
-    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[Workflow]:
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptWorkflow]:
         """`how`: semantic (nearest first) or environment (the site's; else k of the domain, or of all)."""
         ...
 
@@ -144,7 +144,7 @@ class RankedCandidate:
 
 
 @dataclass(frozen=True)
-class Usage:
+class DecisionUsage:
     """Model calls of a decision; tokens are 0 where a stage has no tokenizer."""
 
     calls: int = 0
@@ -152,8 +152,8 @@ class Usage:
     completion_tokens: int = 0
     cost: float = 0.0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
+    def __add__(self, other: "DecisionUsage") -> "DecisionUsage":
+        return DecisionUsage(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,13 @@ class Decision:
     memory: tuple[Snippet, ...] = ()
     exemplar_ids: tuple[int, ...] = ()
     workflow_ids: tuple[int, ...] = ()
-    usage: Usage = Usage()
+    usage: DecisionUsage = DecisionUsage()
     trace: dict[str, Any] = field(default_factory=dict)  # JSON-serialisable
     seconds: dict[str, float] = field(default_factory=dict)  # per stage word
+
+
+class NoCandidates(ValueError):
+    """A page without any element that may be ranked."""
 
 
 class Ranker(Protocol):

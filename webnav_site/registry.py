@@ -19,7 +19,7 @@ EVERY_SECONDS = 15
 LIBRARIES = ("torch", "transformers", "django")
 
 
-class _Me:
+class _RegisteredWorker:
     """This process, if it is a worker."""
 
     name = ""
@@ -34,22 +34,22 @@ def _start(sender: str, instance: Any, **kwargs: Any) -> None:
     from annotations.hosts.identity import host_id
 
     queues = instance.app.amqp.queues
-    _Me.name, _Me.queues = sender, tuple(queues.consume_from)
-    _Me.processes = instance.concurrency or 1
-    for queue in _Me.queues:
+    _RegisteredWorker.name, _RegisteredWorker.queues = sender, tuple(queues.consume_from)
+    _RegisteredWorker.processes = instance.concurrency or 1
+    for queue in _RegisteredWorker.queues:
         if queue != "default":
             queues.select_add(f"{queue}.{host_id()}")
 
 
 @signals.heartbeat_sent.connect
 def _tell(**kwargs: Any) -> None:
-    if not _Me.name or time.monotonic() - _Me.told < EVERY_SECONDS:
+    if not _RegisteredWorker.name or time.monotonic() - _RegisteredWorker.told < EVERY_SECONDS:
         return
-    _Me.told = time.monotonic()
+    _RegisteredWorker.told = time.monotonic()
     try:
-        tell(_Me.name, _Me.queues, _Me.processes)
+        tell(_RegisteredWorker.name, _RegisteredWorker.queues, _RegisteredWorker.processes)
     except Error as error:
-        logger.warning("could not tell the registry that %s is alive: %s", _Me.name, error)
+        logger.warning("could not tell the registry that %s is alive: %s", _RegisteredWorker.name, error)
     finally:
         connection.close()  # the processes of the pool are forked from this one
 
@@ -60,11 +60,11 @@ def _leave(**kwargs: Any) -> None:
     from annotations.hosts.identity import this_process
     from annotations.models import Worker
 
-    if _Me.name:
+    if _RegisteredWorker.name:
         try:
             Worker.objects.filter(owner=str(this_process())).delete()
         except Error as error:
-            logger.warning("could not tell the registry that %s has stopped: %s", _Me.name, error)
+            logger.warning("could not tell the registry that %s has stopped: %s", _RegisteredWorker.name, error)
 
 
 def tell(name: str, queues: tuple[str, ...], processes: int) -> None:

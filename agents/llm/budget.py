@@ -37,7 +37,7 @@ class Spent:
 
 
 @dataclass(frozen=True)
-class Limits:
+class SpendLimits:
     """The most that may be spent; None: no limit."""
 
     tokens: int | None = None
@@ -68,7 +68,7 @@ class Budget(Protocol):
     Everything is called in the thread that calls `BudgetedLlm.complete`.
     """
 
-    def limits(self) -> Limits: ...
+    def limits(self) -> SpendLimits: ...
 
     def spent(self) -> Spent:
         """By all workers, with what is booked for running requests. A killed worker's bookings stay."""
@@ -86,15 +86,15 @@ class Budget(Protocol):
 class MemoryBudget:
     """A budget of one process."""
 
-    def __init__(self, limits: Limits, spent: Spent | None = None) -> None:
+    def __init__(self, limits: SpendLimits, spent: Spent | None = None) -> None:
         self._limits = limits
         self._spent = spent or Spent()
         self._lock = threading.Lock()
 
-    def limits(self) -> Limits:
+    def limits(self) -> SpendLimits:
         return self._limits
 
-    def change(self, limits: Limits) -> None:
+    def change(self, limits: SpendLimits) -> None:
         self._limits = limits
 
     def spent(self) -> Spent:
@@ -178,7 +178,7 @@ class BudgetedLlm:
         most = estimate(request, self.info.prices)
         return Spent(most.tokens, most.cost)
 
-    def _refusal(self, request: Request, limits: Limits, spent: Spent) -> BudgetExceeded:
+    def _refusal(self, request: Request, limits: SpendLimits, spent: Spent) -> BudgetExceeded:
         most = self._most(request)
         name = limits.exceeded(spent) or limits.exceeded(spent + most)
         if name is None:

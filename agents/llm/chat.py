@@ -18,7 +18,7 @@ import httpx2
 import openai
 
 from agents.llm import chat_format
-from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, Refused, Unreachable
+from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.lanes import in_lanes
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Prices, Usage
@@ -179,7 +179,7 @@ class ChatLlm:
             self._limit_names[request.model] = "max_completion_tokens"  # newer models refuse the older name
             return Failure(Unreachable(f"{self._name} wants another name for max_tokens"), asked_wait=0.0)
         if status == 429 and error.code == "insufficient_quota":
-            return Failure(Refused(f"{self._name} has no credit left for this key: {reason}"), passing=False)
+            return Failure(RequestRefused(f"{self._name} has no credit left for this key: {reason}"), passing=False)
         if status == 429:
             wait = retry_after(error.response.headers)
             asked = "" if wait is None else f" and asks to wait {wait:g} s"
@@ -188,7 +188,7 @@ class ChatLlm:
             wait = retry_after(error.response.headers)
             return Failure(Unreachable(f"{self._name} answered {status}: {reason}"), asked_wait=wait)
         hint = {401: " (is LLM_API_KEY right?)", 404: " (are LLM_BASE_URL and the model right?)"}.get(status, "")
-        return Failure(Refused(f"{self._name} refused the request with {status}{hint}: {reason}"), passing=False)
+        return Failure(RequestRefused(f"{self._name} refused the request with {status}{hint}: {reason}"), passing=False)
 
     @property
     def _name(self) -> str:

@@ -23,7 +23,7 @@ class RateLimited(LlmError):
     """Too many requests, also after retries. Later it may work."""
 
 
-class Refused(LlmError):
+class RequestRefused(LlmError):
     """The same request would be refused again: wrong key, unknown model, too long a prompt."""
 
 

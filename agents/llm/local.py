@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from agents.encoders import weights
-from agents.llm.errors import LlmError, Refused
+from agents.llm.errors import LlmError, RequestRefused
 from agents.llm.protocol import LlmInfo, Reply, Request, cut
 from agents.llm.usage import Prices, Usage
 
@@ -80,7 +80,7 @@ class LocalLlm:
         for index, request in enumerate(requests):
             try:
                 prompts.append(_Prompt(index, request, self._tokens(request)))
-            except Refused as error:
+            except RequestRefused as error:
                 answers[index] = error
         order: dict[tuple, int] = {}  # groups in the order of their first request
         for prompt in prompts:
@@ -94,14 +94,14 @@ class LocalLlm:
 
     def _tokens(self, request: Request) -> list[int]:
         if request.model != self.info.model:
-            raise Refused(f"the request is for the model {request.model!r}, but {self.info.model!r} is loaded")
+            raise RequestRefused(f"the request is for the model {request.model!r}, but {self.info.model!r} is loaded")
         if any(message.images for message in request.messages):
-            raise Refused(f"the local model {self.info.model!r} reads text only, not images")
+            raise RequestRefused(f"the local model {self.info.model!r} reads text only, not images")
         tokens = self._tokenizer(self.prompt(request), add_special_tokens=not self._tokenizer.chat_template)[
             "input_ids"
         ]
         if self._context and len(tokens) + request.max_tokens > self._context:
-            raise Refused(
+            raise RequestRefused(
                 f"the prompt of {len(tokens)} tokens and an answer of {request.max_tokens} do not fit into the "
                 f"{self._context} tokens of {self.info.model!r}"
             )
@@ -115,7 +115,7 @@ class LocalLlm:
         try:
             return self._tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
         except jinja2.TemplateError as error:
-            raise Refused(f"the chat template of {self.info.model!r} refuses the messages: {error}") from None
+            raise RequestRefused(f"the chat template of {self.info.model!r} refuses the messages: {error}") from None
 
     def _generate(self, batch: list[_Prompt]) -> dict[int, Reply]:
         torch, started = self._torch, time.monotonic()

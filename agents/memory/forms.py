@@ -47,7 +47,7 @@ class WorkflowForm(forms.ModelForm):
         return values
 
 
-class WorkflowFilter(FilterForm):
+class WorkflowFilterForm(FilterForm):
     """The list of a dataset's workflows; everything is in the URL, and what makes no sense is ignored."""
 
     website = forms.ChoiceField(required=False)

@@ -10,7 +10,7 @@ from agents.llm.protocol import Llm, Message, Request
 from agents.planner.generator import complete
 from agents.planner.snippets import RationaleRequest
 from agents.prompts.render import load
-from agents.types import Usage
+from agents.types import DecisionUsage
 from annotations.models import Rationale
 
 MAX_TOKENS = 100  # as published (planners.md 5.4)
@@ -24,9 +24,9 @@ class RationaleWriter:
         self.model = model or (llm.info.model if llm else "")
         self._texts: dict[int, str] = {}  # step -> text
 
-    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, Usage]]:
+    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, DecisionUsage]]:
         """Step -> its rationale and what it took now. Steps are left out whose answer cannot be read."""
-        found = {r.step.key: (self._texts[r.step.key], Usage()) for r in requests if r.step.key in self._texts}
+        found = {r.step.key: (self._texts[r.step.key], DecisionUsage()) for r in requests if r.step.key in self._texts}
         missing = list({r.step.key: r for r in requests if r.step.key not in found}.values())
         if self.llm is None or not missing:
             return found
@@ -37,7 +37,7 @@ class RationaleWriter:
                 continue
             self._texts[request.step.key] = text
             used = reply.usage
-            found[request.step.key] = (text, Usage(1, used.prompt_tokens, used.completion_tokens, used.cost))
+            found[request.step.key] = (text, DecisionUsage(1, used.prompt_tokens, used.completion_tokens, used.cost))
             rows.append(
                 Rationale(step_id=request.step.key, text=text, source=Rationale.Source.MODEL, model_name=self.model)
             )

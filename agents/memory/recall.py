@@ -16,7 +16,16 @@ from agents.planner.trajectory_page import page_text
 from agents.prompts.render import Prompt, load
 from agents.recipes.literature import Recipe
 from agents.trace import traced_snippets
-from agents.types import Exemplar, Memory, Observation, RankedCandidate, RecordedStep, Snippet, Usage, Workflow
+from agents.types import (
+    DecisionUsage,
+    Memory,
+    Observation,
+    PromptExemplar,
+    PromptWorkflow,
+    RankedCandidate,
+    RecordedStep,
+    Snippet,
+)
 from annotations.dom.limits import PageError
 
 ALL = 1_000_000  # snippets of a conversation
@@ -31,9 +40,9 @@ class Recalled:
     instruction: str = ""  # rewritten to stand alone; "" as it is
     memory: tuple[RecordedStep, ...] = ()
     snippets: tuple[Snippet, ...] = ()  # the same for the replay
-    exemplars: tuple[Exemplar, ...] = ()
-    workflows: tuple[Workflow, ...] = ()
-    usage: Usage = field(default_factory=Usage)
+    exemplars: tuple[PromptExemplar, ...] = ()
+    workflows: tuple[PromptWorkflow, ...] = ()
+    usage: DecisionUsage = field(default_factory=DecisionUsage)
     trace: dict[str, Any] = field(default_factory=dict)
 
 
@@ -46,7 +55,7 @@ class Recaller:
         self._memory = memory
         self._encoder = encoder
         self.llm = llm
-        self._exemplars: dict[tuple[int, int], tuple[Exemplar, ...]] = {}  # (conversation, turn): once per task
+        self._exemplars: dict[tuple[int, int], tuple[PromptExemplar, ...]] = {}  # (conversation, turn): once per task
 
     @property
     def memory(self) -> Memory:
@@ -109,7 +118,7 @@ class Recaller:
         for place, reply in zip(places, complete(self.llm, requests), strict=True):
             item = found[place]
             used = reply.usage
-            item.usage += Usage(1, used.prompt_tokens, used.completion_tokens, used.cost)
+            item.usage += DecisionUsage(1, used.prompt_tokens, used.completion_tokens, used.cost)
             item.trace.setdefault("prompts", {})[prompt.name] = prompt.sha256
             if isinstance(reply, LlmError):
                 item.trace.setdefault("errors", []).append(str(reply))
@@ -174,7 +183,7 @@ class Recaller:
 
     # Exemplars and workflows --------------------------------------------------------------------------------------
 
-    def _exemplars_of(self, observation: Observation) -> tuple[Exemplar, ...]:
+    def _exemplars_of(self, observation: Observation) -> tuple[PromptExemplar, ...]:
         key = (observation.conversation, observation.turn_index)
         if key not in self._exemplars:
             query = None

@@ -97,7 +97,9 @@ class DatasetMemory(ConversationMemory):
             found.append(recorded.recorded(row))
         return found
 
-    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[types.Exemplar]:
+    def exemplars(
+        self, observation: Observation, query: np.ndarray | None, k: int, how: str
+    ) -> list[types.PromptExemplar]:
         """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
         rows = Exemplar.objects.filter(dataset=self.dataset, encoder=self.encoder)
@@ -109,7 +111,9 @@ class DatasetMemory(ConversationMemory):
             chosen = _draw(pool, k, f"{self.seed} {drawn}")
         return [self._shown(row) for row in chosen]
 
-    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[types.Workflow]:
+    def workflows(
+        self, observation: Observation, query: np.ndarray | None, k: int, how: str
+    ) -> list[types.PromptWorkflow]:
         """Workflows of the train split: nearest to the query by description, or those of the site; where it has none,
         k of the same domain, or of all."""
         rows = Workflow.objects.filter(dataset=self.dataset).select_related("website")
@@ -123,7 +127,7 @@ class DatasetMemory(ConversationMemory):
                 drawn = f"{self.seed} {observation.conversation} {observation.turn_index}"
                 chosen = _draw(domain if domain.exists() else rows, k, drawn)
         return [
-            types.Workflow(
+            types.PromptWorkflow(
                 row.pk,
                 row.name,
                 row.description,
@@ -134,7 +138,7 @@ class DatasetMemory(ConversationMemory):
             for row in chosen
         ]
 
-    def _shown(self, row: Exemplar) -> types.Exemplar:
+    def _shown(self, row: Exemplar) -> types.PromptExemplar:
         if row.split != Split.TRAIN:
             raise AssertionError(f"exemplar {row.pk} is not of the train split")
         recorded = self._recorded(row.conversation_id)
@@ -143,7 +147,7 @@ class DatasetMemory(ConversationMemory):
             steps = [step for step in steps if step.turn_id == steps[0].turn_id]
         instruction = steps[0].turn.instruction if steps else ""
         shown = tuple(recorded.recorded(step) for step in steps)
-        return types.Exemplar(
+        return types.PromptExemplar(
             row.pk, recorded.conversation.source_id, instruction, shown, getattr(row, "distance", None)
         )
 

@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from agents.memory import workflow_rows as rows
-from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilter, WorkflowForm
+from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilterForm, WorkflowForm
 from agents.models import Workflow
 from annotations.access import rules
 from annotations.corpus.views import visible_dataset
@@ -32,7 +32,7 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
     known = rows.visible(request.user).filter(dataset=found).select_related("website", "run")
     known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.filter(run=None)
     sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
-    filters = WorkflowFilter(request.GET, sites)
+    filters = WorkflowFilterForm(request.GET, sites)
     page = Paginator(_filtered(known, filters.active()), ROWS).get_page(request.GET.get("page"))
     rights = rules.rights_of(request)
     used = rows.use_counts([row.pk for row in page], tests=rights.sees_gold(found.project_id, Split.TEST_TASK))

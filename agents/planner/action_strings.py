@@ -12,7 +12,7 @@ from agents.weblinx.documents import ElementLimit, documents
 from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, predicted_element
 from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_turns, user_first
 from agents.weblinx.quirks import WeblinxQuirks
-from agents.weblinx.tokens import FastTokenizer, Tokenizer
+from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
 from agents.weblinx.turns import UID, UNKNOWN
 from annotations.dom.limits import PageError
@@ -50,7 +50,7 @@ class ActionStringPlanner:
         self.generator = generator
         self.quirks = recipe.quirks.narrowed(WeblinxQuirks)
         tokenizer = getattr(generator, "tokenizer", None)
-        self.tokenizer: Tokenizer = FastTokenizer(tokenizer) if tokenizer is not None else _Spans()
+        self.tokenizer: SpanTokenizer = FastTokenizer(tokenizer) if tokenizer is not None else _Spans()
         self.settings = PromptSettings(recipe.compose.history_turns, quirks=self.quirks)
         limit = recipe.rank.element_limit or None
         self.limit = ElementLimit(limit, recipe.rank.element_limit_unit)

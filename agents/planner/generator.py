@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from agents.llm.errors import BadReply, LlmError, Refused
+from agents.llm.errors import BadReply, LlmError, RequestRefused
 from agents.llm.protocol import BYTES_PER_TOKEN, Image, Llm, Reply, Request
 from agents.llm.protocol import Message as ChatMessage
-from agents.planner.sequence import SYSTEM, Message
-from agents.types import Usage
+from agents.planner.sequence import SYSTEM, PagePart
+from agents.types import DecisionUsage
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class PagePrompt:
     `openings`: how an answer may start, for constrained decoding; one that ends in a space goes on freely.
     """
 
-    current: tuple[Message, ...]
-    history: tuple[Message, ...] = ()
+    current: tuple[PagePart, ...]
+    history: tuple[PagePart, ...] = ()
     system: str = SYSTEM
     openings: tuple[str, ...] = ()
     image: Image | None = None
@@ -64,7 +64,7 @@ class Generated:
 
     text: str
     prompt: str
-    usage: Usage
+    usage: DecisionUsage
     error: str = ""
 
 
@@ -119,13 +119,13 @@ def complete(llm: Llm, requests: list[Request]) -> list[Reply | LlmError]:
     configuration). What was answered meanwhile is in the reply cache, so it is not paid for twice."""
     replies = llm.complete(requests)
     for reply in replies:
-        if isinstance(reply, LlmError) and not isinstance(reply, BadReply | Refused):
+        if isinstance(reply, LlmError) and not isinstance(reply, BadReply | RequestRefused):
             raise reply
     return replies
 
 
 def _generated(request: Request, reply: Reply | LlmError) -> Generated:
-    usage = Usage(1, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
+    usage = DecisionUsage(1, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
     if isinstance(reply, LlmError):
         return Generated("", transcript(request.messages), usage, str(reply))
     return Generated(reply.text, transcript(request.messages), usage)

@@ -18,7 +18,7 @@ ANNOUNCED = 0.3  # for a value right after the label's own words ("from Arlen Br
 
 
 @dataclass(frozen=True)
-class Plan:
+class GroundedPlan:
     """The action and, in words, why."""
 
     action: Action
@@ -38,11 +38,13 @@ def operation_of(element: Element) -> str:
     return "CLICK"
 
 
-def plan(element: Element, observation: Observation, encoder: Encoder, recalled: Sequence[str] = ()) -> Plan:
+def plan(element: Element, observation: Observation, encoder: Encoder, recalled: Sequence[str] = ()) -> GroundedPlan:
     """Act on the chosen element. `recalled`: instructions of earlier turns, searched when this one names no value."""
     operation = operation_of(element)
     if operation == "CLICK":
-        return Plan(Action("CLICK", element.node_id), {"operation": f"a {element.role or element.tag} is clicked"})
+        return GroundedPlan(
+            Action("CLICK", element.node_id), {"operation": f"a {element.role or element.tag} is clicked"}
+        )
     sources = [observation.instruction, *recalled]
     used = [past.value for past in observation.turn_actions if past.value]
     if operation == "SELECT":
@@ -50,7 +52,7 @@ def plan(element: Element, observation: Observation, encoder: Encoder, recalled:
     else:
         value, why = _typed(element, sources, used, encoder)
     reason = {"operation": f"a {element.role or element.tag} takes {operation}", "value": why}
-    return Plan(Action(operation, element.node_id, value), reason)
+    return GroundedPlan(Action(operation, element.node_id, value), reason)
 
 
 def _where(number: int) -> str:

@@ -6,13 +6,15 @@ candidates and answers the groups, one after another (`knock_out`) or many steps
 
 from collections.abc import Callable, Generator, Sequence
 
-from agents.planner.parse import Reply
+from agents.planner.parse import ParsedReply
 
 GROUP_SIZE = 5
 
 
-def rounds(candidates: Sequence[str], group_size: int = GROUP_SIZE) -> Generator[list[str], Reply, Reply | None]:
-    """Yield each group of backend node ids, expect its `Reply` by `send`, return the winner.
+def rounds(
+    candidates: Sequence[str], group_size: int = GROUP_SIZE
+) -> Generator[list[str], ParsedReply, ParsedReply | None]:
+    """Yield each group of backend node ids, expect its `ParsedReply` by `send`, return the winner.
 
     The winner is None when nothing was chosen, also when the last group rejected an earlier winner. One
     candidate alone is never asked about and therefore fails (Q7, published). A reply must name an element of the
@@ -21,7 +23,7 @@ def rounds(candidates: Sequence[str], group_size: int = GROUP_SIZE) -> Generator
     if group_size < 2:
         raise ValueError(f"group_size must be at least 2, or the knock-out never ends, got {group_size}")
     waiting = list(candidates)
-    winner: Reply | None = None
+    winner: ParsedReply | None = None
     while len(waiting) > 1:
         group, waiting = waiting[:group_size], waiting[group_size:]
         reply = yield group
@@ -32,15 +34,15 @@ def rounds(candidates: Sequence[str], group_size: int = GROUP_SIZE) -> Generator
 
 
 def knock_out(
-    candidates: Sequence[str], ask: Callable[[list[str]], Reply], group_size: int = GROUP_SIZE
-) -> Reply | None:
+    candidates: Sequence[str], ask: Callable[[list[str]], ParsedReply], group_size: int = GROUP_SIZE
+) -> ParsedReply | None:
     """Run the rounds with `ask`, which answers one group; returns the winner or None."""
     asking = rounds(candidates, group_size)
-    reply: Reply | None = None
+    reply: ParsedReply | None = None
     while True:
         try:
             group = next(asking) if reply is None else asking.send(reply)
         except StopIteration as end:
-            winner: Reply | None = end.value
+            winner: ParsedReply | None = end.value
             return winner
         reply = ask(group)

@@ -7,7 +7,7 @@ from typing import Any
 from agents.llm.protocol import cut
 from agents.planner.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
 from agents.planner.sequence import MAX_INPUT, MAX_PIECE, input_ids
-from agents.types import Usage
+from agents.types import DecisionUsage
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
 
@@ -90,7 +90,7 @@ class LocalGenerator:
                 text = str(self.tokenizer.decode(tokens, skip_special_tokens=True))
                 if isinstance(prompt := prompts[index], ChatPrompt):
                     text = cut(text, prompt.stop)
-                usage = Usage(1, len(ids[index]), len(tokens))
+                usage = DecisionUsage(1, len(ids[index]), len(tokens))
                 found[index] = Generated(text, prompt_text(prompt), usage)
             start = end
         return [generated for generated in found if generated is not None]

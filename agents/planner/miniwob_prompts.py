@@ -66,7 +66,7 @@ class Shot:
 
 
 @dataclass(frozen=True, slots=True)
-class Demo:
+class MiniwobDemo:
     """One demonstration: a single step, or a task with several."""
 
     steps: tuple[Shot, ...]
@@ -74,27 +74,27 @@ class Demo:
 
 
 @dataclass(frozen=True, slots=True)
-class Exemplar:
+class PublishedExemplars:
     """What the published exemplars hold for one environment.
 
     Prompts of trajectories are per step, others apply to every step; "" or absent means none.
     """
 
     name: str
-    demos: tuple[Demo, ...]
+    demos: tuple[MiniwobDemo, ...]
     trajectory: bool  # demos have several steps
     filter_prompt: tuple[str, ...] | str | None = None
     code_filter_prompt: tuple[str, ...] | str | None = None
     ablation_act_prompt: str | None = None
 
     @classmethod
-    def from_dict(cls, name: str, values: Mapping[str, Any]) -> "Exemplar":
+    def from_dict(cls, name: str, values: Mapping[str, Any]) -> "PublishedExemplars":
         """An entry of the published `exemplars.json` (planners.md 7.1). Raises KeyError for what is missing."""
         demos = []
         for demo in values["demo"]:
             steps = demo.get("trajectory", [demo])
             shots = tuple(Shot(step["act"], step.get("obs"), step.get("state")) for step in steps)
-            demos.append(Demo(shots, demo.get("task")))
+            demos.append(MiniwobDemo(shots, demo.get("task")))
         prompts: dict[str, Any] = {
             key: tuple(values[key]) if isinstance(values[key], list) else values[key]
             for key in ("filter_prompt", "code_filter_prompt", "ablation_act_prompt")
@@ -125,14 +125,14 @@ def abstracts(environment: str, no_filter: bool = False) -> bool:
     return environment in ABSTRACTED and not no_filter
 
 
-def prompt_type(exemplar: Exemplar, abstract: bool) -> PromptType:
+def prompt_type(exemplar: PublishedExemplars, abstract: bool) -> PromptType:
     if exemplar.trajectory:
         return "multi_obs_act" if abstract else "multi_state_act"
     return "obs_act" if abstract and exemplar.demos[0].steps[0].obs is not None else "state_act"
 
 
 def observe(
-    exemplar: Exemplar,
+    exemplar: PublishedExemplars,
     kind: PromptType,
     task: str,
     state: str,
@@ -167,7 +167,7 @@ def observe(
 
 
 def act_messages(
-    exemplar: Exemplar, kind: PromptType, task: str, history: Sequence[tuple[str, str]], observation: str
+    exemplar: PublishedExemplars, kind: PromptType, task: str, history: Sequence[tuple[str, str]], observation: str
 ) -> list[Message]:
     """What the model is asked after the system message; `history` has (observation, act) of the episode so far.
 
@@ -186,7 +186,7 @@ def system_message() -> Message:
     return Message("system", load("miniwob_system").text)
 
 
-def _single_demos(exemplar: Exemplar, kind: PromptType) -> list[Message]:
+def _single_demos(exemplar: PublishedExemplars, kind: PromptType) -> list[Message]:
     messages = []
     if kind == "state_act" and exemplar.ablation_act_prompt:
         messages.append(Message("user", exemplar.ablation_act_prompt))
@@ -197,7 +197,7 @@ def _single_demos(exemplar: Exemplar, kind: PromptType) -> list[Message]:
     return messages
 
 
-def _trajectory_demos(exemplar: Exemplar, kind: PromptType) -> list[Message]:
+def _trajectory_demos(exemplar: PublishedExemplars, kind: PromptType) -> list[Message]:
     messages: list[Message] = []
     for demo in exemplar.demos:
         shown = [step.state if kind == "multi_state_act" else step.obs for step in demo.steps]
@@ -211,7 +211,7 @@ def _trajectory_demos(exemplar: Exemplar, kind: PromptType) -> list[Message]:
     return messages
 
 
-def _pairs(exemplar: Exemplar, index: int) -> str:
+def _pairs(exemplar: PublishedExemplars, index: int) -> str:
     """Pages and their observations from the demos that show this step's page."""
     shots = (demo.steps[index] for demo in exemplar.demos if index < len(demo.steps))
     return "".join(f"State:\n{shot.state}\nObservation:\n{shot.obs}\n\n" for shot in shots if shot.state is not None)

@@ -40,7 +40,7 @@ class PageTask:
 
 
 @dataclass(frozen=True, slots=True)
-class Wording:
+class PageWording:
     """The sentences of the prompt that carry no data."""
 
     header: str = HEADER
@@ -69,7 +69,7 @@ def format_input(
     gold_id: str | None = None,
     previous_k: int | None = PREVIOUS_ACTIONS,
     keep_html_brackets: bool = False,
-    wording: Wording = Wording(),
+    wording: PageWording = PageWording(),
 ) -> PageInput:
     """Format the surroundings of some candidates of a page for one planner call.
 
@@ -119,7 +119,7 @@ def choice_letter(index: int) -> str:
 
 
 def _input_text(
-    task: PageTask, paradigm: Paradigm, choices: list[str], previous_k: int | None, wording: Wording
+    task: PageTask, paradigm: Paradigm, choices: list[str], previous_k: int | None, wording: PageWording
 ) -> str:
     lines = [wording.header, f"Task: {task.instruction}"]
     if previous_k is not None:

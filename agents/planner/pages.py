@@ -12,9 +12,9 @@ from typing import Any, Protocol
 from agents.planner.generator import Generated, Generator, PagePrompt
 from agents.planner.knockout import rounds
 from agents.planner.page import PageInput, PageTask, Paradigm, choice_letter, format_input
-from agents.planner.parse import ParseQuirks, Reply, parse_generation, parse_multichoice
+from agents.planner.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
 from agents.planner.prepared import Planned, Prepared, read_action
-from agents.planner.sequence import Message, page_messages
+from agents.planner.sequence import PagePart, page_messages
 from agents.planner.shots import shot_messages
 from agents.planner.snippets import (
     RationaleRequest,
@@ -24,17 +24,17 @@ from agents.planner.snippets import (
     snippet_messages,
 )
 from agents.recipes.literature import Recipe
-from agents.types import Usage
+from agents.types import DecisionUsage
 from annotations.dom.limits import PageError
 from annotations.dom.tree import Element, parse
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
 
 
-class Writer(Protocol):
+class MissingRationales(Protocol):
     """Writes the rationales that are missing: past step -> (text, what it took)."""
 
-    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, Usage]]: ...
+    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, DecisionUsage]]: ...
 
 
 @dataclass
@@ -43,12 +43,12 @@ class _Match:
 
     step: Prepared
     root: Element
-    history: tuple[Message, ...]
-    rounds: Steps[list[str], Reply, Reply | None]
+    history: tuple[PagePart, ...]
+    rounds: Steps[list[str], ParsedReply, ParsedReply | None]
     group: list[str] | None = None  # to ask about next; None: over
     page: PageInput | None = None
-    winner: Reply | None = None
-    usage: Usage = field(default_factory=Usage)
+    winner: ParsedReply | None = None
+    usage: DecisionUsage = field(default_factory=DecisionUsage)
     error: str = ""
     asked: list[dict[str, Any]] = field(default_factory=list)
 
@@ -56,7 +56,7 @@ class _Match:
 class PagePlanner:
     """Stages simplify, compose and plan of the recipes with `plan.kind` multichoice or generation."""
 
-    def __init__(self, recipe: Recipe, generator: Generator, writer: Writer) -> None:
+    def __init__(self, recipe: Recipe, generator: Generator, writer: MissingRationales) -> None:
         self.recipe = recipe
         self.generator = generator
         self.writer = writer
@@ -73,7 +73,7 @@ class PagePlanner:
                 self._answer(match, generated)
         return [self._planned(match) if isinstance(match, _Match) else match for match in matches]
 
-    def _rationales(self, steps: Sequence[Prepared]) -> dict[int, tuple[str, Usage]]:
+    def _rationales(self, steps: Sequence[Prepared]) -> dict[int, tuple[str, DecisionUsage]]:
         """Ask at once for what the memory of the batch has no rationale for: past step -> (text, usage)."""
         wanted: dict[int, RationaleRequest] = {}
 
@@ -92,7 +92,7 @@ class PagePlanner:
                 continue  # reported when the prompt is made
         return self.writer.write(list(wanted.values()))
 
-    def _begin(self, step: Prepared, reasons: dict[int, tuple[str, Usage]]) -> _Match | Planned:
+    def _begin(self, step: Prepared, reasons: dict[int, tuple[str, DecisionUsage]]) -> _Match | Planned:
         top = step.best(self.recipe.rank.top_k)
         try:
             root = parse(step.observation.html)
@@ -102,14 +102,14 @@ class PagePlanner:
         except (PageError, IndexError) as error:
             return Planned(error=f"the page or a page of memory cannot be shown: {error}")
         for past in step.memory:  # whoever needs an answer first pays for it
-            _, used = reasons.get(past.key, ("", Usage()))
+            _, used = reasons.get(past.key, ("", DecisionUsage()))
             match.usage += used
             if past.key in reasons:
-                reasons[past.key] = (reasons[past.key][0], Usage())
+                reasons[past.key] = (reasons[past.key][0], DecisionUsage())
         _advance(match, None)
         return match
 
-    def _rounds(self, candidates: list[str]) -> Steps[list[str], Reply, Reply | None]:
+    def _rounds(self, candidates: list[str]) -> Steps[list[str], ParsedReply, ParsedReply | None]:
         if len(candidates) == 1 and not self.recipe.quirks.q7_single_candidate_fails:
             reply = yield candidates
             return reply if reply.element is not None else None
@@ -124,7 +124,7 @@ class PagePlanner:
             quirks=self.recipe.quirks.narrowed(SnippetQuirks),
         )
 
-    def _history(self, step: Prepared, reasons: dict[int, str]) -> tuple[Message, ...]:
+    def _history(self, step: Prepared, reasons: dict[int, str]) -> tuple[PagePart, ...]:
         def rationale(request: RationaleRequest) -> str | None:
             return known_rationale(request) or reasons.get(request.step.key)
 
@@ -186,7 +186,7 @@ class PagePlanner:
         return Planned(action, match.usage, match.error, trace)
 
 
-def _advance(match: _Match, reply: Reply | None) -> None:
+def _advance(match: _Match, reply: ParsedReply | None) -> None:
     """To the next group, or to the end."""
     try:
         match.group = next(match.rounds) if reply is None else match.rounds.send(reply)
@@ -207,5 +207,5 @@ def _openings(page: PageInput, paradigm: str) -> tuple[str, ...]:
     )
 
 
-def _shown(messages: Sequence[Message]) -> str:
+def _shown(messages: Sequence[PagePart]) -> str:
     return "\n".join(f"{message.sender}: {message.text}" for message in messages if message.text)

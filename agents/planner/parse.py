@@ -34,33 +34,33 @@ CORRECTED = ParseQuirks(False, False, False)
 
 
 @dataclass(frozen=True)
-class Reply:
+class ParsedReply:
     """A parsed reply: the chosen element's backend node id (None: no element) and the action text "OP value"."""
 
     element: str | None
     action: str
 
 
-def parse_multichoice(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> Reply:
+def parse_multichoice(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
     """The element of the reply's option letter; raises IndexError for an empty reply under quirk Q8."""
     option, action = read_option(text, quirks)
-    return Reply(option_element(option, choices, quirks), action)
+    return ParsedReply(option_element(option, choices, quirks), action)
 
 
-def parse_generation(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> Reply:
+def parse_generation(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
     """The element whose id or text the reply repeats; under quirk Q10 no choices at all raise ValueError."""
     text = text.strip()
     action = read_action(text)
     if text.startswith("None"):
-        return Reply(None, action)
+        return ParsedReply(None, action)
     found = _ELEMENT.search(text)
     line = found.group(1) if found else ""
     number = _ID.search(line)
     if number and int(number.group(1)) < len(choices):
-        return Reply(choices[int(number.group(1))][0], action)
+        return ParsedReply(choices[int(number.group(1))][0], action)
     if quirks.q10_unreadable_picks_first:
-        return Reply(_most_similar_pair(line, choices), action)
-    return Reply(_most_similar_text(line, choices), action)
+        return ParsedReply(_most_similar_pair(line, choices), action)
+    return ParsedReply(_most_similar_text(line, choices), action)
 
 
 def read_option(text: str, quirks: ParseQuirks = FAITHFUL) -> tuple[str, str]:

@@ -6,7 +6,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from agents.planner.snippets import PastStep
-from agents.types import Action, Exemplar, Observation, RankedCandidate, RecordedStep, Usage, Workflow
+from agents.types import (
+    Action,
+    DecisionUsage,
+    Observation,
+    PromptExemplar,
+    PromptWorkflow,
+    RankedCandidate,
+    RecordedStep,
+)
 
 
 @dataclass(frozen=True)
@@ -19,8 +27,8 @@ class Prepared:
     instruction: str  # the turn's, or rewritten to stand alone
     memory: tuple[PastStep, ...] = ()  # in prompt order
     history: tuple[RecordedStep, ...] = ()  # earlier steps of this turn, with pages
-    exemplars: tuple[Exemplar, ...] = ()
-    workflows: tuple[Workflow, ...] = ()
+    exemplars: tuple[PromptExemplar, ...] = ()
+    workflows: tuple[PromptWorkflow, ...] = ()
     ranked_turn: int | None = None  # WebLINX: the earlier turn whose elements are ranked, where this has no page
     ranks: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # of past steps: step -> node id -> rank
 
@@ -34,7 +42,7 @@ class Planned:
     """A planner's decision; `error` says in words why there is no action although there should be."""
 
     action: Action | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: DecisionUsage = field(default_factory=DecisionUsage)
     error: str = ""
     trace: dict[str, Any] = field(default_factory=dict)  # of the stages simplify, compose, plan and act
 

@@ -18,26 +18,28 @@ MAX_PIECE = 512  # tokens of one encoded piece; of a page only the first so many
 MAX_INPUT = 2048  # tokens of the whole sequence
 
 
-class Tokenizer(Protocol):
+class EncodingTokenizer(Protocol):
     """The one method needed; the tokenizers of `transformers` have it."""
 
     def encode(self, text: str, *, add_special_tokens: bool, truncation: bool, max_length: int | None) -> list[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class PagePart:
     """A part of the conversation that a planner reads: a page, what a person asks, or what the planner answered."""
 
     sender: Literal["webpage", "human", "gpt"]
     text: str
 
 
-def page_messages(page: PageInput, answer: str = "") -> list[Message]:
+def page_messages(page: PageInput, answer: str = "") -> list[PagePart]:
     """One step as messages; without an answer it is the current one."""
-    return [Message("webpage", page.context), Message("human", page.input), Message("gpt", answer)]
+    return [PagePart("webpage", page.context), PagePart("human", page.input), PagePart("gpt", answer)]
 
 
-def encode_messages(messages: Iterable[Message], tokenizer: Tokenizer, max_piece: int = MAX_PIECE) -> list[int]:
+def encode_messages(
+    messages: Iterable[PagePart], tokenizer: EncodingTokenizer, max_piece: int = MAX_PIECE
+) -> list[int]:
     """Token ids of messages, one after another. Blank pieces are left out."""
     ids: list[int] = []
     for message in messages:
@@ -47,7 +49,7 @@ def encode_messages(messages: Iterable[Message], tokenizer: Tokenizer, max_piece
     return ids
 
 
-def _pieces(message: Message) -> list[tuple[str, bool]]:
+def _pieces(message: PagePart) -> list[tuple[str, bool]]:
     """(text, with special tokens) of a message."""
     if message.sender == "webpage":
         if not message.text:
@@ -59,9 +61,9 @@ def _pieces(message: Message) -> list[tuple[str, bool]]:
 
 
 def input_ids(
-    snippets: Iterable[Iterable[Message]],
-    current: Iterable[Message],
-    tokenizer: Tokenizer,
+    snippets: Iterable[Iterable[PagePart]],
+    current: Iterable[PagePart],
+    tokenizer: EncodingTokenizer,
     system: str = SYSTEM,
     max_length: int = MAX_INPUT,
     max_piece: int = MAX_PIECE,
@@ -88,6 +90,6 @@ def join(
     return [*system, *(history[-room:] if room > 0 else ()), *current]
 
 
-def label_ids(target: str, tokenizer: Tokenizer) -> list[int]:
+def label_ids(target: str, tokenizer: EncodingTokenizer) -> list[int]:
     """Token ids of a gold answer, never truncated."""
     return tokenizer.encode(target, add_special_tokens=True, truncation=False, max_length=None)

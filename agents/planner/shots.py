@@ -3,7 +3,7 @@
 from functools import cache
 
 from agents.planner.page import PageTask, Paradigm, format_input
-from agents.planner.sequence import Message, page_messages
+from agents.planner.sequence import PagePart, page_messages
 
 _LIBRARY = """<html backend_node_id="1"><body backend_node_id="2"><form backend_node_id="3">
 <input backend_node_id="4" type="text" placeholder="Title or author"/>
@@ -25,9 +25,9 @@ _SHOTS = (
 
 
 @cache
-def shot_messages(paradigm: Paradigm) -> tuple[Message, ...]:
+def shot_messages(paradigm: Paradigm) -> tuple[PagePart, ...]:
     """Three examples, three messages each: typing, selecting, and none of the elements."""
-    messages: list[Message] = []
+    messages: list[PagePart] = []
     for page, candidate_ids, task, gold_id in _SHOTS:
         shown = format_input(page, candidate_ids, task, paradigm, gold_id)
         messages += page_messages(shown, shown.target)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from agents.planner.page import PageInput, PageTask, Paradigm, Wording, format_input, gold_context
-from agents.planner.sequence import Message, page_messages
+from agents.planner.page import PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
+from agents.planner.sequence import PagePart, page_messages
 from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
@@ -67,7 +67,7 @@ class SnippetSettings:
     refinement: bool = True  # rationales
     top_k: int = TOP_K
     num_candidates: int = NUM_CANDIDATES
-    wording: Wording = field(default_factory=Wording)
+    wording: PageWording = field(default_factory=PageWording)
     quirks: SnippetQuirks = FAITHFUL
 
 
@@ -94,9 +94,9 @@ def snippet_messages(
     rng: Random,
     settings: SnippetSettings = SnippetSettings(),
     rationales: Rationales = known_rationale,
-) -> list[Message]:
+) -> list[PagePart]:
     """Three messages for each step, in the order given. Raises IndexError where a candidate is not on its page."""
-    messages: list[Message] = []
+    messages: list[PagePart] = []
     for step in steps:
         gold_id, negative_ids = draw_candidates(step, rng, settings)
         messages += snippet(step, gold_id, negative_ids, settings, rationales)
@@ -120,7 +120,7 @@ def snippet(
     negative_ids: Sequence[str],
     settings: SnippetSettings = SnippetSettings(),
     rationales: Rationales = known_rationale,
-) -> list[Message]:
+) -> list[PagePart]:
     """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3)."""
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)

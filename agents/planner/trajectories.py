@@ -21,7 +21,7 @@ from agents.planner.trajectory import (
 from agents.planner.trajectory_page import GoldStep, page_text
 from agents.planner.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.recipes.literature import Recipe
-from agents.types import Action, Exemplar, RecordedStep
+from agents.types import Action, PromptExemplar, RecordedStep
 from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 40_000  # characters of the prompt that a trace keeps, from its end
@@ -89,7 +89,7 @@ class TrajectoryPlanner:
             return [leaked[0], *others[: count - 1]]
         return step.best(count)
 
-    def _exemplar(self, exemplar: Exemplar, step: Prepared) -> list[Message]:
+    def _exemplar(self, exemplar: PromptExemplar, step: Prepared) -> list[Message]:
         return exemplar_messages(exemplar.instruction, [self._show(past, step) for past in exemplar.steps])
 
     def _show(self, past: RecordedStep, step: Prepared) -> ShownStep:

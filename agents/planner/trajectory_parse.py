@@ -10,7 +10,7 @@ _BARE_ACT = re.compile(r"\[?(CLICK|SELECT|TYPE)\]?\s*\[(\d+)]\s*(?:\[(.+?)\])?")
 MAX_ACT = 3_000  # characters of an action text that are looked at: its brackets may not be closed
 
 
-class Act(NamedTuple):
+class ActionParts(NamedTuple):
     """The parts of an action text; None for what it does not say."""
 
     operation: str | None
@@ -45,7 +45,7 @@ def bare_act(reply: str) -> str:
     return f"{found[1]} [{found[2]}]" + (f" [{found[3]}]" if found[3] else "")
 
 
-def parse_act(act: str) -> Act:
+def parse_act(act: str) -> ActionParts:
     """The first "OP [id] [value]" of an action text; three times None where nothing stands in brackets."""
     found = _ACT.search(act[:MAX_ACT])
-    return Act(found[1], found[2], found[3]) if found else Act(None, None, None)
+    return ActionParts(found[1], found[2], found[3]) if found else ActionParts(None, None, None)

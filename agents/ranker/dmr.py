@@ -29,7 +29,7 @@ from agents.recipes.settings import Quirks, RankSettings
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit
 from agents.weblinx.quirks import WeblinxQuirks
-from agents.weblinx.tokens import FastTokenizer, Tokenizer
+from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
 
 MAX_TOKENS = 512
 CACHED_ELEMENTS = 50_000  # × two vectors of 384 floats: about 150 MB
@@ -43,7 +43,7 @@ class DmrEncoder:
 
     exact: Encoder
     quick: Encoder | None = None
-    tokenizer: Tokenizer | None = None
+    tokenizer: SpanTokenizer | None = None
 
 
 @lru_cache(maxsize=2)

@@ -10,8 +10,8 @@ from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit, documents, render
 from agents.weblinx.query import HISTORY_TURNS, dmr_query
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.tokens import Tokenizer
-from agents.weblinx.turns import Demo, Turn
+from agents.weblinx.tokens import SpanTokenizer
+from agents.weblinx.turns import Demo, ReplayTurn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
 from annotations.dom.tree import Element, parse
@@ -69,7 +69,7 @@ def element_input(observation: Observation) -> RankingInput:
 
 @page_deadline()
 def weblinx_input(
-    observation: Observation, text: WeblinxText = PUBLISHED, tokenizer: Tokenizer | None = None
+    observation: Observation, text: WeblinxText = PUBLISHED, tokenizer: SpanTokenizer | None = None
 ) -> RankingInput:
     """`turn_input` of the observation's turn. ValueError for an observation without recorded turns."""
     if observation.demo is None:
@@ -78,7 +78,7 @@ def weblinx_input(
 
 
 def turn_input(
-    demo: Demo, turn: Turn, text: WeblinxText = PUBLISHED, tokenizer: Tokenizer | None = None
+    demo: Demo, turn: ReplayTurn, text: WeblinxText = PUBLISHED, tokenizer: SpanTokenizer | None = None
 ) -> RankingInput:
     """Documents of the visible elements against the last turns; `tokenizer` only for a limit in tokens."""
     docs = documents(demo, turn, text.limit, tokenizer)

@@ -123,7 +123,7 @@ class Setting:
 
 
 @dataclass(frozen=True)
-class Stage:
+class StageSentence:
     """A stage in a sentence, with its settings."""
 
     name: str
@@ -145,7 +145,7 @@ class Quirk:
     before: bool | None
 
 
-def stages(recipe: Recipe, parent: Recipe | None = None) -> list[Stage]:
+def stages(recipe: Recipe, parent: Recipe | None = None) -> list[StageSentence]:
     """The eight stages in order."""
     sentences = {
         "observe": OBSERVE[recipe.observe.observation],
@@ -170,7 +170,7 @@ def stages(recipe: Recipe, parent: Recipe | None = None) -> list[Stage]:
             )
             for name in names
         ]
-        found.append(Stage(stage, sentences[stage], settings))
+        found.append(StageSentence(stage, sentences[stage], settings))
     return found
 
 

@@ -31,7 +31,7 @@ logger = logging.getLogger(__name__)
 STORED_CANDIDATES = 200
 
 
-class Verdict(Protocol):
+class Judged(Protocol):
     """What a judge says of a decision; `evaluation.scores.judging.Judgement` is one."""
 
     element_correct: bool
@@ -40,7 +40,7 @@ class Verdict(Protocol):
     gold_rank: int | None
 
 
-Judge = Callable[[Decision, Step], Verdict]
+Judge = Callable[[Decision, Step], Judged]
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ def _samples(run: Run, recipe: Recipe, conversation_id: int) -> Iterator[Sample]
         yield Sample(trajectory, step, seq, seen)
 
 
-def _row(sample: Sample, decision: Decision, verdict: Verdict, milliseconds: float) -> TrajectoryStep:
+def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:
     action = decision.actions[0] if decision.actions else None
     shown = decision.ranking[:STORED_CANDIDATES]
     seconds = {stage: round(value, 5) for stage, value in decision.seconds.items()}

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from agents.observations import RecordedConversation
-from agents.weblinx.turns import Box, Demo, Turn
+from agents.weblinx.turns import Box, Demo, ReplayTurn
 from annotations.corpus import weblinx_turns
 from annotations.models import Step
 
@@ -17,11 +17,11 @@ class _Pages:
         self.page_html_of = lru_cache(maxsize=8)(self._page_html)
         self.bboxes_of = lru_cache(maxsize=8)(self._bboxes)
 
-    def page_html(self, turn: Turn) -> str | None:
+    def page_html(self, turn: ReplayTurn) -> str | None:
         """The page of the turn; None when it has none."""
         return self.page_html_of(turn.index)
 
-    def bboxes(self, turn: Turn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
         """uid -> bounding box on the turn's page; None when there is no page or no such file."""
         return self.bboxes_of(turn.index)
 
@@ -45,4 +45,4 @@ def demo_of(recorded: RecordedConversation) -> Demo:
     if any(step.source_index is None for step in recorded.steps):
         raise ValueError(f"{recorded.conversation.source_id} has no recorded WebLINX turns: import it as weblinx")
     pages = _Pages(recorded.steps)
-    return Demo(recorded.conversation.source_id, tuple(Turn(i, data) for i, data in enumerate(turns)), pages)
+    return Demo(recorded.conversation.source_id, tuple(ReplayTurn(i, data) for i, data in enumerate(turns)), pages)

@@ -14,9 +14,9 @@ from agents.policy import StagedPolicy
 from agents.recipes import literature
 from agents.runs.building import build_ranker
 from agents.runs.weblinx_demos import demo_of
-from agents.training.rows import Rows
+from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
-from agents.types import Usage
+from agents.types import DecisionUsage
 from agents.weblinx.prompt import prompt_turns, target
 
 RECIPE = "weblinx-flan-t5"
@@ -31,7 +31,7 @@ class _Asked:
 
     def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
         self.prompts += prompts
-        return [Generated("", "", Usage()) for _ in prompts]
+        return [Generated("", "", DecisionUsage()) for _ in prompts]
 
     def taken(self) -> list[Prompt]:
         """What was asked since the last time."""
@@ -45,7 +45,7 @@ class _Asked:
 class ActionRows:
     """The turns that models are trained on, as token ids of the prompt and the text of the answer."""
 
-    def __init__(self, rows: Rows, settings: PlannerSettings, tokenizer: Any) -> None:
+    def __init__(self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any) -> None:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
         self.recipe = literature.override(literature.get(RECIPE), changes)

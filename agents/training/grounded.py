@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from agents.encoders.embedding import load_encoder
 from agents.planner.learned.examples import OPERATIONS, Example
 from agents.training.loop import TrainingError
-from agents.training.rows import Rows
+from agents.training.rows import SplitRows
 from agents.training.settings import changed
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class _SliceEnds(Exception):
     """The slice is over; what was reached is kept in the folder."""
 
 
-def examples(rows: Rows) -> Iterator[Example]:
+def examples(rows: SplitRows) -> Iterator[Example]:
     """Steps with a page, a gold element on it and an operation that the planner knows; balanced by website."""
     for _, recorded in rows.recorded():
         for step in recorded.steps:

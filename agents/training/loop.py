@@ -31,7 +31,7 @@ class TrainingError(ValueError):
     """A training cannot go on; the message says what to change."""
 
 
-class Task(Protocol):
+class TrainingTask(Protocol):
     """A model, its examples and their loss."""
 
     model: "PreTrainedModel"
@@ -59,7 +59,7 @@ class Task(Protocol):
 
 
 @dataclass
-class Progress:
+class TrainingProgress:
     """How far a training is. `curve` has one object per point: step, epoch, loss, learning_rate, and dev metrics."""
 
     steps: int
@@ -71,13 +71,13 @@ class Progress:
 
 
 def train(
-    task: Task,
+    task: TrainingTask,
     settings: LoopSettings,
     folder: Path,
     *,
     identity: str = "",
     until: Callable[[], bool] = lambda: False,
-    tell: Callable[[Progress], None] = lambda progress: None,
+    tell: Callable[[TrainingProgress], None] = lambda progress: None,
     saved: Callable[[], None] = lambda: None,
 ) -> Literal["paused", "done"]:
     """Train until the end, or until `until()` says to pause; the task's model then has the weights reached.
@@ -101,11 +101,11 @@ def train(
 class _Loop:
     def __init__(
         self,
-        task: Task,
+        task: TrainingTask,
         settings: LoopSettings,
         folder: Path,
         identity: str,
-        tell: Callable[[Progress], None],
+        tell: Callable[[TrainingProgress], None],
         saved: Callable[[], None],
     ) -> None:
         import torch
@@ -120,7 +120,7 @@ class _Loop:
         self.model, self.optimizer = self.accelerator.prepare(task.model, _optimizer(task.model, settings))
         self.per_step = settings.batch_size * settings.accumulate * settings.devices
         self.steps_per_epoch = math.ceil(task.size / self.per_step)
-        self.progress = Progress(self.steps_per_epoch * settings.epochs)
+        self.progress = TrainingProgress(self.steps_per_epoch * settings.epochs)
         self.points_every = max(1, self.progress.steps // settings.report_points)
         self.identity = f"{identity} {settings} {task.size} {self.per_step}"
         self.losses: list[float] = []  # since the last point of the curve

@@ -21,7 +21,7 @@ from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, 
 from agents.types import Observation, RecordedStep
 from agents.weblinx.documents import ElementLimit, training_documents
 from agents.weblinx.query import dmr_query
-from agents.weblinx.turns import Turn
+from agents.weblinx.turns import ReplayTurn
 from annotations.dom.elements import elements
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
@@ -32,7 +32,7 @@ KEPT_CONVERSATIONS = 16
 UNRANKED = -1
 
 
-class Rows:
+class SplitRows:
     """The conversations of one split of a dataset, in order; the first `limit` of them."""
 
     def __init__(self, dataset: Dataset, split: str, limit: int | None = None) -> None:
@@ -71,7 +71,7 @@ def checked(pk: int, split: str) -> RecordedConversation:
 class RankingRows:
     """Steps as a ranker of some kind reads them; the same texts as when it ranks."""
 
-    def __init__(self, rows: Rows, settings: LoopSettings, left_out: LeftOut | None = None) -> None:
+    def __init__(self, rows: SplitRows, settings: LoopSettings, left_out: LeftOut | None = None) -> None:
         self.rows, self.settings = rows, settings
         self.left_out = LeftOut() if left_out is None else left_out
 
@@ -106,7 +106,7 @@ class RankingRows:
         dense = settings if isinstance(settings, DualEncoderSettings) else DualEncoderSettings()
         limit = ElementLimit(dense.element_limit or None, "chars")
 
-        def unread(turn: Turn, error: PageError) -> None:
+        def unread(turn: ReplayTurn, error: PageError) -> None:
             self.left_out.add(f"{demo.name} turn {turn.index}", error)
 
         for turn, docs in training_documents(demo, random.Random(0), EVERY, limit, unread):
@@ -128,7 +128,7 @@ def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingSt
 class StepRows:
     """Steps of pages as a planner reads them, with their memory; pages are loaded when asked for."""
 
-    def __init__(self, rows: Rows, settings: PlannerSettings, limit: int | None = None) -> None:
+    def __init__(self, rows: SplitRows, settings: PlannerSettings, limit: int | None = None) -> None:
         self.rows, self.settings = rows, settings
         steps = Step.objects.filter(turn__conversation__in=rows.conversation_ids, snapshot__isnull=False)
         steps = steps.order_by("turn__conversation__position", "turn__conversation_id", "turn__index", "index")

@@ -6,7 +6,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from agents.planner.page import PageTask, Paradigm, format_input
-from agents.planner.sequence import Message, input_ids, label_ids, page_messages
+from agents.planner.sequence import PagePart, input_ids, label_ids, page_messages
 from agents.planner.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, TextPair, generator
 from agents.training.left_out import LeftOut
@@ -112,7 +112,7 @@ class PageSamples:
     def _generator(self, *parts: int) -> Random:
         return generator("sample", self.settings.seed, *parts)
 
-    def _memory(self, past: PastStep, rng: Random) -> list[Message]:
+    def _memory(self, past: PastStep, rng: Random) -> list[PagePart]:
         """A snippet drawn as the current step is, "none" answers included (Q5); nothing for an unreadable page."""
         try:
             positives, negatives = _on_page(past, node_ids(parse(past.html)))

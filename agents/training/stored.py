@@ -77,7 +77,7 @@ def read_card(model: TrainedModel, name: str, most: int) -> str:
     return b"".join(store.read(stored, 0, most)).decode("utf-8", "replace")
 
 
-class Elsewhere:
+class StoredWeights:
     """For `agents.encoders.weights`: what other hosts hold."""
 
     def local(self, name: str, fetch: bool) -> Path | None:

@@ -12,10 +12,10 @@ from agents.training.action_rows import ActionRows
 from agents.training.checkpoint import forget_checkpoint
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.left_out import LeftOut
-from agents.training.loop import Progress, Task, TrainingError, train
+from agents.training.loop import TrainingError, TrainingProgress, TrainingTask, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask
-from agents.training.rows import RankingRows, Rows, StepRows
+from agents.training.rows import RankingRows, SplitRows, StepRows
 from agents.training.samples import KeptSamples, PageSamples
 from agents.training.settings import (
     CausalSettings,
@@ -52,8 +52,8 @@ class Work:
         self.left_out = LeftOut(self.kept / "left-out.jsonl")
         assert model.dataset is not None  # a job without one has ended before
         self.dataset = model.dataset
-        self.rows = Rows(self.dataset, Split.TRAIN, params["limit"])
-        self.dev = Rows(self.dataset, Split.DEV)
+        self.rows = SplitRows(self.dataset, Split.TRAIN, params["limit"])
+        self.dev = SplitRows(self.dataset, Split.DEV)
 
     def run(self) -> Outcome:
         """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
@@ -72,7 +72,7 @@ class Work:
             return "paused"
         if not task.size:
             raise TrainingError("no train step has a gold element on its page")
-        last: list[Progress] = []
+        last: list[TrainingProgress] = []
         with together(processes(settings.devices), [*PART, str(self.model.pk)]):
             state = train(
                 task,
@@ -128,7 +128,7 @@ class Work:
         if self.kept.exists():
             self.kept.rmdir()
 
-    def _told(self, progress: Progress, last: list[Progress]) -> None:
+    def _told(self, progress: TrainingProgress, last: list[TrainingProgress]) -> None:
         last[:] = [progress]
         loss = f", loss {progress.loss:.4f}" if progress.loss is not None else ""
         self.tell(
@@ -140,7 +140,7 @@ class Work:
             per_second=None if progress.seconds_per_step is None else round(1 / progress.seconds_per_step, 2),
         )
 
-    def _task(self, settings: LoopSettings) -> Task | None:
+    def _task(self, settings: LoopSettings) -> TrainingTask | None:
         """None when the slice ended while the examples were read."""
         if isinstance(settings, CrossEncoderSettings | DualEncoderSettings):
             return self._ranking_task(settings)
@@ -153,7 +153,7 @@ class Work:
             return CausalTask(base, tokenizer, settings, *samples)
         return Seq2SeqTask(base, tokenizer, settings, *samples)
 
-    def _ranking_task(self, settings: CrossEncoderSettings | DualEncoderSettings) -> Task | None:
+    def _ranking_task(self, settings: CrossEncoderSettings | DualEncoderSettings) -> TrainingTask | None:
         if isinstance(settings, CrossEncoderSettings):
             line, draws = cross_encoder_lines(settings), settings.epochs
         else:

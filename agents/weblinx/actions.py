@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import Turn
+from agents.weblinx.turns import ReplayTurn
 
 HISTORY_ATTRIBUTES = ("class", "title", "href", "aria-label", "d", "src")  # those that DMR's history meant to show
 ATTRIBUTE_LENGTH = 20
@@ -30,7 +30,7 @@ class Call:
         return f"{self.name}({', '.join(f'{key}={_written(value)}' for key, value in self.arguments.items())})"
 
 
-Format = Callable[[Turn, WeblinxQuirks], Call]  # history_call, action_call
+Format = Callable[[ReplayTurn, WeblinxQuirks], Call]  # history_call, action_call
 
 
 def shorten_end(text: str | None, length: int) -> str | None:
@@ -46,7 +46,7 @@ def clock(seconds: float) -> str:
     return f"{'-' if seconds < 0 else ''}{int(magnitude // 60):02}:{int(magnitude % 60):02}"
 
 
-def history_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
+def history_call(turn: ReplayTurn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
     """A turn in DMR's history (A4.1)."""
     match turn.intent:
         case "click" | "hover":
@@ -64,7 +64,7 @@ def history_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
     return Call(_function(turn), {**arguments, **_timestamp(turn)})
 
 
-def action_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
+def action_call(turn: ReplayTurn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
     """A turn as the action models read and write it (A4.2). No quirk changes it; the argument makes it a `Format`."""
     arguments: Mapping[str, Any]
     match turn.intent:
@@ -85,7 +85,7 @@ def action_call(turn: Turn, quirks: WeblinxQuirks = FAITHFUL) -> Call:
     return Call(_function(turn), arguments)
 
 
-def default_call(turn: Turn) -> Call:
+def default_call(turn: ReplayTurn) -> Call:
     """The form of the intents that neither format changes; ValueError for an intent that WebLINX does not record."""
     arguments: Mapping[str, Any]
     match turn.intent:
@@ -105,7 +105,7 @@ def default_call(turn: Turn) -> Call:
     return Call(_function(turn), {**arguments, **_timestamp(turn)})
 
 
-def _function(turn: Turn) -> str:
+def _function(turn: ReplayTurn) -> str:
     return "text_input" if turn.intent == "textinput" else turn.intent
 
 
@@ -113,36 +113,36 @@ def _written(value: Any) -> Any:
     return f'"{value}"'.replace("\n", "\\n").replace("\t", "\\t") if isinstance(value, str) else value
 
 
-def _mouse(turn: Turn) -> dict[str, int]:
+def _mouse(turn: ReplayTurn) -> dict[str, int]:
     """Truncated towards zero; -1 when not recorded."""
     if "mouseX" not in turn.metadata or "mouseY" not in turn.metadata:
         return {"x": -1, "y": -1}
     return {"x": int(turn.metadata["mouseX"]), "y": int(turn.metadata["mouseY"])}
 
 
-def _scroll(turn: Turn) -> dict[str, int]:
+def _scroll(turn: ReplayTurn) -> dict[str, int]:
     return {"x": int(turn.arguments["scrollX"]), "y": int(turn.arguments["scrollY"])}
 
 
-def _tabs(turn: Turn) -> dict[str, Any]:
+def _tabs(turn: ReplayTurn) -> dict[str, Any]:
     origin = {"origin": turn.properties["tabIdOrigin"]} if "tabIdOrigin" in turn.properties else {}
     return origin | {"target": turn.properties.get("tabId", "Unknown")}
 
 
-def _utterance(turn: Turn) -> dict[str, str | None]:
+def _utterance(turn: ReplayTurn) -> dict[str, str | None]:
     return {"speaker": turn.speaker, "utterance": shorten_end(turn.utterance, LONG_LENGTH)}
 
 
-def _timestamp(turn: Turn) -> dict[str, str]:
+def _timestamp(turn: ReplayTurn) -> dict[str, str]:
     return {"timestamp": clock(turn.timestamp)}
 
 
-def _text(turn: Turn, key: str, length: int) -> str | None:
+def _text(turn: ReplayTurn, key: str, length: int) -> str | None:
     value = turn.arguments.get(key, "")
     return shorten_end(str(value).strip(), length) if value is not None else None
 
 
-def _transition(turn: Turn) -> dict[str, str]:
+def _transition(turn: ReplayTurn) -> dict[str, str]:
     arguments = {}
     if "transitionType" in turn.properties:
         arguments["type"] = turn.properties["transitionType"]
@@ -151,7 +151,7 @@ def _transition(turn: Turn) -> dict[str, str]:
     return arguments
 
 
-def _tag(turn: Turn, quirks: WeblinxQuirks) -> dict[str, Any]:
+def _tag(turn: ReplayTurn, quirks: WeblinxQuirks) -> dict[str, Any]:
     """Tag and attributes of the element (quirk Q1); nothing when none was recorded."""
     if turn.element is None:
         return {}
@@ -162,7 +162,7 @@ def _tag(turn: Turn, quirks: WeblinxQuirks) -> dict[str, Any]:
     return {"tag": turn.element["tagName"].lower(), "attrs": attributes}
 
 
-def _element(turn: Turn) -> dict[str, Any]:
+def _element(turn: ReplayTurn) -> dict[str, Any]:
     """Tag, all attributes and the text of the element, as the package prints elements by default."""
     if turn.element is None:
         return {}

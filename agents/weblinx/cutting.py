@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from agents.weblinx.tokens import Tokenizer, count
+from agents.weblinx.tokens import SpanTokenizer, count
 
 ELLIPSIS = "..."
 
@@ -30,7 +30,7 @@ def reduce_lengths(lengths: Sequence[int], maximum: int) -> list[int]:
     return [length + (place >= len(reduced) - extra) for place, length in enumerate(reduced)]
 
 
-def budgets(texts: Sequence[str], remove: int, tokenizer: Tokenizer) -> list[int | None]:
+def budgets(texts: Sequence[str], remove: int, tokenizer: SpanTokenizer) -> list[int | None]:
     """How many tokens each text may keep so that together they lose `remove`; None where it may stay whole."""
     lengths = [count(tokenizer, text) for text in texts]
     order = sorted(range(len(texts)), key=lengths.__getitem__)
@@ -41,7 +41,7 @@ def budgets(texts: Sequence[str], remove: int, tokenizer: Tokenizer) -> list[int
     return kept
 
 
-def cut_centre(text: str, budget: int, tokenizer: Tokenizer, iterative: bool = False) -> str | None:
+def cut_centre(text: str, budget: int, tokenizer: SpanTokenizer, iterative: bool = False) -> str | None:
     """The text without its middle tokens, "..." in their place; None when not even that fits the budget.
 
     The result may have more tokens than the budget (quirk Q8, kept), as cutting can split or join tokens.

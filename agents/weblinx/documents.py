@@ -10,8 +10,8 @@ from lxml.html import HtmlElement
 
 from agents.weblinx.pages import parse_page
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.tokens import Tokenizer
-from agents.weblinx.turns import UID, Box, Demo, Turn
+from agents.weblinx.tokens import SpanTokenizer
+from agents.weblinx.turns import UID, Box, Demo, ReplayTurn
 from annotations.dom.limits import PageError
 from annotations.dom.tree import tag_of
 from annotations.sandbox.deadline import page_deadline
@@ -53,12 +53,12 @@ class ElementDoc:
     positive: bool
 
 
-def is_ranked(demo: Demo, turn: Turn) -> bool:
+def is_ranked(demo: Demo, turn: ReplayTurn) -> bool:
     """Whether the ranker is evaluated on the turn: one of six intents, with a page and boxes (A3.1)."""
     return turn.intent in RANKED_INTENTS and turn.page is not None and demo.pages.bboxes(turn) is not None
 
 
-def ranked_turns(demo: Demo) -> list[Turn]:
+def ranked_turns(demo: Demo) -> list[ReplayTurn]:
     return [turn for turn in demo.turns if is_ranked(demo, turn)]
 
 
@@ -78,7 +78,7 @@ def visible_boxes(
 
 
 def documents(
-    demo: Demo, turn: Turn, limit: ElementLimit = ElementLimit(), tokenizer: Tokenizer | None = None
+    demo: Demo, turn: ReplayTurn, limit: ElementLimit = ElementLimit(), tokenizer: SpanTokenizer | None = None
 ) -> list[ElementDoc]:
     """The candidates of a turn in document order; none without a page.
 
@@ -138,8 +138,8 @@ def training_documents(
     generator: random.Random,
     negatives: int = NEGATIVES,
     limit: ElementLimit = ElementLimit(),
-    on_unread: Callable[[Turn, PageError], None] = lambda turn, error: None,
-) -> Iterator[tuple[Turn, list[ElementDoc]]]:
+    on_unread: Callable[[ReplayTurn, PageError], None] = lambda turn, error: None,
+) -> Iterator[tuple[ReplayTurn, list[ElementDoc]]]:
     """Per training turn the positives and a uniform sample of the negatives (A5.1); texts limited in characters only.
 
     Turns whose target is not on the page are left out, and those whose page cannot be read, which `on_unread` is told
@@ -169,17 +169,17 @@ def training_generators(
 
 
 @page_deadline()
-def _training_page(demo: Demo, turn: Turn, limit: ElementLimit) -> list[ElementDoc] | None:
+def _training_page(demo: Demo, turn: ReplayTurn, limit: ElementLimit) -> list[ElementDoc] | None:
     """The candidates of a turn whose target is on its page; None for any other."""
     return documents(demo, turn, limit) if turn.uid is not None and _on_page(demo, turn) else None
 
 
-def _on_page(demo: Demo, turn: Turn) -> bool:
+def _on_page(demo: Demo, turn: ReplayTurn) -> bool:
     page = parse_page(demo.pages.page_html(turn) or "")
     return page is not None and turn.uid in page.xpath(f"//*/@{UID}")
 
 
-def _limited(text: str, limit: ElementLimit, tokenizer: Tokenizer | None) -> str:
+def _limited(text: str, limit: ElementLimit, tokenizer: SpanTokenizer | None) -> str:
     if limit.unit == "chars" or limit.size is None:
         return text
     if tokenizer is None:

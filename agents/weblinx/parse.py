@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.weblinx.pages import xpaths
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UID, UNKNOWN, Box, Demo, Turn
+from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UID, UNKNOWN, Box, Demo, ReplayTurn
 
 READ_INTENTS = INTENTS | {"action"}  # action(intent="action") stays what it is, and matches nothing
 CORNERS = ("top", "left", "right", "bottom")
@@ -116,7 +116,7 @@ def cast_coordinates(args: Mapping[str, Any]) -> dict[str, Any]:
     return args
 
 
-def element_record(demo: Demo, turn: Turn, uid: Any) -> dict[str, Any] | None:
+def element_record(demo: Demo, turn: ReplayTurn, uid: Any) -> dict[str, Any] | None:
     """attributes (the uid), bbox and XPath; None unless the uid is in both the page and the boxes."""
     html = demo.pages.page_html(turn) if uid else None
     boxes = demo.pages.bboxes(turn) if html is not None else None
@@ -126,7 +126,7 @@ def element_record(demo: Demo, turn: Turn, uid: Any) -> dict[str, Any] | None:
 
 
 def predicted_element(
-    intent: str, args: Mapping[str, Any], demo: Demo, turn: Turn, quirks: WeblinxQuirks = FAITHFUL
+    intent: str, args: Mapping[str, Any], demo: Demo, turn: ReplayTurn, quirks: WeblinxQuirks = FAITHFUL
 ) -> dict[str, Any] | None:
     """The element of a predicted action (`args` with cast coordinates): by uid, by point, by corners (A4.4)."""
     if intent not in ELEMENT_INTENTS:

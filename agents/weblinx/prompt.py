@@ -9,7 +9,7 @@ from agents.weblinx.pages import parse_page
 from agents.weblinx.pruning import prune
 from agents.weblinx.query import HISTORY_TURNS, UTTERANCES, earlier_utterances, previous_turns, utterance_texts
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.tokens import Tokenizer, count
+from agents.weblinx.tokens import SpanTokenizer, count
 from agents.weblinx.truncation import (
     PromptCandidate,
     candidates_text,
@@ -18,8 +18,8 @@ from agents.weblinx.truncation import (
     truncate_page,
     truncate_utterances,
 )
-from agents.weblinx.turns import PREDICTED_INTENTS, Demo, Turn
-from agents.weblinx.wording import OURS, Wording
+from agents.weblinx.turns import PREDICTED_INTENTS, Demo, ReplayTurn
+from agents.weblinx.wording import OURS, WeblinxWording
 from annotations.sandbox.deadline import page_deadline
 
 CANDIDATES = 10
@@ -45,7 +45,7 @@ class PromptSettings:
 
     window: int = HISTORY_TURNS
     budgets: Budgets = Budgets()
-    wording: Wording = OURS
+    wording: WeblinxWording = OURS
     quirks: WeblinxQuirks = FAITHFUL
 
     def __post_init__(self) -> None:
@@ -53,14 +53,14 @@ class PromptSettings:
             raise ValueError(f"window must not be negative, got {self.window}")
 
 
-def prompt_turns(demo: Demo, quirks: WeblinxQuirks = FAITHFUL) -> list[Turn]:
+def prompt_turns(demo: Demo, quirks: WeblinxQuirks = FAITHFUL) -> list[ReplayTurn]:
     """The turns that a model is trained and evaluated on (A6.1), in order.
 
     They have a good screenshot (chat turns: their own or that of the nearest earlier turn with one), are not said
     by the instructor, and have the element their intent needs (quirk Q7 forgets text input).
     """
     needing = ELEMENT_INTENTS if quirks.wq7_keeps_text_input_without_element else ELEMENT_INTENTS | {"textinput"}
-    shown: Turn | None = None  # the last turn that has a screenshot
+    shown: ReplayTurn | None = None  # the last turn that has a screenshot
     kept = []
     for turn in demo.turns:
         if turn.screenshot is not None:
@@ -76,7 +76,7 @@ def prompt_turns(demo: Demo, quirks: WeblinxQuirks = FAITHFUL) -> list[Turn]:
 
 
 def turn_candidates(
-    turns: Sequence[Turn], ranked: Mapping[int, Sequence[PromptCandidate]]
+    turns: Sequence[ReplayTurn], ranked: Mapping[int, Sequence[PromptCandidate]]
 ) -> dict[int, Sequence[PromptCandidate]]:
     """Turn index -> its ranked candidates, or those of the closest earlier of the `turns` that has some."""
     found = {}
@@ -99,9 +99,9 @@ def best_candidates(ranked: Iterable[PromptCandidate], k: int = CANDIDATES) -> l
 @page_deadline()
 def messages(
     demo: Demo,
-    turn: Turn,
+    turn: ReplayTurn,
     candidates: Sequence[PromptCandidate] | None,
-    tokenizer: Tokenizer,
+    tokenizer: SpanTokenizer,
     settings: PromptSettings = PromptSettings(),
 ) -> list[Message]:
     """The prompt of a turn as messages: system, then the history in turns of user and assistant, then the request.
@@ -129,7 +129,7 @@ def messages(
     return [{"role": "system", "content": system}, *_conversation(history, settings.wording.request.text)]
 
 
-def target(turn: Turn) -> str:
+def target(turn: ReplayTurn) -> str:
     """What the model should write for the turn."""
     return str(action_call(turn))
 
@@ -146,7 +146,9 @@ def plain_text(prompt: Sequence[Message]) -> str:
     return f"{prompt[0]['content']}\n{''.join(lines)}\n{ROLE_NAMES['assistant']}:"
 
 
-def _page_text(demo: Demo, turn: Turn, candidates: Sequence[PromptCandidate], tokenizer: Tokenizer, budget: int) -> str:
+def _page_text(
+    demo: Demo, turn: ReplayTurn, candidates: Sequence[PromptCandidate], tokenizer: SpanTokenizer, budget: int
+) -> str:
     html = demo.pages.page_html(turn)
     page = parse_page(html) if html else None
     if page is None:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agents.weblinx.actions import clock, history_call
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import Demo, Turn
+from agents.weblinx.turns import Demo, ReplayTurn
 
 HISTORY_TURNS = 5
 UTTERANCES = 5
@@ -12,25 +12,25 @@ NO_UTTERANCE = "No instructor utterance"
 TURN_SEPARATOR = " ; "
 
 
-def previous_turns(demo: Demo, turn: Turn, window: int = HISTORY_TURNS) -> Sequence[Turn]:
+def previous_turns(demo: Demo, turn: ReplayTurn, window: int = HISTORY_TURNS) -> Sequence[ReplayTurn]:
     """The last `window` turns of any kind before this one."""
     return demo.turns[max(0, turn.index - window) : turn.index]
 
 
 def earlier_utterances(
-    demo: Demo, turn: Turn, window: int = HISTORY_TURNS, n: int = UTTERANCES, quirks: WeblinxQuirks = FAITHFUL
-) -> list[Turn]:
+    demo: Demo, turn: ReplayTurn, window: int = HISTORY_TURNS, n: int = UTTERANCES, quirks: WeblinxQuirks = FAITHFUL
+) -> list[ReplayTurn]:
     """The instructor's turns before the window: all if at most `n`, else the first and the last n (or n - 1)."""
     spoken = [earlier for earlier in demo.turns[: max(0, turn.index - window)] if earlier.speaker == "instructor"]
     last = n if quirks.first_utterance_is_extra else n - 1
     return spoken if len(spoken) <= n else [spoken[0], *spoken[len(spoken) - last :]]
 
 
-def utterance_texts(turns: Sequence[Turn]) -> list[str]:
+def utterance_texts(turns: Sequence[ReplayTurn]) -> list[str]:
     return [f"[{clock(turn.timestamp)}] {turn.utterance}" for turn in turns]
 
 
-def dmr_query(demo: Demo, turn: Turn, window: int = HISTORY_TURNS, quirks: WeblinxQuirks = FAITHFUL) -> str:
+def dmr_query(demo: Demo, turn: ReplayTurn, window: int = HISTORY_TURNS, quirks: WeblinxQuirks = FAITHFUL) -> str:
     """The query of a turn; `window` turns are shown as actions and older instructor utterances as texts."""
     spoken = utterance_texts(earlier_utterances(demo, turn, window, quirks=quirks))
     actions = [str(history_call(previous, quirks)) for previous in previous_turns(demo, turn, window)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 
-class Tokenizer(Protocol):
+class SpanTokenizer(Protocol):
     def spans(self, text: str) -> Sequence[tuple[int, int]]:
         """(start, end) of each token in characters, without special tokens."""
 
@@ -23,6 +23,6 @@ class FastTokenizer:
         return spans
 
 
-def count(tokenizer: Tokenizer, text: str) -> int:
+def count(tokenizer: SpanTokenizer, text: str) -> int:
     """How many tokens the text has."""
     return len(tokenizer.spans(text))

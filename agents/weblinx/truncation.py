@@ -14,7 +14,7 @@ from agents.weblinx.documents import FIELDS, ElementDoc
 from agents.weblinx.pruning import render
 from agents.weblinx.query import NO_UTTERANCE, TURN_SEPARATOR
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.tokens import Tokenizer, count
+from agents.weblinx.tokens import SpanTokenizer, count
 
 PAGE_ATTEMPTS = 5
 CANDIDATE_ATTEMPTS = 6
@@ -40,7 +40,7 @@ def candidates_text(candidates: Sequence[PromptCandidate]) -> str:
     return "".join(f"(uid = {candidate.uid}) {candidate.text.replace(chr(10), ' ')}\n" for candidate in candidates)
 
 
-def truncate_page(page: HtmlElement, budget: int, tokenizer: Tokenizer) -> str:
+def truncate_page(page: HtmlElement, budget: int, tokenizer: SpanTokenizer) -> str:
     """The text of a pruned page in about `budget` tokens; `page` is changed. Empty when no token is left for it."""
     for attempt in range(PAGE_ATTEMPTS):
         text = render(page)
@@ -52,7 +52,7 @@ def truncate_page(page: HtmlElement, budget: int, tokenizer: Tokenizer) -> str:
 
 
 def truncate_candidates(
-    candidates: Sequence[PromptCandidate], budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks = FAITHFUL
+    candidates: Sequence[PromptCandidate], budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks = FAITHFUL
 ) -> list[PromptCandidate]:
     """The candidates with fields cut so that their lines have about `budget` tokens (which may be negative).
 
@@ -70,7 +70,7 @@ def truncate_candidates(
 
 
 def truncate_history(
-    calls: Sequence[Call], window: int, budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks = FAITHFUL
+    calls: Sequence[Call], window: int, budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks = FAITHFUL
 ) -> list[str]:
     """The last turns' actions, one text each, with arguments cut so that they have about `budget` tokens together.
 
@@ -90,7 +90,7 @@ def truncate_history(
 
 
 def truncate_history_text(
-    calls: Sequence[Call], separator: str, budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks = FAITHFUL
+    calls: Sequence[Call], separator: str, budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks = FAITHFUL
 ) -> str:
     """As `truncate_history`, but one text; where cutting arguments does not do, its middle is cut."""
     texts, fits = _shorten_calls(calls, separator, budget, tokenizer, quirks)
@@ -99,7 +99,7 @@ def truncate_history_text(
 
 
 def truncate_utterances(
-    texts: Sequence[str], budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks = FAITHFUL
+    texts: Sequence[str], budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks = FAITHFUL
 ) -> str:
     """The utterances joined by a space, the longest cut first; a fixed sentence when there is none (quirk Q11).
 
@@ -115,7 +115,7 @@ def truncate_utterances(
     return _never_none(spaced if count(tokenizer, spaced) <= budget else None, quirks.wq11_crashes)
 
 
-def _cut(text: str, share: int | None, tokenizer: Tokenizer) -> str | None:
+def _cut(text: str, share: int | None, tokenizer: SpanTokenizer) -> str | None:
     return text if share is None else cut_centre(text, share, tokenizer)
 
 
@@ -126,7 +126,7 @@ def _never_none(text: str | None, crash: bool) -> str:
     return text or ""
 
 
-def _shorten_page(page: HtmlElement, remove: int, tokenizer: Tokenizer, drop_emptied: bool) -> None:
+def _shorten_page(page: HtmlElement, remove: int, tokenizer: SpanTokenizer, drop_emptied: bool) -> None:
     """Cut the texts and attribute values of a page; an emptied attribute keeps its name unless `drop_emptied`."""
     places: list[tuple[HtmlElement, str | None]] = []
     texts = []
@@ -147,7 +147,9 @@ def _shorten_page(page: HtmlElement, remove: int, tokenizer: Tokenizer, drop_emp
             node.attrib[name] = cut  # type: ignore[assignment]  # None: lxml's HTML elements write the bare name
 
 
-def _shorten_fields(candidates: Sequence[PromptCandidate], remove: int, tokenizer: Tokenizer) -> list[PromptCandidate]:
+def _shorten_fields(
+    candidates: Sequence[PromptCandidate], remove: int, tokenizer: SpanTokenizer
+) -> list[PromptCandidate]:
     parts = [
         (index, name, value)
         for index, candidate in enumerate(candidates)
@@ -173,7 +175,7 @@ def _fields_text(fields: Mapping[str, str | None]) -> str:
 
 
 def _cut_each_candidate(
-    candidates: Sequence[PromptCandidate], length: int, budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks
+    candidates: Sequence[PromptCandidate], length: int, budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks
 ) -> list[PromptCandidate]:
     """The last resort: equal shares of what is left of the budget; `length` is that before the last attempt."""
     plain = count(tokenizer, " ".join(candidate.text for candidate in candidates))
@@ -187,7 +189,7 @@ def _cut_each_candidate(
 
 
 def _shorten_calls(
-    calls: Sequence[Call], separator: str, budget: int, tokenizer: Tokenizer, quirks: WeblinxQuirks
+    calls: Sequence[Call], separator: str, budget: int, tokenizer: SpanTokenizer, quirks: WeblinxQuirks
 ) -> tuple[list[str], bool]:
     """The calls' texts after at most five attempts, and whether they fit.
 
@@ -205,7 +207,7 @@ def _shorten_calls(
     return texts, over <= 0
 
 
-def _without(calls: Sequence[Call], remove: int, tokenizer: Tokenizer) -> list[Call]:
+def _without(calls: Sequence[Call], remove: int, tokenizer: SpanTokenizer) -> list[Call]:
     places = [
         (index, name) for index, call in enumerate(calls) for name, value in call.arguments.items() if value is not None
     ]

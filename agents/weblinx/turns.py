@@ -1,6 +1,7 @@
 """A thin view of WebLINX's replay dicts (A1): nothing is changed, renamed or lost.
 
-"Turn" here is WebLINX's word: one utterance or one browser action, numbered by its place in `replay.json`.
+A turn (`ReplayTurn`) is here what WebLINX calls so: one utterance or one browser action, numbered by its place in
+`replay.json`.
 """
 
 import re
@@ -21,7 +22,7 @@ UNKNOWN = "<unk>"
 
 
 @dataclass(frozen=True)
-class Turn:
+class ReplayTurn:
     """One entry of `replay.json`: its number and the dict as published."""
 
     index: int
@@ -108,10 +109,10 @@ class Turn:
 class Pages(Protocol):
     """What of a demonstration is too large to hold: its pages and their bounding boxes."""
 
-    def page_html(self, turn: Turn) -> str | None:
+    def page_html(self, turn: ReplayTurn) -> str | None:
         """The page of the turn; None when it has none."""
 
-    def bboxes(self, turn: Turn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
         """uid -> bounding box on the turn's page; None when there is no page or no such file."""
 
 
@@ -120,13 +121,13 @@ class Demo:
     """A demonstration: its name, all its turns in order and access to their pages."""
 
     name: str
-    turns: Sequence[Turn]
+    turns: Sequence[ReplayTurn]
     pages: Pages = field(repr=False, compare=False)
 
     @classmethod
     def from_replay(cls, name: str, replay: Mapping[str, Any], pages: Pages) -> "Demo":
         """From the content of `replay.json`."""
-        return cls(name, tuple(Turn(index, data) for index, data in enumerate(replay["data"])), pages)
+        return cls(name, tuple(ReplayTurn(index, data) for index, data in enumerate(replay["data"])), pages)
 
 
 @dataclass(frozen=True)
@@ -136,10 +137,10 @@ class PagesByName:
     pages: Mapping[str, str]
     boxes: Mapping[str, Mapping[str, Box]]
 
-    def page_html(self, turn: Turn) -> str | None:
+    def page_html(self, turn: ReplayTurn) -> str | None:
         return self.pages.get(turn.page) if turn.page else None
 
-    def bboxes(self, turn: Turn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
         return self.boxes.get(bboxes_file(turn.page)) if turn.page else None
 
 

@@ -1,6 +1,6 @@
 """The words around the parts of an action model's prompt (A6.5): three templates, ours by default.
 
-A checkpoint that was trained with other words needs those: make a `Wording` of them.
+A checkpoint that was trained with other words needs those: make a `WeblinxWording` of them.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from agents.prompts.render import Prompt, load
 
 
 @dataclass(frozen=True)
-class Wording:
+class WeblinxWording:
     """`system` is filled with utterances, last_utterances, height, width and turns; `candidates` with candidates."""
 
     system: Prompt
@@ -17,4 +17,4 @@ class Wording:
     request: Prompt
 
 
-OURS = Wording(load("weblinx_system"), load("weblinx_candidates"), load("weblinx_request"))
+OURS = WeblinxWording(load("weblinx_system"), load("weblinx_candidates"), load("weblinx_request"))

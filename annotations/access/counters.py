@@ -18,7 +18,7 @@ LONGEST_KEPT = 7 * 24 * 3600
 
 
 @dataclass(frozen=True)
-class Limits:
+class TryLimits:
     """`free` tries cost no waiting; each one more doubles the wait, up to `longest`.
 
     One is forgotten every `forget` seconds.
@@ -37,7 +37,7 @@ class Counted:
     since: float = 0.0  # what is forgotten counts from here
     opens_at: float = 0.0
 
-    def tried(self, limits: Limits, now: float) -> "Counted":
+    def tried(self, limits: TryLimits, now: float) -> "Counted":
         """One try more, after forgetting what is long ago."""
         forgotten = int(max(0.0, now - self.since) // limits.forget)
         tries = max(0, self.tries - forgotten)
@@ -54,7 +54,7 @@ class Counted:
 Known = dict[str, Counted]
 
 
-def take(keys: dict[str, Limits]) -> float:
+def take(keys: dict[str, TryLimits]) -> float:
     """Count a try under every key and give 0.0; or count nothing and give the seconds until all of them are open."""
     wait = 0.0
 
@@ -67,7 +67,7 @@ def take(keys: dict[str, Limits]) -> float:
     return wait
 
 
-def give_back(keys: dict[str, Limits]) -> None:
+def give_back(keys: dict[str, TryLimits]) -> None:
     """Undo a `take` whose secret was right."""
     _change(list(keys), lambda known, now: {key: counted.passed() for key, counted in known.items()})
 

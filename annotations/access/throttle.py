@@ -18,12 +18,12 @@ from rest_framework.exceptions import Throttled
 
 from annotations.access import counters
 from annotations.access.clients import client_address, client_network
-from annotations.access.counters import Limits
+from annotations.access.counters import TryLimits
 
 # Steadily wrong, an account is tried at most once in five minutes and a client gets about one try a minute.
-ACCOUNT = Limits(free=5, longest=300, forget=900)
-CLIENT = Limits(free=20, longest=300, forget=60)
-DEVICE = Limits(free=10, longest=300, forget=300)
+ACCOUNT = TryLimits(free=5, longest=300, forget=900)
+CLIENT = TryLimits(free=20, longest=300, forget=60)
+DEVICE = TryLimits(free=10, longest=300, forget=300)
 COOKIE = "device"
 _SALT = "annotations.access.device"
 _COOKIE_SECONDS = 180 * 24 * 3600
@@ -41,7 +41,7 @@ class TooManyTries(Throttled):
 class Trial:
     """A try that counts as a wrong one unless it passes."""
 
-    def __init__(self, keys: dict[str, Limits]) -> None:
+    def __init__(self, keys: dict[str, TryLimits]) -> None:
         self._keys = keys
 
     def passed(self) -> None:
@@ -67,7 +67,7 @@ def is_known_device(request: HttpRequest, account: str) -> bool:
     return bool(_device(request, _digest(account)))
 
 
-def _keys(request: HttpRequest | None, account: str) -> dict[str, Limits]:
+def _keys(request: HttpRequest | None, account: str) -> dict[str, TryLimits]:
     if request is not None and account and (device := _device(request, account)):
         return {f"device:{device}": DEVICE}
     keys = {f"account:{account}": ACCOUNT} if account else {}

@@ -14,7 +14,7 @@ from annotations.models import Conversation, ConversationTally, Dataset, Project
 AS_THE_SOURCE_SAYS = ("", "as the source says")
 
 
-class ConversationFilter(FilterForm):
+class ConversationFilterForm(FilterForm):
     """The list of a dataset's conversations; everything is in the URL, and what makes no sense is ignored."""
 
     split = forms.ChoiceField(required=False)

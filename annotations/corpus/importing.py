@@ -29,7 +29,7 @@ FAULTS = (Unstorable, PageError, PageTooLarge, DataError, IntegrityError)
 
 
 @dataclass
-class Report:
+class ImportReport:
     """What an import did; `to_dict` is the JSON contract of design.md section 4."""
 
     dataset: str
@@ -74,7 +74,7 @@ class Report:
         return {name: dict(value) if name == "reasons" else value for name, value in vars(self).items()}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> "Report":
+    def from_dict(cls, values: dict[str, Any]) -> "ImportReport":
         return cls(**values | {"reasons": Counter(values["reasons"])})
 
 
@@ -88,14 +88,14 @@ class Position:
 
 
 @dataclass(frozen=True)
-class Progress:
+class ImportProgress:
     """Told after every batch. `bytes_done` counts whole files."""
 
     position: Position
     files: int
     bytes_done: int
     bytes_total: int
-    report: Report
+    report: ImportReport
 
 
 class StopImport(Exception):
@@ -110,9 +110,9 @@ def import_files(
     split: str = "",
     limit: int | None = None,
     start: Position = Position(),
-    report: Report | None = None,
-    progress: Callable[[Progress], None] = lambda _: None,
-) -> Report:
+    report: ImportReport | None = None,
+    progress: Callable[[ImportProgress], None] = lambda _: None,
+) -> ImportReport:
     """Read a file or folder in a published format into a dataset.
 
     `limit` counts records in all (good, bad and skipped), sorted by file name, then place in the file. `start` and
@@ -126,7 +126,7 @@ def import_files(
     if not files:
         raise FileNotFoundError(f"{path.name} holds no {format_name} files")
     start = start if start.begun else replace(start, begun=timezone.now().isoformat())
-    report = report or Report(dataset.name)
+    report = report or ImportReport(dataset.name)
     batch = _Batch(ConversationStore(dataset, split), report, _already_read(dataset, start))
     sizes = [_size(file) for file in files]
     begun = time.monotonic() - report.seconds
@@ -134,7 +134,7 @@ def import_files(
     def commit(position: Position) -> None:
         def tell() -> None:
             report.seconds = round(time.monotonic() - begun, 3)
-            progress(Progress(position, len(files), sum(sizes[: position.file]), sum(sizes), report))
+            progress(ImportProgress(position, len(files), sum(sizes[: position.file]), sum(sizes), report))
 
         batch.commit(tell)
 
@@ -192,7 +192,7 @@ def _already_read(dataset: Dataset, start: Position) -> dict[str, str]:
     return dict(written.values_list("source_id", "content_sha256"))
 
 
-def _warnings(dataset: Dataset, report: Report) -> list[str]:
+def _warnings(dataset: Dataset, report: ImportReport) -> list[str]:
     rows = dataset.conversations.order_by().values_list(
         "split", "website__name", "website__domain", "website__subdomain"
     )
@@ -207,7 +207,7 @@ def _warnings(dataset: Dataset, report: Report) -> list[str]:
 class _Batch:
     """Records that wait to be stored together, and the ids of all records of this import so far."""
 
-    def __init__(self, store: ConversationStore, report: Report, seen: dict[str, str]) -> None:
+    def __init__(self, store: ConversationStore, report: ImportReport, seen: dict[str, str]) -> None:
         self.store, self.report, self.seen = store, report, seen
         self.waiting: list[tuple[str, ConversationRecord, str]] = []  # file, record, content
         self.records = self.chars = 0

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from annotations.access import rules
 from annotations.access.rules import Sight
-from annotations.corpus.forms import ConversationFilter
+from annotations.corpus.forms import ConversationFilterForm
 from annotations.datasets.records import CandidateRecord
 from annotations.dom import tree_rows
 from annotations.dom.limits import PageError
@@ -71,7 +71,7 @@ def step_page(request: HttpRequest, conversation: Conversation, step_pk: int | N
     steps = [step for turn in turns for step in turn.steps.all()]
     place = next((i for i, step in enumerate(steps) if step.pk == step_pk), 0)
     step = steps[place] if steps else None
-    filters = ConversationFilter(request.GET, conversation.dataset)
+    filters = ConversationFilterForm(request.GET, conversation.dataset)
     tab = _one_of(request.GET.get("tab"), dict(TABS), "page")
     of = _one_of(request.GET.get("of"), {"cleaned"}, "")
     page = StepPage(
@@ -106,12 +106,14 @@ def _one_of(value: str | None, known: Collection[str], default: str) -> str:
     return value if value in known else default
 
 
-def _query(filters: ConversationFilter, tab: str, of: str) -> str:
+def _query(filters: ConversationFilterForm, tab: str, of: str) -> str:
     chosen = filters.active() | ({"tab": tab} if tab != "page" else {}) | ({"of": of} if of else {})
     return f"?{urlencode(chosen)}" if chosen else ""
 
 
-def _around(conversation: Conversation, filters: ConversationFilter) -> tuple[list[Conversation], list[Conversation]]:
+def _around(
+    conversation: Conversation, filters: ConversationFilterForm
+) -> tuple[list[Conversation], list[Conversation]]:
     """The neighbours in the filtered list, nearest ones only: a dataset may have thousands."""
     rows: QuerySet = filters.apply(conversation.dataset.conversations.all()).select_related("website")
     here = {"position": conversation.position, "id": conversation.pk}

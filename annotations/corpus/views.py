@@ -7,7 +7,7 @@ from django.shortcuts import get_object_or_404, render
 
 from annotations.access import rules
 from annotations.access.rules import Sight
-from annotations.corpus.forms import ConversationFilter, ExportForm
+from annotations.corpus.forms import ConversationFilterForm, ExportForm
 from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
 
@@ -38,7 +38,7 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
 
 def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm | None = None) -> HttpResponse:
     """A dataset with its list; `export_form`: one that was sent with mistakes."""
-    filters = ConversationFilter(request.GET, found)
+    filters = ConversationFilterForm(request.GET, found)
     rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
     page = CountedPaginator(rows, ROWS, filters.count(rows)).get_page(request.GET.get("page"))
     page.object_list = _list_rows(list(page))

@@ -36,7 +36,7 @@ class ArchiveError(Exception):
 
 
 @dataclass(frozen=True)
-class Limits:
+class FileLimits:
     """How far one file or archive may grow.
 
     The real data needs room: the human demonstrations reach a ratio of 424 and 1.3 GiB in one xz file
@@ -97,7 +97,7 @@ ByteStream = io.BufferedIOBase | BinaryIO
 
 
 @contextmanager
-def open_stream(path: Path, limits: Limits = Limits()) -> Iterator[ByteStream]:
+def open_stream(path: Path, limits: FileLimits = FileLimits()) -> Iterator[ByteStream]:
     """Open a plain, gzip or xz file for reading; its first bytes decide which, not its name.
 
     Reading raises `ArchiveError` at the point of damage or where a limit is passed, after every byte
@@ -130,7 +130,7 @@ def _xz_decoder() -> Any:
 class Decompressed(io.BufferedIOBase):
     """The bytes of a compressed file; `read` returns all that precede any damage before it raises."""
 
-    def __init__(self, file: BinaryIO, new_decoder: Callable[[], Any], name: str, limits: Limits) -> None:
+    def __init__(self, file: BinaryIO, new_decoder: Callable[[], Any], name: str, limits: FileLimits) -> None:
         super().__init__()
         self._file, self._name, self._limits = file, name, limits
         self._new_decoder, self._decoder = new_decoder, new_decoder()
@@ -201,7 +201,7 @@ class Unpacked:
     problems: list[tuple[str, str]]
 
 
-def unpack_zip(path: Path, into: Path, limits: Limits = Limits()) -> Unpacked:
+def unpack_zip(path: Path, into: Path, limits: FileLimits = FileLimits()) -> Unpacked:
     """Unpack a zip archive below the folder `into`, keeping its folders.
 
     Raises `ArchiveError` for an archive that is no zip, is cut off, is too large (`limits`), holds a
@@ -229,7 +229,7 @@ def unpack_zip(path: Path, into: Path, limits: Limits = Limits()) -> Unpacked:
     return Unpacked(unpacking.files, unpacking.problems)
 
 
-def _open_zip(path: Path, limits: Limits) -> zipfile.ZipFile:
+def _open_zip(path: Path, limits: FileLimits) -> zipfile.ZipFile:
     """The archive, once its directory (kept in memory by zipfile) is known to be of a sane size."""
     if not is_zip(path):
         raise ArchiveError(f"{path.name} is not a zip archive")
@@ -271,7 +271,7 @@ def _special(member: zipfile.ZipInfo) -> bool:
 class _Unpacking:
     """Writes the members of one archive under its limits."""
 
-    def __init__(self, archive: zipfile.ZipFile, path: Path, limits: Limits) -> None:
+    def __init__(self, archive: zipfile.ZipFile, path: Path, limits: FileLimits) -> None:
         self._archive, self._limits, self._name = archive, limits, path.name
         self._size, self._produced = path.stat().st_size, 0
         self.files: list[Path] = []

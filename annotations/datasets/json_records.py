@@ -5,7 +5,7 @@ from pathlib import Path
 
 from annotations.datasets.fields import Defects, Fields
 from annotations.datasets.files import ArchiveError, data_files, open_stream
-from annotations.datasets.json_stream import Element, elements
+from annotations.datasets.json_stream import StreamItem, elements
 from annotations.datasets.records import BadRecord, ConversationRecord, Readable
 
 PLAIN = (".json", ".jsonl")
@@ -43,7 +43,7 @@ def read_records(path: Path, parse: Parse, id_field: str, *, numbered: bool = Fa
 
 
 def _readables(
-    element: Element, file: str, split: str, parse: Parse, id_field: str, seen: dict[str, str]
+    element: StreamItem, file: str, split: str, parse: Parse, id_field: str, seen: dict[str, str]
 ) -> Iterator[Readable]:
     if element.error:
         yield BadRecord(file, element.place, "", element.error)

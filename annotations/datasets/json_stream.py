@@ -26,7 +26,7 @@ _SCALAR = re.compile(rb'"[^"\n]*["\n]?|[^\s,\[\]{}"]+')
 
 
 @dataclass(frozen=True)
-class Element:
+class StreamItem:
     """One element, or what is wrong at its place."""
 
     place: str  # "[3]" in a list, "line 12" elsewhere, "" for the file as a whole
@@ -35,7 +35,7 @@ class Element:
     error: str = ""
 
 
-def elements(stream: ByteStream, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator[Element]:
+def elements(stream: ByteStream, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator[StreamItem]:
     """Every element of the file in order; errors are elements too, never exceptions.
 
     Damage of a compressed file (`ArchiveError`) ends the elements with an error that repeats its words.
@@ -50,24 +50,24 @@ def elements(stream: ByteStream, max_bytes: int = MAX_ELEMENT_BYTES) -> Iterator
         yield element
         del element  # its value may be large, and the next one is being read
         if failures == patience:
-            yield Element("", source.start, error=f"gave up after {failures:,} damaged elements in a row")
+            yield StreamItem("", source.start, error=f"gave up after {failures:,} damaged elements in a row")
             return
     if source.damage:
-        yield Element("", source.start, error=source.damage)
+        yield StreamItem("", source.start, error=source.damage)
 
 
-def _elements(source: ByteSource, max_bytes: int) -> Iterator[Element]:
+def _elements(source: ByteSource, max_bytes: int) -> Iterator[StreamItem]:
     while len(source.data) < 3 and source.fill():
         pass
     if bytes(source.data[:2]) in (b"\xff\xfe", b"\xfe\xff"):
-        yield Element("", 0, error="expected UTF-8 text, found UTF-16")
+        yield StreamItem("", 0, error="expected UTF-8 text, found UTF-16")
         return
     if source.data[:3] == b"\xef\xbb\xbf":
         source.drop(3)
     first = source.next_byte()
     if first is None:
         if not source.damage:
-            yield Element("", 0, error="the file is empty; expected a JSON list or one JSON object per line")
+            yield StreamItem("", 0, error="the file is empty; expected a JSON list or one JSON object per line")
     elif first == ord("["):
         source.drop(1)
         yield from _Values(source, max_bytes, in_list=True).all()
@@ -83,13 +83,13 @@ def _spans_lines(source: ByteSource, max_bytes: int) -> bool:
     return newline >= 0 and bytes(source.data[:newline].rstrip()[-1:]) in (b"{", b"[", b",", b":")
 
 
-def _lines(source: ByteSource, max_bytes: int) -> Iterator[Element]:
+def _lines(source: ByteSource, max_bytes: int) -> Iterator[StreamItem]:
     """One element per line."""
     while source.next_byte() is not None:
         place, offset = f"line {source.line}", source.start
         newline = source.find(b"\n", 0, max_bytes)
         if newline < 0 and not source.ended:
-            yield Element(place, offset, error=f"is longer than {max_bytes:,} bytes, the limit for one element")
+            yield StreamItem(place, offset, error=f"is longer than {max_bytes:,} bytes, the limit for one element")
             source.skip_to(b"\n")
             continue
         raw = bytes(source.data[: newline if newline >= 0 else len(source.data)])
@@ -97,9 +97,9 @@ def _lines(source: ByteSource, max_bytes: int) -> Iterator[Element]:
             value = parse(raw)
         except JSONError as error:
             cut = "the file ends inside this line: " if newline < 0 else ""
-            yield Element(place, offset, error=f"{cut}{error.at(offset)}")
+            yield StreamItem(place, offset, error=f"{cut}{error.at(offset)}")
         else:
-            yield Element(place, offset, value)
+            yield StreamItem(place, offset, value)
             del value
         source.drop(len(raw))
 
@@ -116,7 +116,7 @@ class _Values:
         self._known = False  # whether a good element was seen
         self._usual = CHUNK_BYTES  # a little more than the bytes of the last good element
 
-    def all(self) -> Iterator[Element]:
+    def all(self) -> Iterator[StreamItem]:
         """The elements, with errors between them where the list itself is damaged."""
         closed, comma_due = not self._in_list, False
         while (byte := self._source.next_byte()) is not None:
@@ -144,10 +144,10 @@ class _Values:
         if not closed and not self._jumped and not self._source.damage:
             yield self._error("the file ends before the list is closed with ']'")
 
-    def _error(self, message: str) -> Element:
+    def _error(self, message: str) -> StreamItem:
         """An error of the list, at the place of the element that would come next."""
         self._failures += 1
-        return Element(self._place(), self._source.start, error=message)
+        return StreamItem(self._place(), self._source.start, error=message)
 
     def _skip_noise(self) -> None:
         """Drop one byte, or after several failures in a row all that precedes the next look-alike."""
@@ -158,7 +158,7 @@ class _Values:
     def _place(self) -> str:
         return f"[{self._count}]" if self._in_list else f"line {self._source.line}"
 
-    def _element(self, first: int) -> Element:
+    def _element(self, first: int) -> StreamItem:
         source, place, offset = self._source, self._place(), self._source.start
         self._count += 1
         self._jumped = False
@@ -174,7 +174,7 @@ class _Values:
             else:
                 self._learn(raw, head)
                 source.drop(end)
-                return Element(place, offset, value)
+                return StreamItem(place, offset, value)
         self._failures += 1
         if first in b"{[":  # a missing quote turns strings inside out, at most up to the end of the line
             end, _ = self._scan(by_line=True)
@@ -182,7 +182,7 @@ class _Values:
         if following and problem == _CUT:  # it was not the end of the file that stopped the scan
             problem = _problem(bytes(source.data[:following]), offset)
         self._resume(following, end)
-        return Element(place, offset, error=problem)
+        return StreamItem(place, offset, error=problem)
 
     def _learn(self, raw: bytes, head: re.Match[bytes] | None) -> None:
         if head and self._marker in (b"", head[0]):

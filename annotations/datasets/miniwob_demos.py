@@ -15,8 +15,8 @@ from typing import Any
 from annotations.datasets.files import ArchiveError, data_files, open_stream
 from annotations.datasets.json_stream import elements
 from annotations.datasets.miniwob_checks import episode_problem, page_problem
-from annotations.datasets.miniwob_dom import Element, PageMaker, describe, storable
-from annotations.datasets.miniwob_events import Act, Unconvertible, collapse
+from annotations.datasets.miniwob_dom import MiniwobElement, PageMaker, describe, storable
+from annotations.datasets.miniwob_events import DraftStep, Unconvertible, collapse
 from annotations.datasets.records import (
     BadRecord,
     CandidateRecord,
@@ -127,7 +127,7 @@ def _hash(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
-def _step(act: Act, maker: PageMaker, source_id: str) -> StepRecord:
+def _step(act: DraftStep, maker: PageMaker, source_id: str) -> StepRecord:
     page = maker.page(act.page)
     target = page.of(act.target)
     same = [page.of(node) for node in act.same]
@@ -149,5 +149,5 @@ def _step(act: Act, maker: PageMaker, source_id: str) -> StepRecord:
     )
 
 
-def _candidate(element: Element, is_target: bool | None = None) -> CandidateRecord:
+def _candidate(element: MiniwobElement, is_target: bool | None = None) -> CandidateRecord:
     return CandidateRecord(element.node_id, element.tag, element.attributes_json(), is_target, is_target)

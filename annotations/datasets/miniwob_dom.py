@@ -66,7 +66,7 @@ def text_of(node: Node) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class MiniwobElement:
     """One element of a page."""
 
     node_id: str
@@ -79,13 +79,13 @@ class Element:
 
 
 @dataclass(frozen=True)
-class Page:
+class MiniwobPage:
     """One state as XML text, and its elements in document order by `id()` of their tree nodes."""
 
     html: str
-    elements: dict[int, Element]
+    elements: dict[int, MiniwobElement]
 
-    def of(self, node: Node) -> Element:
+    def of(self, node: Node) -> MiniwobElement:
         return self.elements[id(node)]
 
 
@@ -97,16 +97,16 @@ class PageMaker:
         self._used: set[str] = set()
         self._spare = count(FIRST_SPARE_ID)
         self._last: Node | None = None
-        self._pages: dict[int, Page] = {}  # by id() of the root: several steps may start from one state
+        self._pages: dict[int, MiniwobPage] = {}  # by id() of the root: several steps may start from one state
 
-    def page(self, root: Node) -> Page:
+    def page(self, root: Node) -> MiniwobPage:
         """The page of one state; raises KeyError, TypeError or ValueError for a malformed tree."""
         if id(root) not in self._pages:
             self._number(root)
-            elements: dict[int, Element] = {}
+            elements: dict[int, MiniwobElement] = {}
             lines: list[str] = []
             _write(root, self._node_ids(root), elements, lines)
-            self._pages[id(root)] = Page("\n".join(lines), elements)
+            self._pages[id(root)] = MiniwobPage("\n".join(lines), elements)
             self._last = root
         return self._pages[id(root)]
 
@@ -167,7 +167,7 @@ def _kind(node: Node) -> tuple[str, str]:
     return node["tag"], node.get("id", "")
 
 
-def _write(node: Node, ids: Iterator[str], elements: dict[int, Element], lines: list[str]) -> None:
+def _write(node: Node, ids: Iterator[str], elements: dict[int, MiniwobElement], lines: list[str]) -> None:
     """Append a node's XML, one tag or text a line; `ids` runs in document order."""
     element = elements[id(node)] = _element(node, next(ids))
     head = "".join(f' {name}="{_escape(value)}"' for name, value in element.attributes.items())
@@ -186,7 +186,7 @@ def _write(node: Node, ids: Iterator[str], elements: dict[int, Element], lines: 
     lines.append(f"</{element.tag}>")
 
 
-def _element(node: Node, node_id: str) -> Element:
+def _element(node: Node, node_id: str) -> MiniwobElement:
     tag, _, kind = node["tag"].partition("_")
     tag = _tag_name(tag)
     attributes = {"backend_node_id": node_id}
@@ -206,7 +206,7 @@ def _element(node: Node, node_id: str) -> Element:
     if is_control:
         attributes["is_clickable"] = "true"
     is_candidate = (is_leaf or is_control or has_text) and tag != "br" and not _is_frame(node)
-    return Element(node_id, tag, attributes, is_candidate)
+    return MiniwobElement(node_id, tag, attributes, is_candidate)
 
 
 def _add_value(attributes: dict[str, str], tag: str, kind: str, value: Any) -> None:
@@ -236,7 +236,7 @@ def _escape(text: str) -> str:
     return _SPECIAL.sub(lambda match: _ESCAPES[match[0]], text)
 
 
-def describe(node: Node, element: Element, root: Node) -> str:
+def describe(node: Node, element: MiniwobElement, root: Node) -> str:
     """`[role]  name` of an element, as action representations show it; an icon is named by its id or class."""
     role = ROLES.get(element.tag, element.tag)
     if element.tag == "input":

@@ -59,7 +59,7 @@ class Unconvertible(Exception):
 
 
 @dataclass(slots=True)
-class Act:
+class DraftStep:
     """One step before its page is written."""
 
     operation: str
@@ -91,10 +91,10 @@ class Gesture:
     moved: bool = False
     clicked: bool = False
     interrupted: bool = False  # keys or scrolling came before the click
-    act: Act | None = None
+    act: DraftStep | None = None
 
 
-def collapse(states: list[State]) -> list[Act]:
+def collapse(states: list[State]) -> list[DraftStep]:
     """The steps of an episode, in order; raises `Unconvertible`, or KeyError and TypeError for malformed states."""
     acts = list(_merged(_Collapser().run(states)))
     if any(act.operation == "CLICK" and act.target["tag"] not in CONTROLS and has_elements(act.target) for act in acts):
@@ -128,15 +128,15 @@ class _Collapser:
     """Reads states in order and collects acts; neighbouring ones are merged afterwards."""
 
     def __init__(self) -> None:
-        self._acts: list[Act] = []
-        self._typing: dict[Key, Act] = {}  # changed fields since the last boundary, in order
-        self._keys: dict[Key, Act] = {}  # fields that got printable keys since then
+        self._acts: list[DraftStep] = []
+        self._typing: dict[Key, DraftStep] = {}  # changed fields since the last boundary, in order
+        self._keys: dict[Key, DraftStep] = {}  # fields that got printable keys since then
         self._gesture: Gesture | None = None
         self._mouse_is_down = False  # until the click is over: what changes now, the page changes
         self._control_is_down = False
         self._before: Scan | None = None
 
-    def run(self, states: list[State]) -> list[Act]:
+    def run(self, states: list[State]) -> list[DraftStep]:
         for state in states:
             action = state["action"]
             if action is None:
@@ -178,7 +178,7 @@ class _Collapser:
         for key, node in now.fields.items():
             old = before.fields.get(key)
             if old is not None and old["value"] != node["value"] and self._is_users(key, before):
-                act = self._typing.setdefault(key, Act("TYPE", old, before.root, before.time))
+                act = self._typing.setdefault(key, DraftStep("TYPE", old, before.root, before.time))
                 act.value = node["value"]
 
     def _is_users(self, key: Key, before: Scan) -> bool:
@@ -229,7 +229,7 @@ class _Collapser:
         """Append the CLICK, or the SELECT when it hit an option."""
         scan = gesture.scan
         assert scan.target is not None
-        act = gesture.act = Act("CLICK", scan.target, scan.root, scan.time, point=gesture.point)
+        act = gesture.act = DraftStep("CLICK", scan.target, scan.root, scan.time, point=gesture.point)
         if scan.parent is not None and scan.target["tag"] == "OPTION" and scan.parent["tag"] == "SELECT":
             act.operation, act.target, act.value = "SELECT", scan.parent, text_of(scan.target)
         elif scan.parent is not None and scan.parent["tag"] == "LABEL":
@@ -260,7 +260,7 @@ class _Collapser:
         is_control = target["tag"] in CONTROLS or (target["tag"].startswith("INPUT_") and not is_field(target))
         if is_control or (is_field(target) and PRESSED[code] == "Enter"):
             self._flush()
-            self._acts.append(Act("PRESS", target, now.root, now.time, PRESSED[code]))
+            self._acts.append(DraftStep("PRESS", target, now.root, now.time, PRESSED[code]))
 
     def _keypress(self, code: int, now: Scan) -> None:
         target = now.target
@@ -269,7 +269,7 @@ class _Collapser:
         if target["tag"] == "SELECT":  # goes to the next option with this letter
             raise Unconvertible(INFERRED_OPTION)
         if is_field(target):
-            self._keys.setdefault(key_of(target), Act(TYPED, target, now.root, now.time))
+            self._keys.setdefault(key_of(target), DraftStep(TYPED, target, now.root, now.time))
 
     def _flush(self) -> None:
         """End the typing at a boundary."""
@@ -278,7 +278,7 @@ class _Collapser:
         self._typing, self._keys = {}, {}
 
 
-def _merged(acts: list[Act]) -> Iterator[Act]:
+def _merged(acts: list[DraftStep]) -> Iterator[DraftStep]:
     """One act for each run of acts on one field or one SELECT."""
     for _, group in groupby(acts, key=lambda act: (key_of(act.target), act.operation == "PRESS")):
         run = list(group)
@@ -292,7 +292,7 @@ def _merged(acts: list[Act]) -> Iterator[Act]:
             yield from run
 
 
-def _typed(run: list[Act]) -> list[Act]:
+def _typed(run: list[DraftStep]) -> list[DraftStep]:
     """A run on one field: clicks alone stay, anything typed makes it one TYPE."""
     texts = [act.value for act in run if act.operation == "TYPE"]
     if not texts:
@@ -302,14 +302,14 @@ def _typed(run: list[Act]) -> list[Act]:
     first = run[0]
     if texts[-1] == first.target["value"]:
         raise Unconvertible(NO_CHANGE)
-    return [Act("TYPE", first.target, first.page, first.time, texts[-1], first.point)]
+    return [DraftStep("TYPE", first.target, first.page, first.time, texts[-1], first.point)]
 
 
-def _selected(run: list[Act]) -> Act:
+def _selected(run: list[DraftStep]) -> DraftStep:
     options = {act.value for act in run if act.operation == "SELECT"}
     if not options:
         raise Unconvertible(INFERRED_OPTION)
     if len(options) > 1:
         raise Unconvertible(SEVERAL_OPTIONS)
     first = run[0]
-    return Act("SELECT", first.target, first.page, first.time, options.pop(), first.point)
+    return DraftStep("SELECT", first.target, first.page, first.time, options.pop(), first.point)

@@ -20,7 +20,7 @@ from typing import Any
 
 from annotations.datasets.fields import Defects, Fields, canonical
 from annotations.datasets.files import ArchiveError, open_stream
-from annotations.datasets.json_stream import Element, elements
+from annotations.datasets.json_stream import StreamItem, elements
 from annotations.datasets.records import CandidateRecord, ConversationRecord, Readable, StepRecord, TurnRecord
 from annotations.datasets.weblinx_turns import OPERATIONS, SAY
 from annotations.dom.limits import PageError
@@ -72,7 +72,7 @@ def split_of(path: Path) -> str:
     return ""
 
 
-def _readables(path: Path, demo: str, rows: list[Element], seen: set[str]) -> Iterator[Readable]:
+def _readables(path: Path, demo: str, rows: list[StreamItem], seen: set[str]) -> Iterator[Readable]:
     defects = Defects(path.name)
     for row in rows:
         if row.error:
@@ -213,23 +213,23 @@ def _arguments(text: str) -> Iterator[tuple[str, str]]:
 # Rows
 
 
-def _demo_of(row: Element) -> str:
+def _demo_of(row: StreamItem) -> str:
     """Id of the row's demonstration; its place where it has none, so that every such row stands alone."""
     value = row.value.get("demo") if isinstance(row.value, dict) else None
     return value if isinstance(value, str) and value.strip() else row.place
 
 
-def _rows(path: Path) -> Iterator[Element]:
+def _rows(path: Path) -> Iterator[StreamItem]:
     """The rows of a file with their places; damage is a row with an error."""
     try:
         with open_stream(path) as stream:
             is_csv = ".csv" in path.suffixes
             yield from _csv_rows(stream) if is_csv else elements(stream, MAX_ROW_BYTES)
     except (ArchiveError, OSError) as error:
-        yield Element("", 0, error=str(error))
+        yield StreamItem("", 0, error=str(error))
 
 
-def _csv_rows(stream: Any) -> Iterator[Element]:
+def _csv_rows(stream: Any) -> Iterator[StreamItem]:
     csv.field_size_limit(MAX_ROW_BYTES)
     text = io.TextIOWrapper(stream, "utf-8", newline="")
     rows = csv.DictReader(text, strict=True)
@@ -237,11 +237,11 @@ def _csv_rows(stream: Any) -> Iterator[Element]:
         try:
             row = next(rows, None)
         except (csv.Error, UnicodeDecodeError) as error:
-            yield Element(f"line {rows.line_num}", 0, error=f"is not valid CSV: {error}")
+            yield StreamItem(f"line {rows.line_num}", 0, error=f"is not valid CSV: {error}")
             return
         if row is None:
             return
         values: dict[str, Any] = {key: value for key, value in row.items() if isinstance(key, str)}
         if (values.get("turn") or "").isdecimal():  # CSV has no numbers
             values["turn"] = int(values["turn"])
-        yield Element(f"line {rows.line_num}", 0, values)
+        yield StreamItem(f"line {rows.line_num}", 0, values)

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
-from annotations.dom.fragments import UNSURE, Node, join_pieces, read_nodes, render_tag
+from annotations.dom.fragments import UNSURE, FragmentNode, join_pieces, read_nodes, render_tag
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import NODE_ID, Element
@@ -70,7 +70,7 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _format(root: Element, node: Node | None, node_id: str) -> str:
+def _format(root: Element, node: FragmentNode | None, node_id: str) -> str:
     if node is not None:
         ancestors, target = join_pieces(_render_ancestors(node)), join_pieces(_render_target(node))
         if ancestors is not None and target is not None:
@@ -86,7 +86,7 @@ def _compose(ancestor_words: list[str], target_words: list[str]) -> str:
 # --- the candidate and what is below it
 
 
-def _render_target(node: Node) -> str:
+def _render_target(node: FragmentNode) -> str:
     """The candidate with its descendants within reach and with its tail; it prints as id 0."""
     inner, count, _ = _render_below(node, MAX_LEVELS, MAX_DESCENDANTS)
     opening, empty = render_tag(node.tag, node.words, "0")
@@ -95,7 +95,7 @@ def _render_target(node: Node) -> str:
     return f"{opening}{node.text}{inner}){node.tail}"
 
 
-def _render_below(node: Node, levels: int, places: int) -> tuple[str, int, int]:
+def _render_below(node: FragmentNode, levels: int, places: int) -> tuple[str, int, int]:
     """Children of a kept node: rendered, their number, and the places left.
 
     Elements and texts take places in document order down to `levels` below the node. Elements without a place are
@@ -119,7 +119,7 @@ def _render_below(node: Node, levels: int, places: int) -> tuple[str, int, int]:
     return "".join(pieces), count, max(places, 0)
 
 
-def _render_kept(node: Node, levels: int, places: int) -> tuple[str, int, int]:
+def _render_kept(node: FragmentNode, levels: int, places: int) -> tuple[str, int, int]:
     """A kept descendant: rendered, the number of nodes that stand for it (0 or 1), and the places left."""
     if node.size <= places and node.height <= levels:
         return *_render_whole(node), places - node.size
@@ -129,7 +129,7 @@ def _render_kept(node: Node, levels: int, places: int) -> tuple[str, int, int]:
     return node.wrap(inner, count == 0), 1, left
 
 
-def _render_all(node: Node) -> tuple[str, int]:
+def _render_all(node: FragmentNode) -> tuple[str, int]:
     """All children of a small subtree and their number, remembered."""
     if node.content is None:
         pieces, count = [node.gaps[0]], sum(node.gap_sizes)
@@ -141,7 +141,7 @@ def _render_all(node: Node) -> tuple[str, int]:
     return node.content
 
 
-def _render_whole(node: Node) -> tuple[str, int]:
+def _render_whole(node: FragmentNode) -> tuple[str, int]:
     """The root of a small subtree and the number of nodes that stand for it (0 or 1), remembered."""
     if node.whole is None:
         inner, count = _render_all(node)
@@ -152,7 +152,7 @@ def _render_whole(node: Node) -> tuple[str, int]:
 # --- what is around the candidate
 
 
-def _render_ancestors(node: Node) -> str:
+def _render_ancestors(node: FragmentNode) -> str:
     """The page without the candidate; only its last words are complete.
 
     The siblings within reach stay with their texts, the ancestors with theirs.
@@ -176,14 +176,14 @@ def _render_ancestors(node: Node) -> str:
     return f"{before}{parent.wrap(f'{texts_before[first]}{inner}{texts_after[last]}', False)}{after}"
 
 
-def _render_sibling(node: Node) -> str:
+def _render_sibling(node: FragmentNode) -> str:
     """A sibling within reach: it keeps its texts and loses its elements; "" for a plain one."""
     if node.shown is None:
         node.shown = "" if node.plain else _last_words(node.wrap("".join(node.gaps), not any(node.gap_sizes)))
     return node.shown
 
 
-def _render_around(node: Node) -> tuple[str, str, str]:
+def _render_around(node: FragmentNode) -> tuple[str, str, str]:
     """What is in front of an element and behind it, its own siblings left out; and the page without it."""
     chain = [node]
     while chain[-1].around is None and chain[-1].parent is not None:
@@ -196,7 +196,7 @@ def _render_around(node: Node) -> tuple[str, str, str]:
     return around
 
 
-def _extend_around(around: tuple[str, str, str], parent: Node, position: int) -> tuple[str, str, str]:
+def _extend_around(around: tuple[str, str, str], parent: FragmentNode, position: int) -> tuple[str, str, str]:
     before, after, alone = around
     if parent.plain and parent.parent is not None:
         return before, after, alone
@@ -208,7 +208,7 @@ def _extend_around(around: tuple[str, str, str], parent: Node, position: int) ->
     return inner_before, inner_after, _last_words(f"{inner_before}{inner_after}")
 
 
-def _sum_texts(node: Node) -> tuple[Sequence[str], Sequence[str]]:
+def _sum_texts(node: FragmentNode) -> tuple[Sequence[str], Sequence[str]]:
     """Texts of a node in front of its element i, and behind its element i-1; only the last words are complete."""
     if node.text_sums is None and not any(node.gaps):
         node.text_sums = node.gaps, node.gaps

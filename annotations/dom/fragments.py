@@ -24,7 +24,7 @@ _NEEDS_REPLACING = re.compile(r'["&<>$=/\r]')
 _ENTITY = re.compile("|".join(re.escape(escaped) for escaped, _ in UNESCAPED))
 
 
-class Node:
+class FragmentNode:
     """An element other than `<text>`. Pieces are rendered, their whitespace is not collapsed yet.
 
     `gaps[i]` are the texts in front of `elements[i]` and `gaps[-1]` those behind the last one, `gap_sizes` their
@@ -56,7 +56,7 @@ class Node:
         "words",
     )
 
-    def __init__(self, element: Element, parent: "Node | None") -> None:
+    def __init__(self, element: Element, parent: "FragmentNode | None") -> None:
         attributes = element.attrib
         self.tag = tag_of(element)
         self.parent = parent
@@ -67,7 +67,7 @@ class Node:
         self.opening, self.empty = render_tag(self.tag, self.words)
         self.text = _render_run(element.text)
         self.tail = _render_run(element.tail)
-        self.elements: list[Node] = []
+        self.elements: list[FragmentNode] = []
         self.gaps: tuple[str, ...] = ()
         self.gap_sizes: tuple[int, ...] = ()
         self.size = self.height = 0
@@ -84,21 +84,21 @@ class Node:
         return f"{self.opening}{self.text}{inner}){self.tail}"
 
 
-def read_nodes(root: Element) -> dict[str, Node] | None:
+def read_nodes(root: Element) -> dict[str, FragmentNode] | None:
     """Nodes of a page by backend node id, parents before children; None for a page that this shape cannot hold.
 
     Such pages have an element without an id, or an id twice (either makes pruning keep nodes far away), namespaces,
     comments, or elements inside a `<text>`.
     """
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, FragmentNode] = {}
     text_ids: set[str | None] = set()
-    pending: list[tuple[Element, Node | None]] = [(root, None)]
+    pending: list[tuple[Element, FragmentNode | None]] = [(root, None)]
     while pending:
         element, parent = pending.pop()
         node_id = element.get(NODE_ID)
         if not node_id or node_id in nodes or element.tag == TEXT or element.nsmap:
             return None
-        node = nodes[node_id] = Node(element, parent)
+        node = nodes[node_id] = FragmentNode(element, parent)
         if parent is not None:
             parent.elements.append(node)
         children = _read_children(element, node, text_ids)
@@ -133,7 +133,7 @@ def join_pieces(rendered: str) -> str | None:
     return rendered.replace(_AMPERSAND, "&")
 
 
-def _read_children(element: Element, node: Node, text_ids: set[str | None]) -> list[Element] | None:
+def _read_children(element: Element, node: FragmentNode, text_ids: set[str | None]) -> list[Element] | None:
     """Fill the gaps of a node; its elements, or None when there is a child that this shape cannot hold."""
     children: list[Element] = []
     gaps: list[str] = []
@@ -161,7 +161,7 @@ def _read_children(element: Element, node: Node, text_ids: set[str | None]) -> l
     return children
 
 
-def _measured(nodes: dict[str, Node]) -> dict[str, Node]:
+def _measured(nodes: dict[str, FragmentNode]) -> dict[str, FragmentNode]:
     for node in reversed(nodes.values()):
         node.size += sum(node.gap_sizes)
         if node.size and not node.height:

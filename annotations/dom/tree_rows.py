@@ -17,7 +17,7 @@ MAX_TEXT = 80
 
 
 @dataclass(frozen=True)
-class Row:
+class TreeRow:
     """One mark of the stream. `kind`: `open` (children follow, until its `close`), `shut` (children on demand),
     `leaf`, `more` (the children `first` .. `last` of `node_id` on demand) or `close`."""
 
@@ -31,21 +31,21 @@ class Row:
     last: int = 0
 
 
-def tree(root: Element, gold_ids: Collection[str], max_rows: int = MAX_ROWS) -> Iterator[Row]:
+def tree(root: Element, gold_ids: Collection[str], max_rows: int = MAX_ROWS) -> Iterator[TreeRow]:
     """The page from its root: the ancestors of gold elements are open, then whatever is nearest to the root."""
     gold = _find_all(root, gold_ids)
     above = {ancestor for element in gold for ancestor in element.iterancestors()}
     kept = above | set(gold)
     opened = _opened(root, above, max_rows)
-    pending: list[Iterator[Element | Row]] = [iter([root])]
+    pending: list[Iterator[Element | TreeRow]] = [iter([root])]
     while pending:
         item = next(pending[-1], None)
         if item is None:
             pending.pop()
             if pending:
-                yield Row("close")
+                yield TreeRow("close")
             continue
-        if isinstance(item, Row):
+        if isinstance(item, TreeRow):
             yield item
             continue
         row = _row(item, item in opened, gold_ids)
@@ -56,7 +56,7 @@ def tree(root: Element, gold_ids: Collection[str], max_rows: int = MAX_ROWS) -> 
 
 def children(
     root: Element, node_id: str, gold_ids: Collection[str], first: int = 0, last: int | None = None
-) -> Iterator[Row]:
+) -> Iterator[TreeRow]:
     """The children `first` .. `last` of one element, all shut, at most 50; nothing when it is not on the page."""
     for element in _find_all(root, [node_id])[:1]:
         inner = _elements(element)[:last]
@@ -110,10 +110,10 @@ def _opened(root: Element, above: set[Element], max_rows: int) -> set[Element]:
     return opened
 
 
-def _shown(element: Element, kept: set[Element]) -> list[Element | Row]:
+def _shown(element: Element, kept: set[Element]) -> list[Element | TreeRow]:
     """The first children and those to keep further down, with "more" rows where some are left out."""
     inner = _elements(element)
-    shown: list[Element | Row] = []
+    shown: list[Element | TreeRow] = []
     reached = 0
     for index, child in enumerate(inner):
         if index < MAX_CHILDREN or child in kept:
@@ -126,12 +126,12 @@ def _shown(element: Element, kept: set[Element]) -> list[Element | Row]:
     return shown
 
 
-def _row(element: Element, is_open: bool, gold_ids: Collection[str]) -> Row:
+def _row(element: Element, is_open: bool, gold_ids: Collection[str]) -> TreeRow:
     count = len(_elements(element))
     kind = "leaf" if not count else "open" if is_open else "shut"
     node_id = element.get(NODE_ID, "")
-    return Row(kind, node_id, str(element.tag), own_text(element), count, node_id in gold_ids)
+    return TreeRow(kind, node_id, str(element.tag), own_text(element), count, node_id in gold_ids)
 
 
-def _more(element: Element, first: int, last: int) -> Row:
-    return Row("more", element.get(NODE_ID, ""), children=last - first, first=first, last=last)
+def _more(element: Element, first: int, last: int) -> TreeRow:
+    return TreeRow("more", element.get(NODE_ID, ""), children=last - first, first=first, last=last)

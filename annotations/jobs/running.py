@@ -18,7 +18,7 @@ from django.utils.text import slugify
 
 from annotations.access import rules
 from annotations.corpus.exporting import export_dataset, export_release
-from annotations.corpus.importing import Position, Progress, Report, StopImport, import_files
+from annotations.corpus.importing import ImportProgress, ImportReport, Position, StopImport, import_files
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.datasets.records import BadRecord
@@ -245,13 +245,13 @@ def _run_import(job: Job) -> bool:
     Job.objects.filter(pk=job.pk).update(dataset=dataset)
     state = job.progress.get("resume")
     start = Position(**state) if state else Position()
-    report = Report.from_dict(job.report) if state else Report(dataset.name)
+    report = ImportReport.from_dict(job.report) if state else ImportReport(dataset.name)
     if not state:
         for member, message in problems:
             report.bad(BadRecord(member, "", "", message))
     begun = time.monotonic()
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: ImportProgress) -> None:
         _tell_import(job, progress)
         if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
             raise StopImport
@@ -273,7 +273,7 @@ def _run_import(job: Job) -> bool:
     return False
 
 
-def _finish_import(job: Job, report: Report) -> None:
+def _finish_import(job: Job, report: ImportReport) -> None:
     failed = report.nothing_landed
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
     error = "No record could be imported; see the errors below." if failed else ""
@@ -290,7 +290,7 @@ def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:
     return source_of(job.file, job.params["original_name"])
 
 
-def _tell_import(job: Job, progress: Progress) -> None:
+def _tell_import(job: Job, progress: ImportProgress) -> None:
     report = progress.report
     values = {
         "phase": f"file {min(progress.position.file + 1, progress.files)} of {progress.files}",

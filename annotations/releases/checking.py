@@ -10,7 +10,7 @@ from django.db import connection
 from annotations.corpus.splits import split_violations
 from annotations.models import Dataset, SessionTask, Turn
 from annotations.releases import leakage, privacy
-from annotations.releases.leakage import NearDuplicate, Said, near_duplicates
+from annotations.releases.leakage import NearDuplicate, SaidInstruction, near_duplicates
 from annotations.releases.scanning import PrivacyReport, scan_dataset
 
 EXAMPLES = 20  # pairs and tasks that a release keeps; all are counted
@@ -134,7 +134,7 @@ def check_dataset(dataset: Dataset, threshold: float = leakage.THRESHOLD, scan_s
     return Checks(
         split_rules=split_violations(sites),
         threshold=threshold,
-        near_duplicates=near_duplicates((Said(*row) for row in rows.iterator()), threshold),
+        near_duplicates=near_duplicates((SaidInstruction(*row) for row in rows.iterator()), threshold),
         shared_tasks=_shared_tasks(dataset),
         shared_pages=_shared_pages(dataset),
         privacy=scan_dataset(dataset, scan_seconds),

@@ -19,7 +19,7 @@ SHINGLE_WORDS = 2  # longer shingles miss a pair of short instructions that diff
 _WORD = re.compile(r"\w+")
 
 
-class Said(NamedTuple):
+class SaidInstruction(NamedTuple):
     """An instruction and who says it where."""
 
     split: str
@@ -46,7 +46,7 @@ class _Text:
 
 
 def near_duplicates(
-    said: Iterable[Said], threshold: float = THRESHOLD, shingle_words: int = SHINGLE_WORDS
+    said: Iterable[SaidInstruction], threshold: float = THRESHOLD, shingle_words: int = SHINGLE_WORDS
 ) -> list[NearDuplicate]:
     """Pairs of instructions of different splits with at least this similarity, the most alike first.
 
@@ -62,7 +62,7 @@ def near_duplicates(
     return sorted(found, key=lambda pair: (-pair.similarity, pair.splits, pair.texts))
 
 
-def _distinct(said: Iterable[Said], shingle_words: int) -> list[_Text]:
+def _distinct(said: Iterable[SaidInstruction], shingle_words: int) -> list[_Text]:
     """The different texts with their shingles as numbers, rare shingles having small ones."""
     texts: dict[tuple[str, ...], _Text] = {}
     for row in said:

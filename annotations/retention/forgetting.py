@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from django.db import connection
 
-from annotations.retention.kinds import BATCH, KINDS, Estimate, Kind
+from annotations.retention.kinds import BATCH, KINDS, Freed, Kind
 
 logger = logging.getLogger(__name__)
 LOCK = 7244  # of PostgreSQL's advisory locks; 7243 is the migrations'
 SECONDS = 240  # a task must end before the broker gives its message to another worker
 
 
-def estimates(days: int | None = None) -> list[tuple[Kind, Estimate]]:
+def estimates(days: int | None = None) -> list[tuple[Kind, Freed]]:
     """What would be freed now, by the settings, or if everything older than `days` went."""
     return [(kind, kind.estimate(days)) for kind in KINDS]
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 BATCH = 500
 
 
-class Estimate(NamedTuple):
+class Freed(NamedTuple):
     """What forgetting would free. Bytes of rows are freed for other rows of the database, not for the disk."""
 
     rows: int
@@ -39,7 +39,7 @@ class Kind:
         days = self.days if days is None else days
         return timezone.now() - timedelta(days=days) if days else None
 
-    def estimate(self, days: int | None = None) -> Estimate:
+    def estimate(self, days: int | None = None) -> Freed:
         """What `forget` would free, by the setting or by `days`."""
         raise NotImplementedError
 
@@ -48,7 +48,7 @@ class Kind:
         raise NotImplementedError
 
 
-class Rows(Kind):
+class TableRows(Kind):
     """Rows of one table that are deleted, or thinned out by overriding `_forget`."""
 
     heavy: ClassVar[tuple[str, ...]] = ()  # columns that hold most of the bytes
@@ -57,10 +57,10 @@ class Rows(Kind):
         """Those that may go; never what a release, a score or open work needs."""
         raise NotImplementedError
 
-    def estimate(self, days: int | None = None) -> Estimate:
+    def estimate(self, days: int | None = None) -> Freed:
         before = self.before(days)
         if before is None:
-            return Estimate(0, 0)
+            return Freed(0, 0)
         found, parameters = self.rows(before).order_by().values("pk").query.sql_with_params()
         table, key = self._names()
         sizes = " + ".join([f"coalesce(pg_column_size(kept.{column}), 0)" for column in self.heavy] or ["100"])
@@ -69,7 +69,7 @@ class Rows(Kind):
                 f"SELECT count(*), coalesce(sum({sizes}), 0) FROM {table} kept WHERE kept.{key} IN ({found})",  # nosec B608
                 parameters,
             )
-            return Estimate(*map(int, cursor.fetchone()))
+            return Freed(*map(int, cursor.fetchone()))
 
     def _names(self) -> tuple[str, str]:
         meta = self.rows(timezone.now()).model._meta

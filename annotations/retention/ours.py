@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotations.jobs import uploads
 from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job
-from annotations.retention.kinds import BATCH, Estimate, Kind, Rows
+from annotations.retention.kinds import BATCH, Freed, Kind, TableRows
 from annotations.storage import forget_old_scratch, forget_scratch, store
 
 OVER = (Job.State.DONE, Job.State.DONE_WITH_ERRORS, Job.State.FAILED, Job.State.CANCELLED)
@@ -27,10 +27,10 @@ class Exports(Kind):
         finished = Job.objects.filter(kind=Job.Kind.EXPORT, state__in=OVER, finished_at__lt=before)
         return finished.exclude(file="").order_by("pk")
 
-    def estimate(self, days: int | None = None) -> Estimate:
+    def estimate(self, days: int | None = None) -> Freed:
         before = self.before(days)
         sizes = [_size(job.file) for job in self._jobs(before)] if before else []
-        return Estimate(len(sizes), sum(sizes))
+        return Freed(len(sizes), sum(sizes))
 
     def forget(self, limit: int = BATCH) -> int:
         before = self.before()
@@ -60,12 +60,12 @@ class Uploads(Kind):
             if name not in wanted and modified < before:
                 yield name
 
-    def estimate(self, days: int | None = None) -> Estimate:
+    def estimate(self, days: int | None = None) -> Freed:
         before = self.before(days)
         if before is None:
-            return Estimate(0, 0)
+            return Freed(0, 0)
         names = [*self._jobs(before).values_list("file", flat=True), *self._strays(before)]
-        return Estimate(len(names), sum(map(_size, names)))
+        return Freed(len(names), sum(map(_size, names)))
 
     def forget(self, limit: int = BATCH) -> int:
         before = self.before()
@@ -88,7 +88,7 @@ def _size(name: str) -> int:
     return facts.size if facts else 0
 
 
-class IdempotencyKeys(Rows):
+class IdempotencyKeys(TableRows):
     """Their promise to callers is 24 hours, so a day is the least there is."""
 
     name, heavy = "idempotency_keys", ("response",)
@@ -98,7 +98,7 @@ class IdempotencyKeys(Rows):
         return IdempotencyKey.objects.filter(created_at__lt=before)
 
 
-class Sessions(Rows):
+class Sessions(TableRows):
     """Counted from the end of the session: a sign-in that holds is never cut off."""
 
     name, heavy = "sessions", ("session_data",)
@@ -108,7 +108,7 @@ class Sessions(Rows):
         return Session.objects.filter(expire_date__lt=before)
 
 
-class Deliveries(Rows):
+class Deliveries(TableRows):
     name, heavy = "deliveries", ("payload", "last_error")
     what = "webhook deliveries that have arrived or were given up"
     stays = "deliveries that are still tried"
@@ -117,7 +117,7 @@ class Deliveries(Rows):
         return Delivery.objects.filter(created_at__lt=before).exclude(state=Delivery.State.WAITING)
 
 
-class Jobs(Rows):
+class Jobs(TableRows):
     """A job with a file keeps its row: the file goes first, by its own setting."""
 
     name, heavy = "jobs", ("params", "progress", "report", "last_error")
@@ -129,7 +129,7 @@ class Jobs(Rows):
         return over.exclude(pk__in=Job.objects.filter(trained_models__isnull=False).values("pk"))
 
 
-class AccessEvents(Rows):
+class AccessEvents(TableRows):
     """Through the trail's one door: its rows refuse to be deleted otherwise."""
 
     name, heavy = "access_events", ("what", "subject", "client")

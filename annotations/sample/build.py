@@ -10,8 +10,8 @@ import uuid
 from pathlib import Path
 from types import ModuleType
 
-from annotations.sample.page import Node, State
-from annotations.sample.script import SPLITS, Action, Conversation, ScriptError, read_script
+from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.script import SPLITS, ScriptedAction, ScriptedConversation, ScriptError, read_script
 from annotations.sample.sites import brightrail, casaverde, fernandfell, harbourcity, nordline, willowclinic
 from annotations.sample.snapshot import (
     TARGET,
@@ -46,7 +46,7 @@ def build(out: Path) -> dict[str, int]:
     return counts
 
 
-def build_website(website: str, out: Path) -> list[Conversation]:
+def build_website(website: str, out: Path) -> list[ScriptedConversation]:
     """Write OUT/SPLIT/WEBSITE.json for every split the website has conversations in; gives those conversations."""
     conversations = read_script(SCRIPTS / f"{website}.txt")
     by_split: dict[str, list[str]] = {}
@@ -62,9 +62,9 @@ def build_website(website: str, out: Path) -> list[Conversation]:
     return conversations
 
 
-def record(site: ModuleType, conversation: Conversation) -> dict[str, object]:
+def record(site: ModuleType, conversation: ScriptedConversation) -> dict[str, object]:
     """Play the script from the site's front page and record every step."""
-    state = State(page="home", **conversation.start)
+    state = VisitState(page="home", **conversation.start)
     ids = NodeIds()
     turns = []
     for index, turn in enumerate(conversation.turns):
@@ -96,7 +96,7 @@ def record(site: ModuleType, conversation: Conversation) -> dict[str, object]:
     }
 
 
-def step(root: Node, target: Node, action: Action, uid: str) -> dict[str, object]:
+def step(root: SampleNode, target: SampleNode, action: ScriptedAction, uid: str) -> dict[str, object]:
     """One action record; a target that cleaning prunes away leaves `pos_candidates` empty."""
     target.attributes[TARGET] = uid
     raw = raw_xml(root)
@@ -117,14 +117,14 @@ def step(root: Node, target: Node, action: Action, uid: str) -> dict[str, object
     }
 
 
-def _find(root: Node, action: Action, place: str) -> Node:
+def _find(root: SampleNode, action: ScriptedAction, place: str) -> SampleNode:
     """The element that the action names. Raises ScriptError when it is absent or does not allow the operation."""
     by_key = {node.key: node for node in root.walk() if node.key}
     target = by_key.get(action.key)
     if target is None:
         near = difflib.get_close_matches(action.key, by_key, n=8, cutoff=0.3)
         raise ScriptError(f"{place}: no such element; near: {', '.join(near)}; all: {', '.join(by_key)}")
-    options = [child.text() for child in target.children if isinstance(child, Node) and child.tag == "option"]
+    options = [child.text() for child in target.children if isinstance(child, SampleNode) and child.tag == "option"]
     allowed = {
         "TYPE": target.tag in {"input", "textarea"} and bool(target.field),
         "SELECT": action.value in options,
@@ -135,7 +135,7 @@ def _find(root: Node, action: Action, place: str) -> Node:
     return target
 
 
-def _apply(state: State, target: Node, action: Action) -> None:
+def _apply(state: VisitState, target: SampleNode, action: ScriptedAction) -> None:
     """What the website does with the action."""
     if action.operation == "CLICK":
         state.update(target.on or {})

@@ -4,7 +4,7 @@ Boxes only need to be plausible (readers sort and cluster by them): blocks stack
 `row`, `cols-N` and table rows stand side by side, overlays float over the page.
 """
 
-from annotations.sample.page import NO_BOX, Node
+from annotations.sample.page import NO_BOX, SampleNode
 
 INLINE = frozenset(
     {"a", "abbr", "b", "button", "em", "i", "img", "input", "label", "select", "small", "span", "strong", "svg", "time"}
@@ -15,12 +15,12 @@ LINE = 22  # height of a text line
 CHARACTER = 7  # mean width of a character
 
 
-def place(root: Node, width: int = 1280) -> None:
+def place(root: SampleNode, width: int = 1280) -> None:
     """Set the box of every node below `root`."""
     _block(root, 0, 0, width)
 
 
-def _block(node: Node, x: int, y: int, width: int) -> int:
+def _block(node: SampleNode, x: int, y: int, width: int) -> int:
     """Place a block and its content at (x, y); gives the height."""
     if node.tag in UNSEEN or node.attributes.get("type") == "hidden":
         node.box = NO_BOX
@@ -40,17 +40,17 @@ def _block(node: Node, x: int, y: int, width: int) -> int:
     return 0 if floating else height
 
 
-def _columns(node: Node, classes: set[str]) -> int:
+def _columns(node: SampleNode, classes: set[str]) -> int:
     """How many children stand side by side; 1 = they flow."""
     for name in classes:
         if name.startswith("cols-"):
             return int(name[5:])
     if node.tag == "tr" or "row" in classes:
-        return sum(isinstance(child, Node) for child in node.children)
+        return sum(isinstance(child, SampleNode) for child in node.children)
     return 1
 
 
-def _grid(node: Node, x: int, y: int, width: int, columns: int) -> int:
+def _grid(node: SampleNode, x: int, y: int, width: int, columns: int) -> int:
     share = max((width - 16 * (columns - 1)) // columns, 16)
     top, tallest, column = y, 0, 0
     for child in node.children:
@@ -63,7 +63,7 @@ def _grid(node: Node, x: int, y: int, width: int, columns: int) -> int:
     return top + tallest - y
 
 
-def _flow(node: Node, x: int, y: int, width: int, _columns: int = 1) -> int:
+def _flow(node: SampleNode, x: int, y: int, width: int, _columns: int = 1) -> int:
     """Inline children fill lines from the left; a block child starts below them."""
     left, top, line = x, y, 0
     for child in node.children:
@@ -80,18 +80,18 @@ def _flow(node: Node, x: int, y: int, width: int, _columns: int = 1) -> int:
     return top + line - y
 
 
-def _inline(node: Node, x: int, y: int, width: int) -> int:
+def _inline(node: SampleNode, x: int, y: int, width: int) -> int:
     """Place an inline element and what it holds; gives the height of its line."""
     height = {"input": 38, "select": 38, "button": 38, "svg": 20}.get(node.tag, LINE)
     inside = _flow(node, x, y, width) if node.children else 0
     node.box = (x, y, width, max(height, inside))
     for option in node.children if node.tag == "select" else ():
-        if isinstance(option, Node):
+        if isinstance(option, SampleNode):
             option.box = NO_BOX
     return node.box[3]
 
 
-def _natural_width(node: Node) -> int:
+def _natural_width(node: SampleNode) -> int:
     kind = node.attributes.get("type", "")
     if node.tag in {"input", "select"}:
         return 18 if kind in {"checkbox", "radio"} else 240

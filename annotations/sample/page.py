@@ -12,14 +12,14 @@ from typing import TypeAlias
 
 Effect = dict[str, str]
 Box = tuple[int, int, int, int]  # x, y, width, height in CSS pixels
-Content: TypeAlias = "Node | str | Sequence[Content] | None"
+Content: TypeAlias = "SampleNode | str | Sequence[Content] | None"
 
 NO_BOX: Box = (-1, -1, -1, -1)
 STYLES = Path(__file__).parent / "styles"
 CONTROLS = frozenset({"a", "button", "input", "select", "textarea", "summary"})
 
 
-class State(dict[str, str]):
+class VisitState(dict[str, str]):
     """What the visitor has done: page shown, popup open, values given. An unknown variable reads as ""."""
 
     def __missing__(self, name: str) -> str:
@@ -27,12 +27,12 @@ class State(dict[str, str]):
 
 
 @dataclass(slots=True, eq=False)
-class Node:
+class SampleNode:
     """One element. `key` names it for scripts and keeps its id stable; `field` is the variable it edits."""
 
     tag: str
     attributes: dict[str, str]
-    children: list["Node | str"]
+    children: list["SampleNode | str"]
     key: str = ""
     on: Effect | None = None  # effect of a click, or of the enter key in an input
     field: str = ""
@@ -54,13 +54,13 @@ class Node:
         """Class names."""
         return set(self.attributes.get("class", "").split())
 
-    def walk(self) -> Iterator["Node"]:
+    def walk(self) -> Iterator["SampleNode"]:
         """This node and its descendants in document order."""
         waiting = [self]
         while waiting:
             node = waiting.pop()
             yield node
-            waiting += [child for child in node.children[::-1] if isinstance(child, Node)]
+            waiting += [child for child in node.children[::-1] if isinstance(child, SampleNode)]
 
     def text(self) -> str:
         """Visible text, words joined by one space; the options of a select are left out."""
@@ -82,7 +82,7 @@ def el(
     then: Effect | None = None,
     delegated: bool = False,
     **attributes: str | bool | None,
-) -> Node:
+) -> SampleNode:
     """A node from `tag.class.class`. Children: nodes, text, None or lists of them.
 
     Attribute names are written as the snapshot has them (`aria_label`, `for_`); False, None and "" are left out.
@@ -92,14 +92,14 @@ def el(
     for name, value in attributes.items():
         if value:
             values[name.rstrip("_")] = "true" if value is True else str(value)
-    return Node(tag, values, list(_flat(children)), key, on, field, then, delegated)
+    return SampleNode(tag, values, list(_flat(children)), key, on, field, then, delegated)
 
 
-def _flat(content: object) -> Iterator[Node | str]:
+def _flat(content: object) -> Iterator[SampleNode | str]:
     if isinstance(content, list | tuple):
         for part in content:
             yield from _flat(part)
-    elif isinstance(content, Node | str) and content != "":
+    elif isinstance(content, SampleNode | str) and content != "":
         yield content
 
 
@@ -114,7 +114,7 @@ def stylesheet(name: str) -> str:
     return "".join((STYLES / f"{part}.css").read_text("utf-8") for part in ("base", name, "narrow"))
 
 
-def document(site: str, title: str, *body: Content) -> Node:
+def document(site: str, title: str, *body: Content) -> SampleNode:
     """A whole page with its title and style sheet."""
     head = el(
         "head",

@@ -25,7 +25,7 @@ class ScriptError(ValueError):
 
 
 @dataclass(frozen=True)
-class Action:
+class ScriptedAction:
     """One action on the element named `key`; `original` is what the annotator did, `operation` what is recorded."""
 
     original: str
@@ -38,38 +38,38 @@ class Action:
 
 
 @dataclass
-class Turn:
+class ScriptedTurn:
     """One instruction and the actions that answer it."""
 
     instruction: str
-    actions: list[Action] = field(default_factory=list)
+    actions: list[ScriptedAction] = field(default_factory=list)
 
 
 @dataclass
-class Conversation:
+class ScriptedConversation:
     """A scripted conversation on one website."""
 
     name: str
     split: str = ""
     start: dict[str, str] = field(default_factory=dict)
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[ScriptedTurn] = field(default_factory=list)
 
 
-def read_script(path: Path) -> list[Conversation]:
+def read_script(path: Path) -> list[ScriptedConversation]:
     """Conversations of a file in order. Raises ScriptError naming file and line."""
-    conversations: list[Conversation] = []
+    conversations: list[ScriptedConversation] = []
     for number, line in enumerate(path.read_text("utf-8").splitlines(), start=1):
         text = line.strip()
         if not text or text.startswith("#"):
             continue
         if text.startswith("conversation "):
-            conversations.append(Conversation(text.split(maxsplit=1)[1]))
+            conversations.append(ScriptedConversation(text.split(maxsplit=1)[1]))
         elif not conversations or not _read_line(text, conversations[-1]):
             raise ScriptError(f"{path.name}, line {number}: not a script line here: {text!r}")
     return conversations
 
 
-def _read_line(text: str, conversation: Conversation) -> bool:
+def _read_line(text: str, conversation: ScriptedConversation) -> bool:
     """Add one line to the conversation; False when it does not fit."""
     word, _, rest = text.partition(" ")
     if word == "split" and rest in SPLITS:
@@ -78,14 +78,14 @@ def _read_line(text: str, conversation: Conversation) -> bool:
         name, _, value = rest.partition("=")
         conversation.start[name.strip()] = value.strip()
     elif word == ">":
-        conversation.turns.append(Turn(rest))
+        conversation.turns.append(ScriptedTurn(rest))
     elif word == "|" and conversation.turns and not conversation.turns[-1].actions:
         conversation.turns[-1].instruction += f" {rest}"
     elif (match := ACTION.fullmatch(text)) and conversation.turns:
         original, key, value = match.groups(default="")
         if bool(value) != (original in {"TYPE", "SELECT"}):
             return False
-        conversation.turns[-1].actions.append(Action(original, key, value))
+        conversation.turns[-1].actions.append(ScriptedAction(original, key, value))
     else:
         return False
     return True

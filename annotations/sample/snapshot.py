@@ -10,7 +10,7 @@ from lxml import etree
 
 from annotations.dom.prune import clean_tree
 from annotations.sample.layout import place
-from annotations.sample.page import NO_BOX, Node
+from annotations.sample.page import NO_BOX, SampleNode
 
 TARGET = "data_pw_testid_buckeye"
 ROLES = {"a": "link", "button": "button", "select": "combobox", "textarea": "textbox", "input": "textbox"}
@@ -27,7 +27,7 @@ class NodeIds:
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], str] = {}
 
-    def assign(self, root: Node) -> None:
+    def assign(self, root: SampleNode) -> None:
         """Give every element and text of the page an id. Raises ValueError when a key occurs twice."""
         keys = [node.key for node in root.walk() if node.key]
         if len(keys) != len(set(keys)):
@@ -35,7 +35,7 @@ class NodeIds:
         root.node_id = self._id("", "html")
         self._assign_children(root)
 
-    def _assign_children(self, node: Node) -> None:
+    def _assign_children(self, node: SampleNode) -> None:
         seen: dict[str, int] = {}
         texts = []
         for child in node.children:
@@ -53,13 +53,13 @@ class NodeIds:
         return self._known.setdefault((parent, label), str(len(self._known) + 3))
 
 
-def lay_out(root: Node, ids: NodeIds) -> None:
+def lay_out(root: SampleNode, ids: NodeIds) -> None:
     """Number the page and place its boxes."""
     ids.assign(root)
     place(root)
 
 
-def raw_attributes(node: Node) -> dict[str, str]:
+def raw_attributes(node: SampleNode) -> dict[str, str]:
     """All attributes a recorder keeps, in its order; boxes as "x,y,width,height"."""
     values = {"backend_node_id": node.node_id, "bounding_box_rect": ",".join(map(str, node.box))}
     values |= {name: value for name, value in node.attributes.items() if name not in LIVE}
@@ -69,14 +69,14 @@ def raw_attributes(node: Node) -> dict[str, str]:
     return values
 
 
-def raw_xml(root: Node) -> str:
+def raw_xml(root: SampleNode) -> str:
     """The whole page; one tag a line, as rendered pages need white space between inline elements."""
     lines: list[str] = []
     _write(root, lines)
     return "\n".join(lines)
 
 
-def _write(node: Node, lines: list[str]) -> None:
+def _write(node: SampleNode, lines: list[str]) -> None:
     inside = "".join([f' {name}="{value.translate(ESCAPES)}"' for name, value in raw_attributes(node).items()])
     if not node.children:
         lines.append(f"<{node.tag}{inside}/>")
@@ -93,7 +93,7 @@ def _write(node: Node, lines: list[str]) -> None:
     lines.append(f"</{node.tag}>")
 
 
-def candidates(root: Node) -> list[Node]:
+def candidates(root: SampleNode) -> list[SampleNode]:
     """Visible elements of the body that do something, show a picture or hold text themselves."""
     found = []
     for node in root.walk():
@@ -116,35 +116,35 @@ def cleaned_xml(raw: str, candidate_ids: list[str]) -> str:
     return etree.tostring(cleaned, encoding="unicode")
 
 
-def candidate_record(node: Node, flags: dict[str, bool] | None = None) -> dict[str, object]:
+def candidate_record(node: SampleNode, flags: dict[str, bool] | None = None) -> dict[str, object]:
     """A candidate as stored: tag, attributes as JSON text, id; positives add their two flags."""
     attributes = JSON.encode(raw_attributes(node))
     record: dict[str, object] = {"tag": node.tag, "attributes": attributes, "backend_node_id": node.node_id}
     return record | (flags or {})
 
 
-def equivalents(root: Node, target: Node) -> list[Node]:
+def equivalents(root: SampleNode, target: SampleNode) -> list[SampleNode]:
     """The target and the elements above and below it with the same effect, in document order."""
     if not target.on:
         return [target]
-    above: list[Node] = []
+    above: list[SampleNode] = []
     _path(root, target, above)
     chain = {id(node) for node in (*above, *target.walk())}
     return [node for node in root.walk() if id(node) in chain and (node is target or node.on == target.on)]
 
 
-def _path(node: Node, target: Node, above: list[Node]) -> bool:
+def _path(node: SampleNode, target: SampleNode, above: list[SampleNode]) -> bool:
     """Collect the ancestors of `target`; True when it lies in `node`."""
     if node is target:
         return True
     for child in node.children:
-        if isinstance(child, Node) and _path(child, target, above):
+        if isinstance(child, SampleNode) and _path(child, target, above):
             above.append(node)
             return True
     return False
 
 
-def action_repr(root: Node, target: Node, operation: str, value: str) -> str:
+def action_repr(root: SampleNode, target: SampleNode, operation: str, value: str) -> str:
     """`[button]  Search -> CLICK` or `[textbox]  From -> TYPE: Westmere`."""
     role = target.attributes.get("role") or ROLES.get(target.tag, target.tag)
     if target.attributes.get("type") in {"checkbox", "radio"}:
@@ -154,7 +154,7 @@ def action_repr(root: Node, target: Node, operation: str, value: str) -> str:
     return f"[{role}]  {name} -> {operation}" + (f": {value}" if value else "")
 
 
-def _name(root: Node, target: Node) -> str:
+def _name(root: SampleNode, target: SampleNode) -> str:
     """Accessible name: own label, else the label that points at it or wraps it, else its text."""
     if own := target.attributes.get("aria_label"):
         return own

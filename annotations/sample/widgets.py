@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from annotations.sample.page import Content, Effect, Node, State, el
+from annotations.sample.page import Content, Effect, SampleNode, VisitState, el
 
 TODAY = date(2026, 6, 1)  # a Monday; every sample page is seen on this day
 
@@ -37,29 +37,31 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower().replace("'", "")).strip("-")
 
 
-def icon(name: str) -> Node:
+def icon(name: str) -> SampleNode:
     """A line drawing."""
     return el(f"svg.icon.icon-{name}", el("path", d=ICONS[name]), viewBox="0 0 24 24")
 
 
-def link(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> Node:
+def link(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> SampleNode:
     """A hyperlink; without an effect it only furnishes the page."""
     address = on.get("page", "") if on else slug(content) if isinstance(content, str) else ""
     return el("a" + cls, content, key=key, on=on, href=f"/{address}", **attributes)
 
 
-def button(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> Node:
+def button(
+    content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any
+) -> SampleNode:
     """A push button."""
     return el("button" + cls, content, key=key, on=on, type="button", **attributes)
 
 
-def links(names: Sequence[str], cls: str = "") -> Node:
+def links(names: Sequence[str], cls: str = "") -> SampleNode:
     """A list of plain links."""
     return el("ul" + cls, [el("li", link(name)) for name in names])
 
 
 def entry(
-    s: State,
+    s: VisitState,
     key: str,
     label: str,
     *,
@@ -68,7 +70,7 @@ def entry(
     hint: str = "",
     then: Effect | None = None,
     on: Effect | None = None,
-) -> Node:
+) -> SampleNode:
     """A labelled text field for variable `key`; `then` follows typing, `on` a click or the enter key."""
     tag = "textarea" if kind == "area" else "input"
     value: dict[str, Any] = (
@@ -78,7 +80,7 @@ def entry(
     return el("div.field", el("label", label, for_=f"f-{key}"), el("small.hint", hint) if hint else None, control)
 
 
-def suggest(s: State, key: str, label: str, options: Sequence[str], *, placeholder: str = "") -> Node:
+def suggest(s: VisitState, key: str, label: str, options: Sequence[str], *, placeholder: str = "") -> SampleNode:
     """A text field that offers matching `options` once something is typed."""
     field = entry(s, key, label, placeholder=placeholder, then={"picker": key})
     if s["picker"] == key:
@@ -90,7 +92,7 @@ def suggest(s: State, key: str, label: str, options: Sequence[str], *, placehold
     return field
 
 
-def choose(s: State, key: str, label: str, options: Sequence[str], *, then: Effect | None = None) -> Node:
+def choose(s: VisitState, key: str, label: str, options: Sequence[str], *, then: Effect | None = None) -> SampleNode:
     """A labelled drop-down for variable `key`; the first option stands until another is selected."""
     current = s[key] or options[0]
     items = [el("option", name, value=slug(name) or "any", option_selected=name == current) for name in options]
@@ -98,14 +100,14 @@ def choose(s: State, key: str, label: str, options: Sequence[str], *, then: Effe
     return el("div.field", el("label", label, for_=f"f-{key}"), control)
 
 
-def check(s: State, key: str, *label: Content) -> Node:
+def check(s: VisitState, key: str, *label: Content) -> SampleNode:
     """A checkbox inside its label: a click on either toggles variable `key`."""
     on = {key: "" if s[key] else "yes"}
     box = el("input", key=key, on=on, type="checkbox", name=key, input_checked=bool(s[key]))
     return el("label.check", box, el("span", *label), on=on)
 
 
-def radio(s: State, key: str, value: str, *label: Content, default: bool = False) -> Node:
+def radio(s: VisitState, key: str, value: str, *label: Content, default: bool = False) -> SampleNode:
     """One choice of variable `key`, named `key-value` in scripts."""
     on = {key: value}
     picked = s[key] == value or (default and not s[key])
@@ -115,7 +117,7 @@ def radio(s: State, key: str, value: str, *label: Content, default: bool = False
     return el("label.check", dot, el("span", *(label or (value,))), on=on)
 
 
-def stepper(s: State, key: str, label: str, start: int = 0) -> Node:
+def stepper(s: VisitState, key: str, label: str, start: int = 0) -> SampleNode:
     """A count with one button to lower and one to raise it (`key-fewer`, `key-more`)."""
     count = int(s[key] or start)
     fewer = button("−", f"{key}-fewer", {key: str(max(count - 1, 0))}, aria_label=f"Fewer {label.lower()}")
@@ -128,7 +130,7 @@ def day_name(day: date) -> str:
     return f"{day:%a} {day.day} {day:%B}"
 
 
-def date_field(s: State, key: str, label: str, *, shown: int = 1, past: bool = False) -> Node:
+def date_field(s: VisitState, key: str, label: str, *, shown: int = 1, past: bool = False) -> SampleNode:
     """A date button that opens a calendar of `shown` months; days are named `key-12-june`.
 
     `past`: the month before today instead of the days from today on. What is open above a dialog is kept in
@@ -145,7 +147,7 @@ def date_field(s: State, key: str, label: str, *, shown: int = 1, past: bool = F
     return field
 
 
-def _month(s: State, key: str, month: int) -> Node:
+def _month(s: VisitState, key: str, month: int) -> SampleNode:
     title = f"{months.month_name[month]} {TODAY.year}"
     week = el("tr", [el("th", name, scope="col") for name in ("Mo", "Tu", "We", "Th", "Fr", "Sa", "Su")])
     rows = []
@@ -154,7 +156,7 @@ def _month(s: State, key: str, month: int) -> Node:
     return el("div.month", el("strong", title), el("table", el("thead", week), el("tbody", rows)), key=f"{key}-{month}")
 
 
-def _day(s: State, key: str, day: date) -> Node:
+def _day(s: VisitState, key: str, day: date) -> SampleNode:
     name = day_name(day)
     face = button(
         str(day.day),
@@ -166,7 +168,7 @@ def _day(s: State, key: str, day: date) -> Node:
     return el("td", face)
 
 
-def dialog(title: str, *content: Content, key: str) -> Node:
+def dialog(title: str, *content: Content, key: str) -> SampleNode:
     """A modal window over the page, with a close button named `key-close`."""
     close = button(icon("close"), f"{key}-close", {"popup": ""}, cls=".close", aria_label="Close")
     window = el(
@@ -175,14 +177,14 @@ def dialog(title: str, *content: Content, key: str) -> Node:
     return el("div.overlay", window, key=key)
 
 
-def facts(pairs: Sequence[tuple[str, str]], cls: str = "") -> Node:
+def facts(pairs: Sequence[tuple[str, str]], cls: str = "") -> SampleNode:
     """A definition list of names and values."""
     return el("dl.facts" + cls, [el("div.row", el("dt", name), el("dd", value)) for name, value in pairs])
 
 
-def table(head: Sequence[str], rows: Sequence[Node | Sequence[Content]], caption: str = "") -> Node:
+def table(head: Sequence[str], rows: Sequence[SampleNode | Sequence[Content]], caption: str = "") -> SampleNode:
     """A data table; each row is a `tr` node or a sequence of cells."""
-    body = [row if isinstance(row, Node) else el("tr", [el("td", cell) for cell in row]) for row in rows]
+    body = [row if isinstance(row, SampleNode) else el("tr", [el("td", cell) for cell in row]) for row in rows]
     return el(
         "table.data",
         el("caption", caption) if caption else None,

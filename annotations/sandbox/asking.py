@@ -11,7 +11,7 @@ from typing import Any
 
 from annotations.dom.limits import PageError
 from annotations.dom.marks import Mark
-from annotations.dom.tree_rows import Row
+from annotations.dom.tree_rows import TreeRow
 from annotations.sandbox import processes
 
 SMALL = 64 * 1024  # characters of a page that is asked about together with others
@@ -67,15 +67,15 @@ def step_view(html: str, tab: str, gold: Collection[str], candidates: Collection
     told = processes.pool.call("step_view", page, tab=tab, gold=list(gold), candidates=list(candidates))
     answer: dict[str, Any] = json.loads(told)
     if "rows" in answer:
-        answer["rows"] = [Row(**row) for row in answer["rows"]]
+        answer["rows"] = [TreeRow(**row) for row in answer["rows"]]
     return answer
 
 
-def children(html: str, node_id: str, gold: Collection[str], first: int, last: int | None) -> list[Row]:
+def children(html: str, node_id: str, gold: Collection[str], first: int, last: int | None) -> list[TreeRow]:
     """The rows below one element."""
     page = _bytes(html)
     answer = processes.pool.call("children", page, node_id=node_id, gold=list(gold), first=first, last=last)
-    return [Row(**row) for row in json.loads(answer)]
+    return [TreeRow(**row) for row in json.loads(answer)]
 
 
 def rows(html: str, gold: Collection[str], candidates: Collection[str]) -> bytes:

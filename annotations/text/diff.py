@@ -15,7 +15,7 @@ class Span(NamedTuple):
     mark: str
 
 
-class Run(NamedTuple):
+class MarkedPiece(NamedTuple):
     """A piece of a text with the marks of every span that covers it, apart by spaces."""
 
     text: str
@@ -34,15 +34,15 @@ def changed(before: str, after: str) -> tuple[list[Span], list[Span]]:
     return [span for span in gone if span.start < span.end], [span for span in come if span.start < span.end]
 
 
-def runs(text: str, spans: Iterable[Span]) -> list[Run]:
+def runs(text: str, spans: Iterable[Span]) -> list[MarkedPiece]:
     """The text in pieces; joined they are the text. An empty span is an empty run at its place."""
     known = [Span(min(s.start, len(text)), min(s.end, len(text)), s.mark) for s in spans if s.start <= s.end]
     ends = sorted({0, len(text), *(place for span in known for place in span[:2])})
     found = []
     for start, end in zip(ends, [*ends[1:], len(text)], strict=True):
-        found += [Run("", span.mark) for span in known if span.start == span.end == start]
+        found += [MarkedPiece("", span.mark) for span in known if span.start == span.end == start]
         if start < end:
-            found.append(Run(text[start:end], _marks(known, start, end)))
+            found.append(MarkedPiece(text[start:end], _marks(known, start, end)))
     return found
 
 

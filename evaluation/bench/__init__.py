@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from evaluation.bench import candidates, importing, ranking, retrieval, throughput
 from evaluation.bench.measures import Measure
-from evaluation.bench.scratch import Setting
+from evaluation.bench.scratch import BenchSetting
 
-BENCHMARKS: dict[str, Callable[[Setting], list[Measure]]] = {
+BENCHMARKS: dict[str, Callable[[BenchSetting], list[Measure]]] = {
     "candidates": candidates.measure,
     "import": importing.measure,
     "ranking": ranking.measure,

@@ -7,14 +7,14 @@ from annotations.dom.candidates import format_candidate, format_candidates
 from annotations.dom.generated import list_page, random_page
 from annotations.dom.tree import Element, parse
 from evaluation.bench.measures import Goal, Measure
-from evaluation.bench.scratch import Setting
+from evaluation.bench.scratch import BenchSetting
 
 PAGES = (("list page", list_page, Goal("<=", 0.5)), ("random page", random_page, Goal("<=", 1.5)))
 ROUNDS = 5  # the best of them counts: the others met something else on the machine
 SAMPLED = 60  # candidates that the straightforward way formats
 
 
-def measure(setting: Setting) -> list[Measure]:
+def measure(setting: BenchSetting) -> list[Measure]:
     """Seconds of processor time, as formatting uses one core; whole pages, and twice the page against the page."""
     nodes = 600 if setting.quick else 12_000
     measures = []

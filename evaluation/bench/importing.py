@@ -12,13 +12,13 @@ from annotations.datasets import files_of, reader
 from annotations.models import Dataset, Snapshot, Step
 from annotations.models.pages import compress
 from evaluation.bench.measures import Measure
-from evaluation.bench.scratch import Setting, import_into_new
+from evaluation.bench.scratch import BenchSetting, import_into_new
 
 ROUNDS = 2  # of the sample, the best counts; the demonstrations take a minute each
 DEMONSTRATIONS = 500  # records
 
 
-def measure(setting: Setting) -> list[Measure]:
+def measure(setting: BenchSetting) -> list[Measure]:
     """MB of page text per second and raw ÷ stored bytes; the demonstrations only where $SHARED_DATA has them."""
     setting.say("import: sample")
     measures = _measure("sample", "mt-mind2web", setting.sample_files(), None, ROUNDS)

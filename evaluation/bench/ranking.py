@@ -24,7 +24,7 @@ from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import Demo, PagesByName
 from annotations.sample.weblinx import build
 from evaluation.bench.measures import Goal, Measure
-from evaluation.bench.scratch import Setting
+from evaluation.bench.scratch import BenchSetting
 
 TOP = 10
 BATCH = 64  # of the baseline
@@ -38,7 +38,7 @@ NOTE = (
 )
 
 
-def measure(setting: Setting) -> list[Measure]:
+def measure(setting: BenchSetting) -> list[Measure]:
     """Elements per second of both, and the share of steps with the same first ten."""
     steps, elements = (3, 40) if setting.quick else (12, 600)
     scene = _scene(_demos(setting), steps, elements)
@@ -99,7 +99,7 @@ def _same_first(found: tuple[RankedCandidate, ...], step: RankingInput, expected
     return all(abs(scores[found[place].node_id] - best[place]) <= TIE for place in range(TOP))
 
 
-def _demos(setting: Setting) -> list[Demo]:
+def _demos(setting: BenchSetting) -> list[Demo]:
     """The sample's demonstrations in WebLINX's format."""
     out = setting.folder / "weblinx"
     if not out.exists():

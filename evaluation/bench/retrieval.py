@@ -15,7 +15,7 @@ from agents.models import Exemplar, MemorySnippet
 from agents.types import Observation
 from annotations.models import Conversation, Dataset, Operation, Split, Step, Turn, Website
 from evaluation.bench.measures import Goal, Measure, latencies
-from evaluation.bench.scratch import Setting, new_dataset
+from evaluation.bench.scratch import BenchSetting, new_dataset
 from evaluation.bench.texts import distinct_texts
 
 COPIES = 20
@@ -28,7 +28,7 @@ TURNS, STEPS, BATCH = 4, 3, 32  # of a conversation with memory; observations se
 Found = list[tuple[int, float]]  # exemplar ids and distances, nearest first
 
 
-def measure(setting: Setting) -> list[Measure]:
+def measure(setting: BenchSetting) -> list[Measure]:
     """Build time, recall and latency of the exemplar index, and latency of conversation memory."""
     originals, held_out, conversations = (50, 10, 40) if setting.quick else (5_000, 200, 1_000)
     setting.say(f"retrieval: encoding {originals + held_out:,} texts")

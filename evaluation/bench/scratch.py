@@ -12,13 +12,13 @@ from pathlib import Path
 from django.core.management import call_command
 from django.db import connection
 
-from annotations.corpus.importing import Report, import_files
+from annotations.corpus.importing import ImportReport, import_files
 from annotations.models import Dataset, Project
 from annotations.sample.build import build, build_website
 
 
 @dataclass(frozen=True)
-class Setting:
+class BenchSetting:
     """What every benchmark is given: a temporary folder, small sizes or real ones, where to report progress."""
 
     folder: Path
@@ -69,7 +69,7 @@ def new_dataset(source_format: str) -> Dataset:
     return Dataset.objects.create(project=project, name="bench", source_format=source_format)
 
 
-def import_into_new(source_format: str, path: Path, limit: int | None = None) -> tuple[Dataset, Report]:
+def import_into_new(source_format: str, path: Path, limit: int | None = None) -> tuple[Dataset, ImportReport]:
     """Import files into `new_dataset`."""
     dataset = new_dataset(source_format)
     return dataset, import_files(source_format, path, dataset, limit=limit)

@@ -17,7 +17,7 @@ from agents.runs.building import encoder_named
 from agents.types import RankedCandidate
 from annotations.models import Dataset
 from evaluation.bench.measures import Measure
-from evaluation.bench.scratch import Setting, import_into_new
+from evaluation.bench.scratch import BenchSetting, import_into_new
 from evaluation.bench.weights import random_seq2seq
 from evaluation.studies.running import create_study, run_inline
 
@@ -33,13 +33,13 @@ PLANNER_NOTE = (
 )
 
 
-def measure(setting: Setting) -> list[Measure]:
+def measure(setting: BenchSetting) -> list[Measure]:
     """Cold and warm rates of both batch sizes, in turn."""
     dataset, _ = import_into_new("mt-mind2web", setting.sample_files())
     return [*_grounded(setting, dataset), _planner(setting, dataset)]
 
 
-def _grounded(setting: Setting, dataset: Dataset) -> list[Measure]:
+def _grounded(setting: BenchSetting, dataset: Dataset) -> list[Measure]:
     encoder = encoder_named(MINILM)
     limit = 1 if setting.quick else 8
     rates: dict[tuple[str, int], float] = {}
@@ -62,7 +62,7 @@ def _grounded(setting: Setting, dataset: Dataset) -> list[Measure]:
     ]
 
 
-def _planner(setting: Setting, dataset: Dataset) -> Measure:
+def _planner(setting: BenchSetting, dataset: Dataset) -> Measure:
     """Multiple choice among ten elements, by a model of Flan-T5's architecture with random weights."""
     recipe = override(get("mindact"), {"plan.kind": "generation", "rank.top_k": "10"})
     generator = LocalGenerator(random_seq2seq(setting.folder / "planner", setting.quick))

@@ -13,7 +13,7 @@ OTHER_FILES = {
 
 
 @dataclass(frozen=True)
-class Defect:
+class RecordDefect:
     """What is wrong with a record of a file; `field` is "" where it is the record as a whole."""
 
     file: str
@@ -35,7 +35,7 @@ class ActionPrediction(NamedTuple):
 Place = tuple[str, int]  # name of a demonstration, number of a turn in its replay
 
 
-def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[Defect]]:
+def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[RecordDefect]]:
     """Mind2Web's prediction files (planners.md 6.3): sample id "{annotation}_{action_uid}" -> prediction.
 
     The file is a list of [sample id, element id, "OP value"]; null and "" stand for no element. The first prediction
@@ -52,7 +52,7 @@ def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[Defect]]
     for number, row in enumerate(rows, 1):
         field, message = _action_defect(row, found)
         if message:
-            defects.append(Defect(path.name, f"record {number}", field, message))
+            defects.append(RecordDefect(path.name, f"record {number}", field, message))
         else:
             element = "" if row[1] is None else str(row[1])
             found[row[0]] = ActionPrediction(element or None, row[2] or "")
@@ -75,7 +75,7 @@ def _action_defect(row: Any, seen: Mapping[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-def read_replies(path: Path) -> tuple[dict[Place, str], list[Defect]]:
+def read_replies(path: Path) -> tuple[dict[Place, str], list[RecordDefect]]:
     """WebLINX's predictions (dmr_wma.md A7): (demo_name, turn_index) -> output_predicted.
 
     The file is a list of objects, or one object per line. The first prediction of a turn counts.
@@ -85,7 +85,7 @@ def read_replies(path: Path) -> tuple[dict[Place, str], list[Defect]]:
     for record, row in _objects(path):
         field, message = _reply_defect(row, found)
         if message:
-            defects.append(Defect(path.name, record, field, message))
+            defects.append(RecordDefect(path.name, record, field, message))
         else:
             found[row["demo_name"], row["turn_index"]] = row["output_predicted"]
     return found, defects

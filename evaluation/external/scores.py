@@ -8,7 +8,7 @@ from typing import NamedTuple
 from agents.ranker.score_file import ScoreFile
 from agents.types import Action
 from annotations.models import Dataset, Split, Step
-from evaluation.external.predictions import ActionPrediction, Defect, read_actions
+from evaluation.external.predictions import ActionPrediction, RecordDefect, read_actions
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import Metric, StepOutcome
@@ -32,7 +32,7 @@ class ExternalScores:
     metrics: dict[str, dict[str, Metric]]
     unknown: list[str]
     missing: list[str]
-    defects: list[Defect] = field(default_factory=list)
+    defects: list[RecordDefect] = field(default_factory=list)
 
 
 def split_of(path: Path) -> str:
@@ -92,7 +92,7 @@ def score_mind2web(
     return ExternalScores(counts, metrics, unknown, missing, defects)
 
 
-def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: list[Defect]) -> dict[str, int]:
+def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: list[RecordDefect]) -> dict[str, int]:
     return {
         "conversations": len({step.place["conversation"] for step in gold}),
         "turns": len({step.place["turn"] for step in gold}),
@@ -169,7 +169,7 @@ def _is_ranking(metric: str) -> bool:
 
 
 def refuse_strangers(
-    path: Path, predicted: Collection, unknown: list[str], defects: list[Defect], gold: Collection
+    path: Path, predicted: Collection, unknown: list[str], defects: list[RecordDefect], gold: Collection
 ) -> None:
     """ValueError when no prediction belongs to the split, with the likely reason."""
     if not gold:

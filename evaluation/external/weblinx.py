@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from agents.observations import RecordedConversation
 from agents.runs.weblinx_demos import demo_of
 from agents.weblinx.quirks import CORRECTED, FAITHFUL
-from agents.weblinx.turns import PREDICTED_INTENTS, Demo, Turn
+from agents.weblinx.turns import PREDICTED_INTENTS, Demo, ReplayTurn
 from annotations.datasets.weblinx_turns import active_turns
 from annotations.models import Conversation, Dataset, Split
 from evaluation.external.predictions import Place, read_replies
@@ -20,7 +20,7 @@ from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.scores import Preset
 from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import Prediction, TurnScores, compare, gold_action, is_scored, score_turns
+from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, gold_action, is_scored, score_turns
 from evaluation.models import Study
 
 Scored = list[tuple[str, list[TurnScores]]]  # (split, its turns) of each demonstration
@@ -96,7 +96,7 @@ class _Weblinx:
         self.missing += [f"{demo.name} {turn}" for turn in missing]
         self.counts["predicted"] += len(replies)
         replies |= dict.fromkeys(missing, "")
-        rows = [Prediction(demo.name, turn, replies[turn]) for turn in sorted(replies)]
+        rows = [TurnReply(demo.name, turn, replies[turn]) for turn in sorted(replies)]
         for preset, quirks in ((Study.Preset.FAITHFUL, FAITHFUL), (Study.Preset.CORRECTED, CORRECTED)):
             kept, dropped = compare(rows, {demo.name: demo}, quirks)
             self.scores[preset].append((conversation.split, score_turns(kept, quirks=quirks)))
@@ -108,7 +108,7 @@ class _Weblinx:
         return {split for split, _ in self.scores[Study.Preset.FAITHFUL]}
 
     @staticmethod
-    def _counts(demo: Demo, turn: Turn) -> bool:
+    def _counts(demo: Demo, turn: ReplayTurn) -> bool:
         return turn.intent in PREDICTED_INTENTS and is_scored(demo, turn, gold_action(demo, turn))
 
 

@@ -13,7 +13,7 @@ from evaluation.metrics.outcomes import StepOutcome
 
 
 @dataclass(frozen=True)
-class Column:
+class RatioColumn:
     """One value to report: sum(numerators) / sum(denominators), one row per conversation."""
 
     numerators: np.ndarray
@@ -68,7 +68,7 @@ class Groups:
             members[number].append(step.success)
         return np.array([definition.judge(steps) for steps in members], dtype=float)
 
-    def column(self, metric: str, grouping: Unit) -> Column:
+    def column(self, metric: str, grouping: Unit) -> RatioColumn:
         """The mean of a metric over steps, turns or conversations (each group first averages its own units)."""
         values = self.values(metric)
         unit = METRICS[metric].unit
@@ -76,7 +76,7 @@ class Groups:
             index = self.index[unit, grouping]
             values = np.bincount(index, weights=values) / np.bincount(index)
         owners = self.index[grouping, "conversation"]
-        return Column(np.bincount(owners, weights=values), np.bincount(owners).astype(float))
+        return RatioColumn(np.bincount(owners, weights=values), np.bincount(owners).astype(float))
 
 
 def _integers(numbers: list[int]) -> np.ndarray:

@@ -10,7 +10,7 @@ OOD = "ood"  # stands where the name of a split does
 OOD_SPLITS = ("test_web", "test_cat", "test_geo", "test_vis")
 
 
-class Estimate(Protocol):
+class IntervalValue(Protocol):
     """A value with its 95 % interval."""
 
     value: float
@@ -20,7 +20,7 @@ class Estimate(Protocol):
     grouping: str
 
 
-def ood_mean(metric: str, estimates: Sequence[Estimate]) -> Metric:
+def ood_mean(metric: str, estimates: Sequence[IntervalValue]) -> Metric:
     """The mean of the splits' values. The splits share no conversation, so their intervals combine as those of
     independent estimates do: the square root of summed squares on either side (MOVER; Zou and Donner 2008)."""
     count = len(estimates)
@@ -30,7 +30,7 @@ def ood_mean(metric: str, estimates: Sequence[Estimate]) -> Metric:
     return Metric(metric, value, low, high, sum(estimate.n for estimate in estimates), estimates[0].grouping)
 
 
-def ood_means(by_split: Mapping[str, Mapping[str, Estimate]]) -> dict[str, Metric]:
+def ood_means(by_split: Mapping[str, Mapping[str, IntervalValue]]) -> dict[str, Metric]:
     """Split -> metric -> estimate into the mean of every metric that was measured on all four splits."""
     if not by_split.keys() >= set(OOD_SPLITS):
         return {}

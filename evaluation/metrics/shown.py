@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from evaluation.metrics.ood import Estimate
+from evaluation.metrics.ood import IntervalValue
 
 
-def numbers(estimate: Estimate) -> dict[str, Any]:
+def numbers(estimate: IntervalValue) -> dict[str, Any]:
     """The object of one metric (design.md section 4); values are fractions."""
     return {
         "value": estimate.value,

@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.weblinx.parse import cast_coordinates, element_record, parse_action, predicted_element
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import Demo, Turn
+from agents.weblinx.turns import Demo, ReplayTurn
 from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, handled_crashes, overall, uid_of
 
 NEEDS_ELEMENT = frozenset({"change", "click", "textinput", "submit"})
@@ -17,7 +17,7 @@ ELEMENT_CONTENT = frozenset({"innerHTML", "outerHTML", "textContent"})
 
 
 @dataclass(frozen=True)
-class Prediction:
+class TurnReply:
     """What a model wrote for one turn."""
 
     demo: str
@@ -53,8 +53,8 @@ class TurnScores:
 
 
 def compare(
-    predictions: Iterable[Prediction], demos: Mapping[str, Demo], quirks: WeblinxQuirks = FAITHFUL
-) -> tuple[list[ComparedTurn], list[Prediction]]:
+    predictions: Iterable[TurnReply], demos: Mapping[str, Demo], quirks: WeblinxQuirks = FAITHFUL
+) -> tuple[list[ComparedTurn], list[TurnReply]]:
     """The turns to score, in order, and the predictions whose turn is dropped (A7.2).
 
     Raises KeyError for an unknown demonstration, IndexError for a turn that it does not have.
@@ -76,7 +76,7 @@ def compare(
 
 
 def predicted_action(
-    reply: str, demo: Demo, turn: Turn, quirks: WeblinxQuirks = FAITHFUL
+    reply: str, demo: Demo, turn: ReplayTurn, quirks: WeblinxQuirks = FAITHFUL
 ) -> tuple[WeblinxAction, tuple[str, ...]]:
     """The action a reply means on the turn's page, and the crashes handled while reading it."""
     parsed = parse_action(reply, quirks)
@@ -85,12 +85,12 @@ def predicted_action(
     return WeblinxAction(parsed.intent, args, element), parsed.handled
 
 
-def gold_action(demo: Demo, turn: Turn) -> WeblinxAction:
+def gold_action(demo: Demo, turn: ReplayTurn) -> WeblinxAction:
     """The recorded action; its texts are neither cut nor stripped (A7.1)."""
     return WeblinxAction(turn.intent, _gold_args(turn), _gold_element(demo, turn))
 
 
-def is_scored(demo: Demo, turn: Turn, gold: WeblinxAction) -> bool:
+def is_scored(demo: Demo, turn: ReplayTurn, gold: WeblinxAction) -> bool:
     """False for turns without the element they need, and for clicks that the next turn's copy or submit repeats."""
     if gold.intent not in NEEDS_ELEMENT:
         return True
@@ -129,7 +129,7 @@ def _best(metric: Any, predicted: WeblinxAction, golds: Sequence[WeblinxAction],
     return max(values, default=None)
 
 
-def _gold_args(turn: Turn) -> dict[str, Any]:
+def _gold_args(turn: ReplayTurn) -> dict[str, Any]:
     given, properties = turn.arguments, turn.properties
     match turn.intent:
         case "say":
@@ -153,7 +153,7 @@ def _gold_args(turn: Turn) -> dict[str, Any]:
     return {}
 
 
-def _gold_element(demo: Demo, turn: Turn) -> Mapping[str, Any] | None:
+def _gold_element(demo: Demo, turn: ReplayTurn) -> Mapping[str, Any] | None:
     if turn.uid is not None:
         return element_record(demo, turn, turn.uid)
     if not turn.element:

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from evaluation.metrics import label
-from evaluation.metrics.ood import Estimate
+from evaluation.metrics.ood import IntervalValue
 from evaluation.metrics.shown import numbers
-from evaluation.reports.tables import Row, Table
+from evaluation.reports.tables import RecipeRow, ReportTable
 from evaluation.scores import exporting
 
 CSV_COLUMNS = (
@@ -20,17 +20,17 @@ LATEX_SPECIAL = str.maketrans(
 )
 
 
-def to_json(tables: Sequence[Table]) -> str:
+def to_json(tables: Sequence[ReportTable]) -> str:
     """A list of tables with everything that is known of each cell."""
     return json.dumps(objects(tables), ensure_ascii=False)
 
 
-def objects(tables: Sequence[Table]) -> list[dict[str, Any]]:
+def objects(tables: Sequence[ReportTable]) -> list[dict[str, Any]]:
     """The content of `to_json`."""
     return [_object(table) for table in tables]
 
 
-def to_csv(tables: Sequence[Table]) -> str:
+def to_csv(tables: Sequence[ReportTable]) -> str:
     """One line per number; `published_in` is empty for ours."""
     rows: list[dict[str, Any]] = []
     for table in tables:
@@ -55,7 +55,7 @@ def to_csv(tables: Sequence[Table]) -> str:
     return exporting.to_csv(CSV_COLUMNS, rows)
 
 
-def to_markdown(tables: Sequence[Table]) -> str:
+def to_markdown(tables: Sequence[ReportTable]) -> str:
     """A table per dataset with its caption beneath."""
     parts = []
     for table in tables:
@@ -71,12 +71,12 @@ def to_markdown(tables: Sequence[Table]) -> str:
     return "\n".join(parts)
 
 
-def to_latex(tables: Sequence[Table]) -> str:
+def to_latex(tables: Sequence[ReportTable]) -> str:
     """A `table` environment per dataset; needs the package booktabs."""
     return "\n".join(_latex(table) for table in tables)
 
 
-FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
+FORMATS: dict[str, Callable[[Sequence[ReportTable]], str]] = {
     "json": to_json,
     "csv": to_csv,
     "md": to_markdown,
@@ -84,7 +84,7 @@ FORMATS: dict[str, Callable[[Sequence[Table]], str]] = {
 }
 
 
-def _latex(table: Table) -> str:
+def _latex(table: ReportTable) -> str:
     width = len(table.metrics)
     heads = [rf"\multicolumn{{{width}}}{{c}}{{{_tex(split or 'all splits')}}}" for split in table.splits]
     rules = [rf"\cmidrule(lr){{{2 + i * width}-{1 + (i + 1) * width}}}" for i in range(len(table.splits))]
@@ -110,7 +110,7 @@ def _latex(table: Table) -> str:
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
-def _object(table: Table) -> dict[str, Any]:
+def _object(table: ReportTable) -> dict[str, Any]:
     return {
         "dataset": table.dataset,
         "preset": table.preset,
@@ -139,11 +139,11 @@ def _object(table: Table) -> dict[str, Any]:
     }
 
 
-def _places(table: Table) -> list[tuple[str, str]]:
+def _places(table: ReportTable) -> list[tuple[str, str]]:
     return [(split, metric) for split in table.splits for metric in table.metrics]
 
 
-def _row_label(row: Row, table: Table) -> str:
+def _row_label(row: RecipeRow, table: ReportTable) -> str:
     """The recipe, its seed where rows differ in it, the limit where there is one, a mark where steps are missing."""
     seeds = {other.seed for other in table.rows}
     parts = [row.label, *([f"seed {row.seed}"] if len(seeds) > 1 else [])]
@@ -152,7 +152,7 @@ def _row_label(row: Row, table: Table) -> str:
     return ", ".join(parts) + ("*" if row.incomplete else "")
 
 
-def _percent(score: Estimate | None) -> str:
+def _percent(score: IntervalValue | None) -> str:
     return f"{100 * score.value:.1f} [{100 * score.low:.1f}, {100 * score.high:.1f}]" if score else "–"
 
 

@@ -8,7 +8,7 @@ from agents.recipes import published
 from agents.recipes.literature import changed_settings
 from annotations.models import Split
 from evaluation.metrics import label
-from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
+from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score, Study
 from evaluation.scores.tables import WEBLINX, planners
 
@@ -30,14 +30,14 @@ class PublishedRow:
 
 
 @dataclass
-class Row:
+class RecipeRow:
     """One recipe with one seed; `settings` are those that differ from the named recipe."""
 
     recipe: str
     settings: dict[str, tuple]
     seed: int
     limit: int | None
-    scores: dict[Place, Estimate] = field(default_factory=dict)
+    scores: dict[Place, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
 
@@ -49,7 +49,7 @@ class Row:
 
 
 @dataclass
-class Table:
+class ReportTable:
     """The runs on one dataset, all with the metric set of one preset."""
 
     dataset: str
@@ -57,7 +57,7 @@ class Table:
     preset: str
     splits: list[str]
     metrics: list[str]
-    rows: list[Row]
+    rows: list[RecipeRow]
 
     @property
     def groupings(self) -> dict[str, str]:
@@ -84,7 +84,7 @@ class Table:
         return text
 
 
-def report(studies: Sequence[Study], preset: str = "") -> list[Table]:
+def report(studies: Sequence[Study], preset: str = "") -> list[ReportTable]:
     """A table per dataset of the studies' runs that have scores; `preset` defaults to the first study's."""
     preset = preset or studies[0].preset
     runs = Run.objects.filter(studies__in=studies).distinct().select_related("dataset").order_by("id")
@@ -95,15 +95,15 @@ def report(studies: Sequence[Study], preset: str = "") -> list[Table]:
     return [table for table in tables if table.rows]
 
 
-def _table(runs: list[Run], preset: str) -> Table:
+def _table(runs: list[Run], preset: str) -> ReportTable:
     scores: dict[int, dict[str, Score]] = {}
     for score in Score.objects.headline(preset).filter(run__in=runs):
         scores.setdefault(score.run_id, {})[score.metric] = score
     scored = [run for run in runs if run.pk in scores]
     metrics = _metrics(scored, scores)
     splits = sorted({run.split for run in scored}, key=_place_of_split)
-    table = Table(runs[0].dataset.name, runs[0].dataset.source_format, preset, splits, metrics, [])
-    rows: dict[tuple, Row] = {}
+    table = ReportTable(runs[0].dataset.name, runs[0].dataset.source_format, preset, splits, metrics, [])
+    rows: dict[tuple, RecipeRow] = {}
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
@@ -118,20 +118,20 @@ def _table(runs: list[Run], preset: str) -> Table:
     return table
 
 
-def _row_for(run: Run, rows: dict[tuple, Row]) -> Row:
+def _row_for(run: Run, rows: dict[tuple, RecipeRow]) -> RecipeRow:
     """The row of the run's recipe and seed; another one where a split was run again."""
     again = 0
     while (key := (run.recipe_sha256, run.seed, run.limit, again)) in rows:
         if all(split != run.split for split, _ in rows[key].scores):
             return rows[key]
         again += 1
-    rows[key] = Row(run.recipe_name, changed_settings(run.recipe), run.seed, run.limit)
+    rows[key] = RecipeRow(run.recipe_name, changed_settings(run.recipe), run.seed, run.limit)
     return rows[key]
 
 
-def _add_ood(row: Row) -> None:
+def _add_ood(row: RecipeRow) -> None:
     """Give the row the means of its out-of-domain splits, where it has them all."""
-    by_split: dict[str, dict[str, Estimate]] = {}
+    by_split: dict[str, dict[str, IntervalValue]] = {}
     for (split, metric), score in row.scores.items():
         by_split.setdefault(split, {})[metric] = score
     row.scores |= {(OOD, metric): mean for metric, mean in ood_means(by_split).items()}
@@ -145,7 +145,7 @@ def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[s
     return [metric for metric in wanted if metric in there] or list(there)
 
 
-def _published(row: Row, table: Table) -> list[PublishedRow]:
+def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
     found: dict[str, dict[Place, float]] = {}
     for cell in published.of_recipe(row.recipe, table.data):
         if cell.split in table.splits and cell.metric in table.metrics:

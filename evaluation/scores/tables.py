@@ -7,7 +7,7 @@ from math import ceil, floor
 from agents.models import Run
 from agents.recipes.literature import changed_settings
 from evaluation.metrics import WEBLINX_LABELS, label
-from evaluation.metrics.ood import OOD, OOD_SPLITS, Estimate, ood_means
+from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score
 
 MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
@@ -39,7 +39,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Plot:
+class IntervalPlot:
     """One interval, in pixels."""
 
     low: float
@@ -48,21 +48,21 @@ class Plot:
 
 
 @dataclass(frozen=True)
-class Row:
+class RunRow:
     run: Run
     label: str
     settings: dict[str, tuple]  # those that differ from the named recipe
-    cells: list[Estimate | None]
-    plot: Plot | None = None
+    cells: list[IntervalValue | None]
+    plot: IntervalPlot | None = None
 
 
 @dataclass
-class Table:
+class ScoreTable:
     """One split's runs; `n` says how many conversations, turns or steps the numbers are means over."""
 
     split: str
     columns: list[Column]
-    rows: list[Row] = field(default_factory=list)
+    rows: list[RunRow] = field(default_factory=list)
     ticks: list[tuple[float, int]] = field(default_factory=list)  # pixel, percent
     sizes: list[str] = field(default_factory=list)
 
@@ -83,18 +83,18 @@ def planners(runs: Iterable[Run]) -> set[str]:
     return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
 
 
-def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str) -> list[Table]:
+def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str) -> list[ScoreTable]:
     """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
     headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
     several_seeds = len({run.seed for run in runs}) > 1
-    found: dict[str, Table] = {}
+    found: dict[str, ScoreTable] = {}
     for run in runs:
         cells = [headline.get((run.pk, metric)) for metric in metrics]
         if not any(cells):
             continue
-        table = found.setdefault(run.split, Table(run.split or "all splits", _columns(metrics, cells)))
+        table = found.setdefault(run.split, ScoreTable(run.split or "all splits", _columns(metrics, cells)))
         name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
-        table.rows.append(Row(run, name, changed_settings(run.recipe), cells))
+        table.rows.append(RunRow(run, name, changed_settings(run.recipe), cells))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
     for table in together:
         _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None)
@@ -102,9 +102,9 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
     return together
 
 
-def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table]:
+def _ood_table(tables: dict[str, ScoreTable], metrics: tuple[str, ...]) -> list[ScoreTable]:
     """A table of the means over WebLINX's out-of-domain splits, of the recipes that ran on all four."""
-    by_recipe: dict[tuple, dict[str, Row]] = {}
+    by_recipe: dict[tuple, dict[str, RunRow]] = {}
     for split, table in tables.items():
         for row in table.rows:
             by_recipe.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
@@ -113,9 +113,9 @@ def _ood_table(tables: dict[str, Table], metrics: tuple[str, ...]) -> list[Table
         cells = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}
         if means := ood_means({split: {m: cell for m, cell in row.items() if cell} for split, row in cells.items()}):
             first = of_recipe[OOD_SPLITS[0]]
-            rows.append(Row(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
+            rows.append(RunRow(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
     name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
-    return [Table(name, _columns(metrics, rows[0].cells), rows)] if rows else []
+    return [ScoreTable(name, _columns(metrics, rows[0].cells), rows)] if rows else []
 
 
 def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column]:
@@ -126,14 +126,14 @@ def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column
     return columns
 
 
-def _sizes(table: Table) -> list[str]:
+def _sizes(table: ScoreTable) -> list[str]:
     """ "34 conversations", "191 turns": read off the scores, which know what they are means over."""
     counts = {cell.grouping: cell.n for row in table.rows for cell in row.cells if cell}
     units = [unit for unit in ("conversation", "turn", "step") if unit in counts]
     return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
 
 
-def _sort_and_plot(table: Table, column: int | None) -> None:
+def _sort_and_plot(table: ScoreTable, column: int | None) -> None:
     if column is None:
         return
     table.rows.sort(key=lambda row: -(row.cells[column].value if row.cells[column] else -1.0))
@@ -150,9 +150,9 @@ def _sort_and_plot(table: Table, column: int | None) -> None:
     values = [low + place * step for place in range(int((high - low) / step + 1.001))]
     table.ticks = [(pixel(value), round(100 * value)) for value in values]
     table.rows = [
-        Row(row.run, row.label, row.settings, row.cells, _plot(row.cells[column], pixel)) for row in table.rows
+        RunRow(row.run, row.label, row.settings, row.cells, _plot(row.cells[column], pixel)) for row in table.rows
     ]
 
 
-def _plot(score: Estimate | None, pixel) -> Plot | None:
-    return Plot(pixel(score.low), pixel(score.value), pixel(score.high)) if score else None
+def _plot(score: IntervalValue | None, pixel) -> IntervalPlot | None:
+    return IntervalPlot(pixel(score.low), pixel(score.value), pixel(score.high)) if score else None

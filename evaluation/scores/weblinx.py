@@ -14,7 +14,7 @@ from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_ranking import CUTS, MRR_CUT
-from evaluation.metrics.weblinx_turns import Prediction, compare, score_turns
+from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
 
 Sums = dict[tuple[str, str], list[tuple[float, int]]]  # (metric, grouping) -> (sum, count) of each conversation
 # What is shown of the two sets of groups; rows of single intents follow in both.
@@ -56,7 +56,7 @@ def _add_actions(sums: Sums, trajectory, preset: str, quirks: WeblinxQuirks) -> 
     demo = demo_of(recorded)
     rows = trajectory.steps.order_by("seq").values_list("step__source_index", "trace")
     replies = [(turn, trace.get("plan", {})) for turn, trace in rows]
-    predictions = [Prediction(demo.name, turn, plan["reply"]) for turn, plan in replies if "reply" in plan]
+    predictions = [TurnReply(demo.name, turn, plan["reply"]) for turn, plan in replies if "reply" in plan]
     kept, _ = compare(predictions, {demo.name: demo}, quirks)
     means = aggregate(score_turns(kept, quirks=quirks), quirks)
     shown = {(row, metric): name for row, metric, name in GROUPS[preset]}

@@ -3,7 +3,7 @@
 from django.db import connection
 from django.db.models import F
 
-from agents.llm.budget import BudgetedLlm, Limits, Spent
+from agents.llm.budget import BudgetedLlm, SpendLimits, Spent
 from agents.llm.cache import CachedLlm
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
@@ -28,9 +28,9 @@ class StudyBudget:
     def __init__(self, study_id: int) -> None:
         self.study_id = study_id
 
-    def limits(self) -> Limits:
+    def limits(self) -> SpendLimits:
         names = ("budget_tokens", "budget_cost", "budget_seconds")
-        return Limits(*Study.objects.values_list(*names).get(pk=self.study_id))
+        return SpendLimits(*Study.objects.values_list(*names).get(pk=self.study_id))
 
     def spent(self) -> Spent:
         names = ("spent_tokens", "spent_cost", "spent_seconds")
@@ -70,7 +70,7 @@ def budget_fields(
     tokens: int | None = None, cost: float | None = None, seconds: int | None = None
 ) -> dict[str, float | None]:
     """The limits of a study as its fields; None is no limit. ValueError for a negative one."""
-    Limits(tokens, cost, seconds)
+    SpendLimits(tokens, cost, seconds)
     return {"budget_tokens": tokens, "budget_cost": cost, "budget_seconds": seconds}
 
 

@@ -87,7 +87,7 @@ def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryS
     return rows.order_by("trajectory__conversation__position", "seq"), chosen
 
 
-def _chosen(runs: list[Run], tables: list[score_tables.Table], wanted: str | None) -> Run | None:
+def _chosen(runs: list[Run], tables: list[score_tables.ScoreTable], wanted: str | None) -> Run | None:
     """The run whose failures are shown: the one asked for, else the best of the first table, else one with steps."""
     named = next((run for run in runs if str(run.pk) == wanted), None)
     best = tables[0].rows[0].run if tables and tables[0].rows else None

@@ -11,7 +11,7 @@ from agents.planner.generator import Generated
 from agents.planner.pages import PagePlanner
 from agents.planner.prepared import Prepared
 from agents.recipes import literature
-from agents.types import Observation, RankedCandidate, Usage
+from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo
 from annotations.dom.limits import MAX_TAGS
@@ -31,7 +31,7 @@ class Answers:
     def generate(self, prompts) -> list[Generated]:
         assert prompts  # a server would refuse an empty request
         self.asked += len(prompts)
-        return [Generated(self.text, "", Usage()) for _ in prompts]
+        return [Generated(self.text, "", DecisionUsage()) for _ in prompts]
 
     def count_tokens(self, text: str) -> int:
         return len(text) // 4

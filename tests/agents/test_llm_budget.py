@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from agents.llm.budget import BudgetedLlm, Limits, MemoryBudget, Spent
+from agents.llm.budget import BudgetedLlm, MemoryBudget, SpendLimits, Spent
 from agents.llm.cache import CachedLlm, DictStore
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.errors import BudgetExceeded, NotConfigured, Refused
+from agents.llm.errors import BudgetExceeded, NotConfigured, RequestRefused
 from agents.llm.protocol import Message, Reply, Request, estimate
 from agents.llm.usage import Prices
 from tests.agents.llm_server import failure, good, serve
@@ -35,7 +35,7 @@ def kinds(answers) -> str:
 
 
 def test_within_the_limits_everything_is_answered_and_counted_exactly() -> None:
-    budget = MemoryBudget(Limits(tokens=10_000, cost=1.0, seconds=60))
+    budget = MemoryBudget(SpendLimits(tokens=10_000, cost=1.0, seconds=60))
     with serve(lambda body: "a b c") as server:
         answers = BudgetedLlm(client(server), budget).complete(REQUESTS)
     assert kinds(answers) == "r" * 10
@@ -46,7 +46,7 @@ def test_within_the_limits_everything_is_answered_and_counted_exactly() -> None:
 
 def test_tokens_are_never_exceeded_by_requests_at_the_same_time() -> None:
     """Each may use some 60 tokens and uses 52; 200 allow for three."""
-    budget = MemoryBudget(Limits(tokens=200))
+    budget = MemoryBudget(SpendLimits(tokens=200))
     with serve(
         lambda body: good("word " * 50, delay=0.02, usage={"prompt_tokens": 2, "completion_tokens": 50})
     ) as server:
@@ -62,7 +62,7 @@ def test_tokens_are_never_exceeded_by_requests_at_the_same_time() -> None:
 
 def test_short_answers_give_back_what_was_booked() -> None:
     """One request at a time fits; each uses 3 tokens of the 61 that it books."""
-    budget = MemoryBudget(Limits(tokens=100))
+    budget = MemoryBudget(SpendLimits(tokens=100))
     with serve(lambda body: "a") as server:
         answers = BudgetedLlm(client(server), budget).complete(REQUESTS)
     assert kinds(answers) == "r" * 10
@@ -71,11 +71,11 @@ def test_short_answers_give_back_what_was_booked() -> None:
 
 
 def test_money_stops_and_can_be_raised() -> None:
-    budget = MemoryBudget(Limits(cost=2.5 * MOST.cost))
+    budget = MemoryBudget(SpendLimits(cost=2.5 * MOST.cost))
     with serve(lambda body: good("x", usage={"prompt_tokens": MOST.prompt_tokens, "completion_tokens": 50})) as server:
         llm = BudgetedLlm(client(server), budget)
         first = llm.complete(REQUESTS[:4])
-        budget.change(Limits(cost=10 * MOST.cost))
+        budget.change(SpendLimits(cost=10 * MOST.cost))
         second = llm.complete(REQUESTS[2:4])
     assert (kinds(first), kinds(second)) == ("rrBB", "rr")
     assert "in money is reached" in str(first[2])
@@ -83,7 +83,7 @@ def test_money_stops_and_can_be_raised() -> None:
 
 
 def test_time_stops_what_has_not_started() -> None:
-    budget = MemoryBudget(Limits(seconds=0.3))
+    budget = MemoryBudget(SpendLimits(seconds=0.3))
     with serve(lambda body: good("x", delay=0.2)) as server:
         answers = BudgetedLlm(client(server, concurrency=2), budget).complete(REQUESTS)
     assert kinds(answers) in ("rrBBBBBBBB", "rrrBBBBBBB", "rrrrBBBBBB")  # two rounds; one where the machine is slow
@@ -94,14 +94,14 @@ def test_time_stops_what_has_not_started() -> None:
 
 def test_an_empty_budget_sends_nothing() -> None:
     with serve(lambda body: "x") as server:
-        for limits in (Limits(tokens=0), Limits(cost=0.0), Limits(seconds=0.0)):
+        for limits in (SpendLimits(tokens=0), SpendLimits(cost=0.0), SpendLimits(seconds=0.0)):
             assert kinds(BudgetedLlm(client(server), MemoryBudget(limits)).complete(REQUESTS[:2])) == "BB"
     assert server.requests == []
 
 
 def test_workers_share_one_ledger() -> None:
     """Two workers with four requests at once each, under a limit that allows for five of all."""
-    budget = MemoryBudget(Limits(tokens=5 * MOST.tokens))
+    budget = MemoryBudget(SpendLimits(tokens=5 * MOST.tokens))
     usage = {"prompt_tokens": MOST.prompt_tokens, "completion_tokens": 50}
     answers = []
     with serve(lambda body: good("x", delay=0.05, usage=usage)) as server:
@@ -120,17 +120,17 @@ def test_workers_share_one_ledger() -> None:
 
 def test_failed_requests_are_given_back_and_useless_answers_are_counted() -> None:
     replies = {"question 0": failure(400), "question 1": good("x", choices=[], usage={"prompt_tokens": 7})}
-    budget = MemoryBudget(Limits(tokens=1000))
+    budget = MemoryBudget(SpendLimits(tokens=1000))
     with serve(lambda body: replies.get(body["messages"][0]["content"], "fine")) as server:
         answers = BudgetedLlm(client(server, answers=2), budget).complete(REQUESTS[:3])
     assert kinds(answers) == "eer"
-    assert type(answers[0]) is Refused
+    assert type(answers[0]) is RequestRefused
     assert budget.spent().tokens == answers[1].usage.tokens + 3
     assert answers[1].usage.prompt_tokens == 14
 
 
 def test_cached_replies_are_free_even_when_nothing_is_left() -> None:
-    budget = MemoryBudget(Limits(tokens=MOST.tokens + 1))
+    budget = MemoryBudget(SpendLimits(tokens=MOST.tokens + 1))
     with serve(lambda body: good("x", usage={"prompt_tokens": 10, "completion_tokens": 50})) as server:
         llm = CachedLlm(BudgetedLlm(client(server), budget), DictStore())
         assert kinds(llm.complete(REQUESTS[:2])) == "rB"
@@ -153,7 +153,7 @@ def test_models_that_batch_get_batches_as_large_as_fit() -> None:
 
     with serve(lambda body: "a") as server:
         llm = BatchingLlm(client(server))
-        answers = BudgetedLlm(llm, MemoryBudget(Limits(tokens=2 * MOST.tokens + 30))).complete(REQUESTS)
+        answers = BudgetedLlm(llm, MemoryBudget(SpendLimits(tokens=2 * MOST.tokens + 30))).complete(REQUESTS)
     assert kinds(answers) == "r" * 10
     assert llm.sizes == [2, 2, 2, 2, 2]
 
@@ -169,7 +169,7 @@ def test_an_interrupted_call_keeps_what_is_booked_and_ends_at_once() -> None:
                 raise Interrupt
             super().add(amount)
 
-    budget = InterruptedBudget(Limits(tokens=1000))
+    budget = InterruptedBudget(SpendLimits(tokens=1000))
     started = time.monotonic()
     with serve(lambda body: good("x", delay=0.02 if "0" in body["messages"][0]["content"] else 5.0)) as server:
         with pytest.raises(Interrupt):
@@ -181,10 +181,10 @@ def test_an_interrupted_call_keeps_what_is_booked_and_ends_at_once() -> None:
 
 
 def test_a_limit_on_money_needs_prices_even_when_it_is_set_later() -> None:
-    budget = MemoryBudget(Limits())
+    budget = MemoryBudget(SpendLimits())
     with serve(lambda body: "x") as server:
         llm = BudgetedLlm(client(server, prices=None), budget)
-        budget.change(Limits(cost=1.0))
+        budget.change(SpendLimits(cost=1.0))
         with pytest.raises(NotConfigured, match="LLM_PRICE_PROMPT"):
             BudgetedLlm(client(server, prices=None), budget)
         answers = llm.complete(REQUESTS[:2])
@@ -194,4 +194,4 @@ def test_a_limit_on_money_needs_prices_even_when_it_is_set_later() -> None:
 
 def test_a_negative_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="the limit on tokens must be 0 or more"):
-        Limits(tokens=-1)
+        SpendLimits(tokens=-1)

@@ -7,7 +7,7 @@ import pytest
 
 from agents.llm.cache import CHUNK, CachedLlm, DictStore
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.errors import Refused
+from agents.llm.errors import RequestRefused
 from agents.llm.protocol import Image, Message, Reply, Request
 from agents.llm.usage import Prices
 from tests.agents.llm_server import failure, good, prompt_text, serve
@@ -83,7 +83,7 @@ def test_an_error_is_not_kept() -> None:
         llm = CachedLlm(client(server), DictStore())
         failed = llm.complete([REQUEST, REQUEST])
         (answer,) = llm.complete([REQUEST])
-    assert [type(error) for error in failed] == [Refused, Refused]
+    assert [type(error) for error in failed] == [RequestRefused, RequestRefused]
     assert answer.text == "now"
 
 

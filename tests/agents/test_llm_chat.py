@@ -7,7 +7,7 @@ import time
 import pytest
 
 from agents.llm.chat import ChatLlm, Endpoint, from_environment, retry_after
-from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, Refused, Unreachable
+from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.protocol import Image, Message, Reply, Request
 from agents.llm.usage import Prices
 from tests.agents.llm_server import (
@@ -112,9 +112,9 @@ def test_a_passing_fault_is_retried_and_what_it_may_have_cost_is_counted(fault, 
         (Answer(b"[" * 100_000), BadReply, "the answer is no JSON", 2),
         (Answer(b"9" * 5_000), BadReply, "the answer is no JSON", 2),
         (empty_choices(), BadReply, "the answer has no choices", 2),
-        (failure(401, "bad key " + KEY), Refused, r"401 \(is LLM_API_KEY right\?\): bad key \[key\]", 1),
-        (failure(404, "no such model"), Refused, "are LLM_BASE_URL and the model right", 1),
-        (failure(400, "too long"), Refused, "too long", 1),
+        (failure(401, "bad key " + KEY), RequestRefused, r"401 \(is LLM_API_KEY right\?\): bad key \[key\]", 1),
+        (failure(404, "no such model"), RequestRefused, "are LLM_BASE_URL and the model right", 1),
+        (failure(400, "too long"), RequestRefused, "too long", 1),
     ],
     ids=["500", "429", "slow", "dribble", "cut-off", "malformed", "deep", "long-number", "empty", "401", "404", "400"],
 )
@@ -146,9 +146,9 @@ def test_one_failing_request_never_loses_the_others() -> None:
         answers = client(server).complete([ask("a"), ask("bad"), ask("c"), ask("bad"), ask("e")])
     assert [answer.text if isinstance(answer, Reply) else type(answer) for answer in answers] == [
         "a",
-        Refused,
+        RequestRefused,
         "c",
-        Refused,
+        RequestRefused,
         "e",
     ]
 
@@ -257,7 +257,7 @@ def test_the_key_is_in_no_representation_log_or_error(caplog) -> None:
     ):
         llm = client(server)
         (answer,) = llm.complete([ask()])
-    assert isinstance(answer, Refused)
+    assert isinstance(answer, RequestRefused)
     shown = f"{answer!r} {answer} {llm!r} {llm.endpoint!r} {llm.info!r} {caplog.text}"
     assert "[key]" in shown
     assert KEY not in shown

@@ -8,9 +8,9 @@ import pytest
 import torch
 from transformers import GenerationConfig, LlamaForCausalLM
 
-from agents.llm.budget import BudgetedLlm, Limits, MemoryBudget
+from agents.llm.budget import BudgetedLlm, MemoryBudget, SpendLimits
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.errors import BudgetExceeded, Refused
+from agents.llm.errors import BudgetExceeded, RequestRefused
 from agents.llm.local import LocalLlm
 from agents.llm.protocol import Image, Message, Reply, Request, estimate
 from tests.agents.llm_model import LESSONS, make_model
@@ -134,7 +134,7 @@ def test_what_the_model_cannot_do_is_refused_without_losing_the_rest(chat_model)
         (3, "reads text only"),
         (4, "for the model 'another'"),
     ):
-        assert isinstance(answers[place], Refused)
+        assert isinstance(answers[place], RequestRefused)
         assert words in str(answers[place])
 
 
@@ -160,7 +160,7 @@ def test_pickled_weights_are_not_loaded(chat_model, tmp_path) -> None:
 def test_a_budget_holds_for_a_local_model(chat_model) -> None:
     requests = [ask(chat_model, question) for question in LESSONS]
     used = [answer.usage.tokens for answer in chat_model.complete(requests)]
-    budget = MemoryBudget(Limits(tokens=used[0] + used[1] + estimate(requests[2], None).tokens - 1, cost=0.0))
+    budget = MemoryBudget(SpendLimits(tokens=used[0] + used[1] + estimate(requests[2], None).tokens - 1, cost=0.0))
     answers = BudgetedLlm(chat_model, budget).complete(requests)
     assert [type(answer) for answer in answers] == [Reply, Reply, BudgetExceeded]
     assert budget.spent().tokens == used[0] + used[1]
@@ -177,5 +177,5 @@ def test_served_over_http_it_gives_the_same(chat_model) -> None:
             [*(ask(chat_model, question) for question in LESSONS), ask(chat_model, "x" * 200)]
         )
     assert [answer.text for answer in answers[:3]] == list(LESSONS.values())
-    assert isinstance(answers[3], Refused)
+    assert isinstance(answers[3], RequestRefused)
     assert "do not fit" in str(answers[3])

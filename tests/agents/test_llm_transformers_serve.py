@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from agents.llm.chat import ChatLlm, Endpoint
-from agents.llm.errors import Refused, Unreachable
+from agents.llm.errors import RequestRefused, Unreachable
 from agents.llm.local import LocalLlm
 from agents.llm.protocol import Message, Reply, Request
 from tests.agents.llm_model import LESSONS, make_model
@@ -90,5 +90,5 @@ def test_samples_and_stop_strings_that_it_ignores_come_all_the_same(url, model) 
 def test_what_it_cannot_do_is_an_error_in_words(url, model) -> None:
     llm = ChatLlm(Endpoint(url, model, attempts=2, first_wait=0.01))
     answers = llm.complete([Request((Message("system", "a"),), model), ask(model, "Which button?")])
-    assert isinstance(answers[0], Refused | Unreachable)  # our template knows no system messages
+    assert isinstance(answers[0], RequestRefused | Unreachable)  # our template knows no system messages
     assert answers[1].text == LESSONS["Which button?"]

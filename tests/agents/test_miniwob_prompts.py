@@ -7,7 +7,7 @@ from agents.planner.miniwob_prompts import (
     CORRECTED,
     FAITHFUL,
     CodeFailed,
-    Exemplar,
+    PublishedExemplars,
     abstracts,
     act_messages,
     observe,
@@ -39,7 +39,7 @@ class Asked:
 
 
 def test_q16_a_missing_fallback_prompt_crashes_as_published_and_is_empty_when_corrected():
-    exemplar, ask = Exemplar.from_dict("click-pie", PIE), Asked()
+    exemplar, ask = PublishedExemplars.from_dict("click-pie", PIE), Asked()
     arguments = (exemplar, "obs_act", "open", "<svg>2</svg>", 0, ask, fail)
     with pytest.raises(KeyError, match="filter_prompt"):
         observe(*arguments, FAITHFUL)
@@ -58,14 +58,16 @@ def test_generated_code_gets_what_the_fence_holds_and_the_page():
         seen.append((code, state))
         return "observed"
 
-    exemplar = Exemplar.from_dict("click-pie", PIE)
+    exemplar = PublishedExemplars.from_dict("click-pie", PIE)
     assert observe(exemplar, "obs_act", "open", "<svg/>", 0, Asked(), run) == "observed"
     assert seen == [("obs = 1", "<svg/>")]
 
 
 def test_steps_beyond_those_of_the_exemplar_are_asked_without_pairs():
     steps = [{"state": "<a/>", "obs": "a", "act": "x"}]
-    exemplar = Exemplar.from_dict("terminal", {"demo": [{"task": "t", "trajectory": steps}], "filter_prompt": ["F"]})
+    exemplar = PublishedExemplars.from_dict(
+        "terminal", {"demo": [{"task": "t", "trajectory": steps}], "filter_prompt": ["F"]}
+    )
     ask = Asked()
     observe(exemplar, "multi_obs_act", "t", "<b/>", 1, ask, fail)
     assert ask.calls == [("State:\n<b/>\nObservation:", ("Action:", "Output:", "State:"))]
@@ -95,7 +97,7 @@ def test_without_retrieval_an_environment_uses_its_own_exemplar_or_that_of_a_rel
 
 
 def test_a_demo_without_observations_is_shown_by_its_pages():
-    exemplar = Exemplar.from_dict("click-button", {"demo": [{"state": "<b/>", "act": "x"}]})
+    exemplar = PublishedExemplars.from_dict("click-button", {"demo": [{"state": "<b/>", "act": "x"}]})
     assert prompt_type(exemplar, abstract=True) == "state_act"
     assert act_messages(exemplar, "state_act", "t", [("old", "y")], "<i/>") == [
         Message("user", "Observation:\n<b/>\nAction:"),

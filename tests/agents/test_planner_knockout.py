@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.planner.knockout import knock_out, rounds
-from agents.planner.parse import Reply
+from agents.planner.parse import ParsedReply
 
 
 def scripted(*choices: str | None):
@@ -13,9 +13,9 @@ def scripted(*choices: str | None):
     asked: list[list[str]] = []
     replies = iter(choices)
 
-    def ask(group: list[str]) -> Reply:
+    def ask(group: list[str]) -> ParsedReply:
         asked.append(group)
-        return Reply(next(replies), f"CLICK {len(asked)}")
+        return ParsedReply(next(replies), f"CLICK {len(asked)}")
 
     return ask, asked
 
@@ -24,12 +24,12 @@ def test_winners_join_the_end_of_the_queue():
     ask, asked = scripted("b", "g", "g")
     winner = knock_out(["a", "b", "c", "d", "e", "f", "g", "h"], ask)
     assert asked == [["a", "b", "c", "d", "e"], ["f", "g", "h", "b"]]
-    assert winner == Reply("g", "CLICK 2")
+    assert winner == ParsedReply("g", "CLICK 2")
 
 
 def test_the_action_is_the_one_of_the_last_reply_that_named_an_element():
     ask, asked = scripted("a", None)
-    assert knock_out([*"abcdefghij"], ask) == Reply("a", "CLICK 1")
+    assert knock_out([*"abcdefghij"], ask) == ParsedReply("a", "CLICK 1")
     assert len(asked) == 2
 
 
@@ -58,7 +58,7 @@ def test_many_steps_can_advance_together_in_batches():
     while groups:
         for step, group in list(groups.items()):
             try:
-                groups[step] = waiting[step].send(Reply(group[-1], "CLICK "))
+                groups[step] = waiting[step].send(ParsedReply(group[-1], "CLICK "))
             except StopIteration as end:
                 winners[step] = end.value.element
                 del groups[step]
@@ -73,15 +73,15 @@ def test_an_error_of_the_model_is_not_taken_for_the_end():
 
 def test_a_group_of_one_is_refused_because_it_would_never_end():
     with pytest.raises(ValueError, match="group_size"):
-        knock_out(["a", "b"], lambda group: Reply(group[0], ""), group_size=1)
+        knock_out(["a", "b"], lambda group: ParsedReply(group[0], ""), group_size=1)
 
 
 @given(st.integers(0, 60), st.integers(2, 7))
 def test_a_judge_that_always_prefers_the_gold_finds_it(count, group_size):
     candidates = [str(number) for number in range(count)]
 
-    def ask(group: list[str]) -> Reply:
-        return Reply(min(group, key=int), "CLICK ")
+    def ask(group: list[str]) -> ParsedReply:
+        return ParsedReply(min(group, key=int), "CLICK ")
 
     winner = knock_out(candidates, ask, group_size)
     assert (winner and winner.element) == ("0" if count > 1 else None)
@@ -93,9 +93,9 @@ def test_every_candidate_is_asked_about_and_the_loop_ends(rejects, count):
     asked: list[str] = []
     reject = iter(rejects)
 
-    def ask(group: list[str]) -> Reply:
+    def ask(group: list[str]) -> ParsedReply:
         asked.extend(group)
-        return Reply(None if next(reject) else group[0], "")
+        return ParsedReply(None if next(reject) else group[0], "")
 
     knock_out(candidates, ask)
     assert len(set(asked)) >= count - 1

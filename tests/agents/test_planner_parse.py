@@ -5,7 +5,7 @@ import pytest
 from agents.planner.parse import (
     CORRECTED,
     FAITHFUL,
-    Reply,
+    ParsedReply,
     option_element,
     parse_generation,
     parse_multichoice,
@@ -21,7 +21,7 @@ def test_the_worked_example_takes_the_first_line_of_the_value():
 
 
 def test_a_letter_names_the_choice_after_none_of_the_above():
-    assert parse_multichoice("C.\nAction: CLICK\n", CHOICES) == Reply("55", "CLICK ")
+    assert parse_multichoice("C.\nAction: CLICK\n", CHOICES) == ParsedReply("55", "CLICK ")
 
 
 @pytest.mark.parametrize("text", ["A.", "A.\nAction: CLICK", "E.\nAction: CLICK", "b.\nAction: CLICK"])
@@ -32,7 +32,7 @@ def test_a_and_letters_beyond_the_choices_choose_nothing(text):
 def test_q8_an_empty_reply_crashes_as_published_and_means_none_when_corrected():
     with pytest.raises(IndexError):
         parse_multichoice(" \n", CHOICES, FAITHFUL)
-    assert parse_multichoice(" \n", CHOICES, CORRECTED) == Reply(None, " ")
+    assert parse_multichoice(" \n", CHOICES, CORRECTED) == ParsedReply(None, " ")
 
 
 @pytest.mark.parametrize(("option", "faithful"), [("@", "55"), ("?", "12"), (">", None)])
@@ -44,11 +44,11 @@ def test_q9_characters_before_a_count_from_the_end_unless_corrected(option, fait
 
 def test_a_generated_id_names_the_choice_printed_with_it():
     reply = parse_generation("Element: (button id=1 search now\nAction: TYPE\nValue: york", CHOICES)
-    assert reply == Reply("55", "TYPE york")
+    assert reply == ParsedReply("55", "TYPE york")
 
 
 def test_a_reply_that_starts_with_none_chooses_nothing_but_keeps_its_action():
-    assert parse_generation("None\nAction: CLICK", CHOICES) == Reply(None, "CLICK ")
+    assert parse_generation("None\nAction: CLICK", CHOICES) == ParsedReply(None, "CLICK ")
 
 
 def test_q10_worked_examples_match_single_characters_only():

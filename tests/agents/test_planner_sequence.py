@@ -4,7 +4,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
 from agents.planner.page import PageTask, format_input
-from agents.planner.sequence import Message, encode_messages, input_ids, join, label_ids, page_messages
+from agents.planner.sequence import PagePart, encode_messages, input_ids, join, label_ids, page_messages
 
 WORDS = "[UNK] </s> page words ask answer one two three four".split()
 
@@ -22,7 +22,7 @@ def words(ids):
 
 
 def test_a_tokenizer_of_transformers_encodes_pages_from_their_start_and_ends_every_other_piece():
-    messages = [Message("webpage", "page one two three four"), Message("human", "ask"), Message("gpt", "answer")]
+    messages = [PagePart("webpage", "page one two three four"), PagePart("human", "ask"), PagePart("gpt", "answer")]
     ids = encode_messages(messages, tokenizer(), max_piece=4)
     assert words(ids) == ("[UNK] [UNK] [UNK] </s> page one two three [UNK] </s> ask [UNK] [UNK] </s> answer </s>")
 
@@ -42,18 +42,18 @@ def test_history_is_cut_from_the_left_and_the_current_step_never():
 
 
 def test_the_input_is_system_history_and_current_step():
-    ids = input_ids([[Message("gpt", "one two")]], [Message("gpt", "three")], tokenizer(), "page\n\n", max_length=5)
+    ids = input_ids([[PagePart("gpt", "one two")]], [PagePart("gpt", "three")], tokenizer(), "page\n\n", max_length=5)
     assert words(ids) == "page </s> </s> three </s>"
 
 
 def test_history_is_cut_from_the_left_and_what_would_be_cut_whole_is_never_made():
     def last_first():
-        yield [Message("gpt", "two three")]
-        yield [Message("gpt", "one")]
+        yield [PagePart("gpt", "two three")]
+        yield [PagePart("gpt", "one")]
         raise AssertionError("there was no room for a third snippet")
 
     def shown(max_length: int) -> str:
-        return words(input_ids(last_first(), [Message("gpt", "four")], tokenizer(), "page\n\n", max_length))
+        return words(input_ids(last_first(), [PagePart("gpt", "four")], tokenizer(), "page\n\n", max_length))
 
     assert shown(7) == "page </s> two three </s> four </s>"
     assert shown(8) == "page </s> </s> two three </s> four </s>"

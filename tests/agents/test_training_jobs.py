@@ -11,7 +11,7 @@ from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.training import rows as training_rows
 from agents.training.jobs import run_inline, start_training
-from agents.training.rows import Rows, StepRows
+from agents.training.rows import SplitRows, StepRows
 from agents.training.settings import make_settings
 from annotations.jobs import running
 from annotations.models import Job
@@ -70,7 +70,7 @@ def test_a_training_ends_in_one_folder_with_everything(dataset, tmp_path, kind) 
     assert {"model.safetensors", "tokenizer.json", "config.json", "training.json", "metrics.json", "README.md"} <= names
     assert not {"work", "checkpoint.pt"} & names
     written = json.loads((model.folder / "training.json").read_text())
-    assert written["data_sha256"] == model.data_sha256 == Rows(dataset, "train").sha256
+    assert written["data_sha256"] == model.data_sha256 == SplitRows(dataset, "train").sha256
     assert (written["split"], written["conversations"]) == ("train", 2)
     assert json.loads((model.folder / "metrics.json").read_text()) == model.metrics
     assert any(name.startswith("dev_") for name in model.metrics)
@@ -116,16 +116,16 @@ def test_only_the_train_split_is_trained_on(dataset, monkeypatch) -> None:
     with pytest.raises(ValidationError, match="train split only"):
         start_training(user=None, dataset=dataset, kind="seq2seq", name="x", split="test_task", publish=False)
     with pytest.raises(ValueError, match="never on test_task"):
-        Rows(dataset, "test_task")
+        SplitRows(dataset, "test_task")
     test = dataset.conversations.get(split="test_task")
     with pytest.raises(AssertionError, match="lies in test_task"):
         training_rows.checked(test.pk, "train")
-    assert test.pk not in Rows(dataset, "train").conversation_ids
+    assert test.pk not in SplitRows(dataset, "train").conversation_ids
 
 
 @pytest.mark.parametrize(("memory", "remembered"), [("none", 0), ("chronological", 3), ("fixed", 3), ("task_knn", 3)])
 def test_planner_steps_carry_the_memory_of_earlier_turns(dataset, memory, remembered) -> None:
-    rows = StepRows(Rows(dataset, "train"), make_settings("seq2seq", {"memory": memory}))
+    rows = StepRows(SplitRows(dataset, "train"), make_settings("seq2seq", {"memory": memory}))
     assert len(rows) == 9
     found = rows.get(range(9))
     assert [len(step.memory) for step in found] == [0, 0, 0, remembered, remembered, remembered, 0, 0, 0]

@@ -10,7 +10,7 @@ from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.training.jobs import run_inline, start_training
 from agents.training.pairs import Lines
-from agents.training.rows import RankingRows, Rows
+from agents.training.rows import RankingRows, SplitRows
 from agents.training.settings import make_settings
 from annotations.corpus.importing import import_files
 from annotations.jobs import running
@@ -68,7 +68,7 @@ def trained(model: TrainedModel) -> TrainedModel:
 
 
 def test_a_dual_encoder_trains_on_weblinx_documents(weblinx, tmp_path) -> None:
-    rows = RankingRows(Rows(weblinx, "train"), make_settings("dual_encoder", {}))
+    rows = RankingRows(SplitRows(weblinx, "train"), make_settings("dual_encoder", {}))
     (step, *_) = rows.first(1)
     assert step.query.startswith("Viewport(height=")
     assert step.positives[0].startswith("[[tag]] ")

@@ -11,7 +11,7 @@ import torch
 from agents.training import loop
 from agents.training.checkpoint import FILE, load_checkpoint, save_checkpoint
 from agents.training.language import Seq2SeqTask
-from agents.training.loop import Progress, TrainingError, train
+from agents.training.loop import TrainingError, TrainingProgress, train
 from agents.training.samples import TextSamples
 from agents.training.settings import PlannerSettings, make_settings
 from agents.training.weights import load_tokenizer
@@ -57,7 +57,7 @@ def assert_same(one: dict, other: dict, **tolerance: float) -> None:
 
 def test_a_training_paused_after_every_step_ends_with_the_same_weights_and_curve(base, tmp_path) -> None:
     settings = make_settings("seq2seq", SMALL)
-    told: dict[str, Progress] = {}
+    told: dict[str, TrainingProgress] = {}
     whole = make_task(base, settings)
     assert train(whole, settings, tmp_path / "whole", tell=lambda p: told.update(whole=p)) == "done"
     slices = 0
@@ -164,7 +164,7 @@ def test_a_full_device_ends_the_training_with_advice(base, tmp_path) -> None:
 
 
 def test_what_tell_raises_ends_the_training_and_writes_nothing(base, tmp_path) -> None:
-    def gone(progress: Progress) -> None:
+    def gone(progress: TrainingProgress) -> None:
         raise RuntimeError("the lease is lost")
 
     settings = make_settings("seq2seq", SMALL)

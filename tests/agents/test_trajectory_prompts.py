@@ -24,7 +24,7 @@ from agents.planner.trajectory_page import (
     recorded_target,
     target_act,
 )
-from agents.planner.trajectory_parse import Act, bare_act, in_backticks, parse_act
+from agents.planner.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
 
 LAYOUT = re.compile(r"Observation:\n```\n(.+)\n```\nTask: (.+)\nPrevious actions:\n((?:.|\n)+)\nNext action:")
 PAGE = (
@@ -159,5 +159,5 @@ def test_a_reply_without_backticks_is_searched_for_an_action(reply, act):
 
 
 def test_an_act_that_says_nothing_has_an_empty_operation_text():
-    assert parse_act("none") == Act(None, None, None)
+    assert parse_act("none") == ActionParts(None, None, None)
     assert parse_act("none").operation_text() == " "

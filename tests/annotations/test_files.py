@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from annotations.datasets.files import ArchiveError, Limits, data_files, is_zip, open_stream, unpack_zip
+from annotations.datasets.files import ArchiveError, FileLimits, data_files, is_zip, open_stream, unpack_zip
 
 TEXT = b"".join(f"line {number}: {random.Random(number).random()}\n".encode() for number in range(2000))
-SMALL = Limits(max_bytes=1 << 20, max_ratio=100, ratio_from=1 << 16, max_files=3)
+SMALL = FileLimits(max_bytes=1 << 20, max_ratio=100, ratio_from=1 << 16, max_files=3)
 
 
 def write(path: Path, data: bytes = b"{}") -> Path:
@@ -26,10 +26,10 @@ def names(files: list[Path], root: Path) -> list[str]:
     return [str(file.relative_to(root)) for file in files]
 
 
-def read_until_damage(path: Path, limits: Limits | None = None) -> tuple[bytes, str]:
+def read_until_damage(path: Path, limits: FileLimits | None = None) -> tuple[bytes, str]:
     """All bytes that can be read, in uneven reads, and the message of the error that ended them."""
     data = b""
-    with open_stream(path, limits or Limits()) as stream:
+    with open_stream(path, limits or FileLimits()) as stream:
         try:
             while piece := stream.read(1000):
                 data += piece
@@ -116,7 +116,7 @@ def test_bytes_after_the_end_of_a_compressed_file_are_named(tmp_path):
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress], ids=["gzip", "xz"])
 def test_a_bomb_stops_at_the_ratio_limit(tmp_path, compress):
-    limits = Limits(max_ratio=100, ratio_from=1 << 16)
+    limits = FileLimits(max_ratio=100, ratio_from=1 << 16)
     data, message = read_until_damage(write(tmp_path / "bomb", compress(b"\0" * (2 << 20))), limits)
     assert len(data) < 2 << 20
     assert message == "bomb expands more than 100 times, the limit for compressed files"
@@ -200,7 +200,7 @@ def test_a_directory_of_millions_of_entries_is_not_read_into_memory(tmp_path):
 def test_a_zip_bomb_stops_at_the_ratio_limit(tmp_path):
     file = make_zip(tmp_path, {"bomb.json": b"\0" * (1 << 20)})
     with pytest.raises(ArchiveError, match="expands more than 100 times"):
-        unpack_zip(file, tmp_path / "into", Limits(max_bytes=1 << 30, max_ratio=100, ratio_from=1 << 16))
+        unpack_zip(file, tmp_path / "into", FileLimits(max_bytes=1 << 30, max_ratio=100, ratio_from=1 << 16))
     assert not (tmp_path / "into").exists()
 
 

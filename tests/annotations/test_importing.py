@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, OperationalError, transaction
 
 from annotations.corpus import importing
-from annotations.corpus.importing import Position, Progress, Report, StopImport, import_files
+from annotations.corpus.importing import ImportProgress, ImportReport, Position, StopImport, import_files
 from annotations.corpus.store import ConversationStore, content_sha256, recorded_target
 from annotations.models import Conversation, Dataset, Snapshot, Step, Target, Turn, Website
 from annotations.pages.store import MAX_PAGE_BYTES
@@ -26,11 +26,11 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "data"
 
 
-def run(path: Path, dataset: Dataset, **options) -> Report:
+def run(path: Path, dataset: Dataset, **options) -> ImportReport:
     return import_files("mt-mind2web", path, dataset, **options)
 
 
-def totals(report: Report) -> dict:
+def totals(report: ImportReport) -> dict:
     """A report without what differs from run to run."""
     return report.to_dict() | {"seconds": 0, "dataset": ""}
 
@@ -76,7 +76,7 @@ def test_a_stopped_import_goes_on_to_the_same_rows_and_totals(
     monkeypatch.setattr(importing, "BATCH", 2)
     dataset, told = factories.make_dataset(), []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ImportProgress) -> None:
         told.append((progress.position, progress.report.to_dict()))
         if len(told) == stop_after:
             raise StopImport
@@ -85,7 +85,7 @@ def test_a_stopped_import_goes_on_to_the_same_rows_and_totals(
         run(folder, dataset, progress=stop)
     assert dataset.conversations.count() == 2 * stop_after
     position, stored = told[-1]
-    report = run(folder, dataset, start=position, report=Report.from_dict(stored))
+    report = run(folder, dataset, start=position, report=ImportReport.from_dict(stored))
     assert contents(dataset) == contents(undisturbed)
     assert totals(report) == totals(whole) | {"snapshots": 0}  # the pages were there already
 
@@ -94,7 +94,7 @@ def test_progress_written_in_a_batch_is_taken_back_with_it(folder: Path, monkeyp
     monkeypatch.setattr(importing, "BATCH", 2)
     dataset = factories.make_dataset()
 
-    def crash(progress: Progress) -> None:
+    def crash(progress: ImportProgress) -> None:
         Dataset.objects.filter(pk=dataset.pk).update(description=f"{progress.report.records} records")
         if progress.report.records == 4:
             raise RuntimeError("the worker dies here")
@@ -130,10 +130,10 @@ def test_a_limit_counts_bad_records_too(tmp_path: Path) -> None:
 
 def test_a_limit_holds_over_slices(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importing, "BATCH", 2)
-    dataset, report = factories.make_dataset(), Report("x")
+    dataset, report = factories.make_dataset(), ImportReport("x")
     places: list[Position] = []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ImportProgress) -> None:
         places.append(progress.position)
         raise StopImport
 
@@ -299,9 +299,9 @@ def test_a_repeated_id_is_found_over_slices(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(importing, "BATCH", 1)
     write(tmp_path / "a.json", [conversation("same", say="First")])
     write(tmp_path / "b.json", [conversation("same", say="Second")])
-    dataset, report, places = factories.make_dataset(), Report("x"), []
+    dataset, report, places = factories.make_dataset(), ImportReport("x"), []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ImportProgress) -> None:
         places.append(progress.position)
         raise StopImport
 

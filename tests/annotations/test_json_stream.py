@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from annotations.datasets import json_value
 from annotations.datasets.files import open_stream
-from annotations.datasets.json_stream import Element, elements
+from annotations.datasets.json_stream import StreamItem, elements
 
 TALE = [
     {"id": str(number), "text": '<a href="x">{[ \\"quoted\\" ]}</a>\n' * 3, "rows": [{"n": 1}]} for number in range(5)
@@ -30,15 +30,15 @@ class Trickle(io.BytesIO):
         return super().read(self.step)
 
 
-def stream(text: str | bytes, step: int = 7) -> list[Element]:
+def stream(text: str | bytes, step: int = 7) -> list[StreamItem]:
     return list(elements(Trickle(text.encode() if isinstance(text, str) else text, step)))
 
 
-def values(found: list[Element]) -> list[object]:
+def values(found: list[StreamItem]) -> list[object]:
     return [element.value for element in found if not element.error]
 
 
-def errors(found: list[Element]) -> list[tuple[str, str]]:
+def errors(found: list[StreamItem]) -> list[tuple[str, str]]:
     return [(element.place, element.error) for element in found if element.error]
 
 
@@ -67,7 +67,7 @@ def test_chunk_borders_anywhere_change_nothing(step):
 
 
 def test_one_object_is_one_element():
-    assert stream('{"a": 1}') == [Element("line 1", 0, {"a": 1})]
+    assert stream('{"a": 1}') == [StreamItem("line 1", 0, {"a": 1})]
 
 
 def test_places_and_offsets_name_where_an_element_begins():

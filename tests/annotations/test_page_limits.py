@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agents.weblinx.pages import parse_page
-from annotations.corpus.importing import Report, import_files
+from annotations.corpus.importing import ImportReport, import_files
 from annotations.corpus.store import MAX_WORDING
 from annotations.datasets import writer
 from annotations.datasets.records import StepRecord, TurnRecord
@@ -93,7 +93,7 @@ WAYS = {
 }
 
 
-def _imported(folder: Path, name: str) -> Report:
+def _imported(folder: Path, name: str) -> ImportReport:
     return import_files(name, folder, make_dataset(source_format=name))
 
 

@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from annotations.releases.leakage import Said, near_duplicates
+from annotations.releases.leakage import SaidInstruction, near_duplicates
 
 
 def words(text: str) -> list[str]:
@@ -23,7 +23,9 @@ def similarity(first: str, second: str) -> float:
 def test_the_same_pairs_are_found_as_by_comparing_all(seed: int, threshold: float) -> None:
     source = random.Random(seed)
     said = [
-        Said(source.choice(["train", "test_task", "test_domain"]), str(number), " ".join(source.choices("abcd", k=k)))
+        SaidInstruction(
+            source.choice(["train", "test_task", "test_domain"]), str(number), " ".join(source.choices("abcd", k=k))
+        )
         for number, k in enumerate(source.choices(range(1, 9), k=60))
     ]
     expected = {
@@ -40,20 +42,20 @@ def test_the_same_pairs_are_found_as_by_comparing_all(seed: int, threshold: floa
 
 def test_case_and_punctuation_do_not_count_and_conversations_do() -> None:
     said = [
-        Said("train", "a", "Sort by price."),
-        Said("train", "b", "sort by price"),
-        Said("train", "b", "Sort by price!"),
-        Said("test_task", "c", "SORT by price"),
-        Said("train", "d", "…"),
-        Said("test_task", "e", "?"),
+        SaidInstruction("train", "a", "Sort by price."),
+        SaidInstruction("train", "b", "sort by price"),
+        SaidInstruction("train", "b", "Sort by price!"),
+        SaidInstruction("test_task", "c", "SORT by price"),
+        SaidInstruction("train", "d", "…"),
+        SaidInstruction("test_task", "e", "?"),
     ]
     (pair,) = near_duplicates(said)
     assert (pair.similarity, pair.splits, pair.conversations) == (1.0, ("test_task", "train"), (1, 2))
 
 
 def test_pairs_within_a_split_are_no_leakage() -> None:
-    said = [Said("train", str(number), "Find a red dress in size ten") for number in range(3)]
-    assert near_duplicates([*said, Said("train", "x", "Find a red dress in size ten now")]) == []
+    said = [SaidInstruction("train", str(number), "Find a red dress in size ten") for number in range(3)]
+    assert near_duplicates([*said, SaidInstruction("train", "x", "Find a red dress in size ten now")]) == []
 
 
 @pytest.mark.parametrize("threshold", [0, -0.5, 1.01])

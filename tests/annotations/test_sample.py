@@ -19,7 +19,7 @@ from annotations.datasets.records import ConversationRecord
 from annotations.sample.build import SITES, build, record
 from annotations.sample.layout import place
 from annotations.sample.page import el
-from annotations.sample.script import Action, Conversation, ScriptError, Turn, read_script
+from annotations.sample.script import ScriptedAction, ScriptedConversation, ScriptedTurn, ScriptError, read_script
 from annotations.sample.snapshot import TARGET, NodeIds
 
 SOURCES = Path(annotations.sample.__file__).parent
@@ -334,13 +334,13 @@ def test_a_script_error_names_file_and_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("action", "message"),
     [
-        (Action("CLICK", "fnd"), "no such element; near: .*find"),
-        (Action("SELECT", "adults", "7 adults"), "does not allow it; options: .*6 adults"),
-        (Action("TYPE", "find", "x"), "<button> does not allow it"),
+        (ScriptedAction("CLICK", "fnd"), "no such element; near: .*find"),
+        (ScriptedAction("SELECT", "adults", "7 adults"), "does not allow it; options: .*6 adults"),
+        (ScriptedAction("TYPE", "find", "x"), "<button> does not allow it"),
     ],
 )
-def test_an_action_that_its_page_does_not_allow_is_refused(action: Action, message: str) -> None:
-    script = Conversation("one", "train", turns=[Turn("Do it.", [action])])
+def test_an_action_that_its_page_does_not_allow_is_refused(action: ScriptedAction, message: str) -> None:
+    script = ScriptedConversation("one", "train", turns=[ScriptedTurn("Do it.", [action])])
     with pytest.raises(ScriptError, match=message):
         record(SITES["brightrail"], script)
 

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotations.corpus.exporting import conversation_records, export_dataset
-from annotations.corpus.importing import Progress, StopImport, import_files
+from annotations.corpus.importing import ImportProgress, StopImport, import_files
 from annotations.corpus.store import content_sha256
 from annotations.corpus.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
 from annotations.datasets import reader, writer
@@ -338,7 +338,7 @@ def test_an_import_goes_on_after_the_last_stored_demonstration(source: Path, mon
     monkeypatch.setattr("annotations.corpus.importing.BATCH", 1)
     dataset, told = factories.make_dataset(source_format="weblinx"), []
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: ImportProgress) -> None:
         told.append(progress)
         raise StopImport
 

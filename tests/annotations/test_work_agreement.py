@@ -98,4 +98,4 @@ def test_the_interval_draws_sessions_not_comparisons():
 
 
 def test_nothing_gives_no_estimate():
-    assert agreement.estimate({}, agreement.mean, 0) == agreement.Estimate(None, None, None, 0, 0)
+    assert agreement.estimate({}, agreement.mean, 0) == agreement.Agreement(None, None, None, 0, 0)

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from annotations.work.propose.grouping import Rules, Task, entities, suggest, tfidf
+from annotations.work.propose.grouping import Rules, TaskFacts, entities, suggest, tfidf
 
 
-def task(key: int, text: str, *values: str, website: str = "united", split: str = "train") -> Task:
-    return Task(key, key, split, website, text, values)
+def task(key: int, text: str, *values: str, website: str = "united", split: str = "train") -> TaskFacts:
+    return TaskFacts(key, key, split, website, text, values)
 
 
-def keys(tasks: list[Task], **options) -> list[tuple[int, ...]]:
+def keys(tasks: list[TaskFacts], **options) -> list[tuple[int, ...]]:
     return [suggestion.tasks for suggestion in suggest(tasks, **options)]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from annotations.models import Assignment, Campaign, Session
 from annotations.work import stages
-from annotations.work.measure.progress import Tally, forecast, progress_of
+from annotations.work.measure.progress import ItemCounts, forecast, progress_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -39,12 +39,12 @@ def test_every_place_of_every_stage_is_in_one_state(campaign) -> None:
     stages.passed(passed)
     progress = progress_of([campaign])[campaign.pk]
     assert (progress.sessions, progress.passed_sessions) == (4, 1)
-    assert progress.stages["decompose"] == Tally(passed=1, submitted=1, in_progress=1, todo=1)
-    assert progress.stages["rewrite"] == Tally(passed=1, returned=1, todo=2)
-    assert progress.stages["verify"] == Tally(passed=1, todo=3)
-    assert progress.people[person.username]["rewrite"] == Tally(passed=1, returned=1)
-    assert progress.people[reviewer.username]["verify"] == Tally(passed=1)
-    assert progress.batches["b"]["rewrite"] == Tally(passed=1)
+    assert progress.stages["decompose"] == ItemCounts(passed=1, submitted=1, in_progress=1, todo=1)
+    assert progress.stages["rewrite"] == ItemCounts(passed=1, returned=1, todo=2)
+    assert progress.stages["verify"] == ItemCounts(passed=1, todo=3)
+    assert progress.people[person.username]["rewrite"] == ItemCounts(passed=1, returned=1)
+    assert progress.people[reviewer.username]["verify"] == ItemCounts(passed=1)
+    assert progress.batches["b"]["rewrite"] == ItemCounts(passed=1)
     assert sum(tallies["rewrite"].total for tallies in progress.batches.values()) == 4
 
 
@@ -72,7 +72,7 @@ def test_progress_of_many_campaigns_costs_two_queries(django_assert_num_queries)
 
 
 def test_the_bar_is_as_wide_as_its_parts() -> None:
-    widths = {state: (x, width) for state, _, _, x, width in Tally(passed=1, todo=3).segments}
+    widths = {state: (x, width) for state, _, _, x, width in ItemCounts(passed=1, todo=3).segments}
     assert widths["passed"] == (0, 250)
     assert widths["todo"] == (250, 750)
 

@@ -18,7 +18,7 @@ from annotations.storage import store
 from tests import factories
 from webnav_site import postgres_tools
 from webnav_site.backups import archive
-from webnav_site.backups.archive import ArchiveDamaged, Manifest, Version, Writer
+from webnav_site.backups.archive import ArchiveDamaged, ArchiveWriter, Manifest, Version
 from webnav_site.backups.making import backup
 from webnav_site.backups.restoring import TooNew, look_through
 from webnav_site.backups.sealing import SealError, opened, sealed
@@ -43,7 +43,7 @@ def members(path: Path) -> dict[str, bytes]:
 def write(path: Path, *entries: tuple[str, bytes], version: Version = VERSION) -> Path:
     """A small archive; its database is no dump, so it can only be looked through."""
     with sealed(path) as stream:
-        writer = Writer(stream, version)
+        writer = ArchiveWriter(stream, version)
         for name, data in (("database/000000", b"dump"), *entries):
             writer.add(name, io.BytesIO(data), len(data))
         writer.close({})
@@ -142,7 +142,7 @@ def test_an_encrypted_archive_opens_with_its_key_alone(tmp_path: Path) -> None:
     key.write_text(f"# made for this test\n{right}\n")
     other.write_text(str(wrong))
     with sealed(path, str(right.to_public())) as stream:
-        writer = Writer(stream, VERSION)
+        writer = ArchiveWriter(stream, VERSION)
         writer.add("database/000000", io.BytesIO(b"d" * MIB), MIB)
         writer.add("secrets/django", io.BytesIO(b"plain words"), 11)
         writer.close({})
@@ -192,14 +192,14 @@ def test_it_is_of_one_moment_while_the_app_goes_on(tmp_path: Path, monkeypatch, 
     """Meanwhile an upload is deleted and somebody joins: the upload is in it, the person is not, in rows and counts."""
     store.save("uploads/" + "b" * 32, ContentFile(b"upload"))
     factories.make_user(username="before")
-    add_dump = Writer.add_dump
+    add_dump = ArchiveWriter.add_dump
 
-    def meanwhile(writer: Writer, stream) -> None:
+    def meanwhile(writer: ArchiveWriter, stream) -> None:
         store.delete("uploads/" + "b" * 32)
         in_thread(lambda: factories.make_user(username="during"))
         add_dump(writer, stream)
 
-    monkeypatch.setattr(Writer, "add_dump", meanwhile)
+    monkeypatch.setattr(ArchiveWriter, "add_dump", meanwhile)
     path = tmp_path / "a.tar"
     backup(path)
     found = members(path)

@@ -7,7 +7,7 @@ import pytest
 
 from agents.planner.knockout import knock_out
 from agents.planner.page import PageTask, Paradigm, format_input
-from agents.planner.parse import CORRECTED, FAITHFUL, ParseQuirks, Reply, parse_generation, parse_multichoice
+from agents.planner.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
 from annotations.dom.tree import parse
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
@@ -15,7 +15,7 @@ from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.step import step_success
 from tests.conformance.results import assert_published_result
 
-PARSERS: dict[Paradigm, Callable[..., Reply]] = {"multichoice": parse_multichoice, "generation": parse_generation}
+PARSERS: dict[Paradigm, Callable[..., ParsedReply]] = {"multichoice": parse_multichoice, "generation": parse_generation}
 
 
 @dataclass
@@ -44,7 +44,7 @@ class Evaluation:
             page = parse(action["cleaned_html"])
             task = PageTask(turn["confirmed_task"], previous, action["operation"]["op"], action["operation"]["value"])
 
-            def ask(group: list[str]) -> Reply:
+            def ask(group: list[str]) -> ParsedReply:
                 self.groups.append(group)
                 return self._read(next(self.outputs, ""), format_input(page, group, task, self.paradigm).choices)
 
@@ -72,7 +72,7 @@ class Evaluation:
     def _ranked(self, candidates: list[dict]) -> list[str]:
         return [item["backend_node_id"] for item in candidates if item["rank"] < self.case["top_k"]]
 
-    def _read(self, text: str, choices: tuple[tuple[str, str], ...]) -> Reply:
+    def _read(self, text: str, choices: tuple[tuple[str, str], ...]) -> ParsedReply:
         return PARSERS[self.paradigm](text, choices, self.quirks)
 
 

@@ -2,11 +2,13 @@
 
 import pytest
 
-from agents.planner.page import PageTask, Wording, format_input
+from agents.planner.page import PageTask, PageWording, format_input
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
 
-PLACEHOLDERS = Wording(header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}")
+PLACEHOLDERS = PageWording(
+    header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}"
+)
 
 
 @pytest.mark.parametrize("paradigm", ["multichoice", "generation"])

@@ -2,13 +2,15 @@
 
 import pytest
 
-from agents.planner.page import Wording
-from agents.planner.sequence import Message
+from agents.planner.page import PageWording
+from agents.planner.sequence import PagePart
 from agents.planner.snippets import PastStep, SnippetSettings, snippet_messages
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 
-PLACEHOLDERS = Wording(header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}")
+PLACEHOLDERS = PageWording(
+    header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}"
+)
 
 
 class FirstOnly:
@@ -59,4 +61,4 @@ def test_snippets_agree_with_the_published_code(case):
     steps = past_steps(case["conversation"], case["current_action_uid"])
     with crash_of(case) as crashes:
         messages = snippet_messages(steps, FirstOnly(), settings, shown)
-    assert crashes or messages == [Message(message["from"], message["value"]) for message in case["history"]]
+    assert crashes or messages == [PagePart(message["from"], message["value"]) for message in case["history"]]

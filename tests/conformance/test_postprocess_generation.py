@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.parse import CORRECTED, FAITHFUL, Reply, parse_generation
+from agents.planner.parse import CORRECTED, FAITHFUL, ParsedReply, parse_generation
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 
@@ -14,4 +14,4 @@ def test_element_and_action_agree_with_the_published_parser(case):
     if crashes:
         assert parse_generation(case["text"], case["choices"], CORRECTED).element is None
         return
-    assert reply == Reply(case["selected"], case["action"])
+    assert reply == ParsedReply(case["selected"], case["action"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.sequence import Message, encode_messages
+from agents.planner.sequence import PagePart, encode_messages
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 
@@ -19,7 +19,7 @@ class ByteTokenizer:
 
 @pytest.mark.parametrize("case", params("sequence_assembly_toy_tokenizer"))
 def test_token_ids_agree_with_the_published_code(case):
-    messages = [Message(message["from"], message["value"]) for message in case["conversation"]]
+    messages = [PagePart(message["from"], message["value"]) for message in case["conversation"]]
     with crash_of(case) as crashes:
         ids = encode_messages(messages, ByteTokenizer(), case["max_context_len"])
     assert crashes or ids == case["input_ids"]

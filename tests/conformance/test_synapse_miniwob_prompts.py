@@ -8,7 +8,7 @@ from agents.planner.miniwob_prompts import (
     FALLBACK_STOP,
     FILTER_STOP,
     CodeFailed,
-    Exemplar,
+    PublishedExemplars,
     abstracts,
     act_messages,
     observe,
@@ -42,7 +42,7 @@ def steps_of(case):
 
 def episode(case, quirks=FAITHFUL):
     recorded = case["error"] is None
-    exemplar = Exemplar.from_dict(case["exemplar_name"], case["exemplar"])
+    exemplar = PublishedExemplars.from_dict(case["exemplar_name"], case["exemplar"])
     abstract = abstracts(case["env_name"], case["no_filter_arg"])
     kind = prompt_type(exemplar, abstract)
     assert not recorded or (not abstract, kind) == (case["effective_no_filter"], case["prompt_type"])

@@ -9,7 +9,7 @@ import pytest
 from agents.weblinx.quirks import CRASHING
 from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, handled_crashes, overall, text_chrf
 from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import Prediction, TurnScores, compare, rounded, score_turns
+from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, rounded, score_turns
 from tests.conformance.weblinx import demos, params, section
 
 FILE = "weblinx_metrics"
@@ -40,7 +40,7 @@ def test_chrf_agrees(case):
 @pytest.fixture(scope="module")
 def compared():
     predictions = [
-        Prediction(result["demo_name"], result["turn_index"], result["output_predicted"])
+        TurnReply(result["demo_name"], result["turn_index"], result["output_predicted"])
         for result in section(FILE, "end_to_end", "model_results")
     ]
     return compare(predictions, demos(FILE, "end_to_end"))

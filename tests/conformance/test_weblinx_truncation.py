@@ -23,7 +23,7 @@ from agents.weblinx.truncation import (
     truncate_page,
     truncate_utterances,
 )
-from agents.weblinx.wording import Wording
+from agents.weblinx.wording import WeblinxWording
 from tests.conformance.crashes import crash_of, error_of
 from tests.conformance.weblinx import ToyTokenizer, demos, params, section
 
@@ -47,7 +47,7 @@ def candidates_of(tree):
     return [PromptCandidate(case["uid"], case["elem_dict"], case["doc"]) for case in tree["candidates"]]
 
 
-UNKNOWN = Wording(
+UNKNOWN = WeblinxWording(
     *(
         Prompt("unknown", text, sha256="")
         for text in (

@@ -10,7 +10,7 @@ from django.core.handlers.wsgi import WSGIRequest
 
 from tests.app_server import ROOT
 from webnav_site.edge.door import Door
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 
 HTTPS = [(b"x-forwarded-proto", b"https"), (b"host", b"localhost")]
 
@@ -43,7 +43,7 @@ def is_secure(peer: str, tmp_path) -> bool:
         "client": (peer, 5000),
         "server": ("localhost", 80),
     }
-    asyncio.run(Door(app, Limits(), tmp_path)(scope, receive, send))
+    asyncio.run(Door(app, EdgeLimits(), tmp_path)(scope, receive, send))
     return seen[0]
 
 

@@ -19,7 +19,7 @@ from tests import factories
 from tests.app_server import AppServer, running_as_make_run_does
 from tests.edge.clients import Line, ask, connect, head, many
 from webnav_site.edge.clients import Clients
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.sockets import Sockets
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -306,7 +306,7 @@ def test_a_client_has_only_so_many_sockets() -> None:
         async def send(message: dict) -> None:
             sent.append(message)
 
-        sockets = Sockets(waits, Limits(client_sockets=2), clients)
+        sockets = Sockets(waits, EdgeLimits(client_sockets=2), clients)
         scope = {"client": ("192.0.2.1", 1), "headers": []}
         tasks = [asyncio.ensure_future(sockets(scope, receive, send)) for _ in range(2)]
         await asyncio.sleep(0)

@@ -5,7 +5,7 @@ import pytest
 from agents.weblinx.quirks import CORRECTED
 from evaluation.metrics.weblinx import WeblinxAction, chrf, exact_match, urlf
 from evaluation.metrics.weblinx_groups import Mean, aggregate, ood_mean
-from evaluation.metrics.weblinx_turns import Prediction, TurnScores, compare, rounded, score_turns
+from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, rounded, score_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
 
@@ -27,7 +27,7 @@ def test_addresses_that_cannot_be_read_score_zero():
 
 def test_quoted_numbers_match_when_corrected():
     demo = make_demo(browser("textInput", "field", text="5"))
-    predictions = [Prediction("aaaaaaa", 0, 'text_input(text="5", uid="field")')]
+    predictions = [TurnReply("aaaaaaa", 0, 'text_input(text="5", uid="field")')]
     for quirks, expected in ((None, (0.0, 0.0)), (CORRECTED, (1.0, 1.0))):
         kept, _ = compare(predictions, {demo.name: demo}, *([quirks] if quirks else []))
         pair = kept[0].predicted, kept[0].gold
@@ -36,7 +36,7 @@ def test_quoted_numbers_match_when_corrected():
 
 def kept_turns(*turns):
     demo = make_demo(*turns)
-    predictions = [Prediction("old_aaaaaaa", turn.index, "") for turn in demo.turns]
+    predictions = [TurnReply("old_aaaaaaa", turn.index, "") for turn in demo.turns]
     return [turn.turn for turn in compare(predictions, {demo.name: demo})[0]]
 
 
@@ -58,12 +58,12 @@ def test_turns_without_the_element_they_need_are_dropped_and_others_kept():
 
 def test_an_unknown_demonstration_is_an_error():
     with pytest.raises(KeyError):
-        compare([Prediction("zzzzzzz", 0, "")], {})
+        compare([TurnReply("zzzzzzz", 0, "")], {})
 
 
 def test_handled_crashes_reach_the_scores():
     demo = make_demo(chat("navigator", "a"))
-    kept, _ = compare([Prediction("aaaaaaa", 0, 'say(utterance="²")')], {demo.name: demo})
+    kept, _ = compare([TurnReply("aaaaaaa", 0, 'say(utterance="²")')], {demo.name: demo})
     assert score_turns(kept)[0].handled == ("digit that is no number",)
 
 

@@ -11,7 +11,7 @@ from agents.runs.weblinx_demos import demo_of
 from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Split
 from evaluation.metrics.weblinx_groups import aggregate
-from evaluation.metrics.weblinx_turns import Prediction, compare, score_turns
+from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
 from evaluation.studies import running
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
@@ -75,7 +75,7 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
             if "reply" in row.trace["plan"]:
                 row.trace["plan"]["reply"] = 'click(uid="0bbbbbbb-0002-0002")'
                 row.save()
-                kept.append(Prediction(demo.name, row.step.source_index, row.trace["plan"]["reply"]))
+                kept.append(TurnReply(demo.name, row.step.source_index, row.trace["plan"]["reply"]))
     from evaluation.scores.scoring import store_scores
 
     store_scores(result)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from annotations.datasets import files_of, reader, writer
-from annotations.datasets.files import ArchiveError, Limits, open_stream, unpack_zip
+from annotations.datasets.files import ArchiveError, FileLimits, open_stream, unpack_zip
 from annotations.datasets.records import BadRecord, ConversationRecord, SkippedRecord
 from annotations.datasets.weblinx_chat import parse_call
 from annotations.dom.css import filter_declarations, filter_sheet
@@ -38,7 +38,7 @@ CSS = (
     "@font-face { font-family: x; src: url(//evil) } :root { --a: calc(1px + 2%) } /* note */ a[b='c'] { margin: 0 }"
 )
 STYLED = PAGE.format(title="a").replace("<body", f"<style>{CSS}</style><body style='color: red'")
-SMALL = Limits(max_bytes=64 << 20, max_ratio=200, ratio_from=1 << 20, max_files=200)
+SMALL = FileLimits(max_bytes=64 << 20, max_ratio=200, ratio_from=1 << 20, max_files=200)
 
 
 @dataclass(frozen=True)

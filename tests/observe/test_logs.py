@@ -8,7 +8,7 @@ import pytest
 import structlog
 
 from webnav_site.observe.logs import log_format, logging_settings
-from webnav_site.observe.redaction import GONE, Redaction
+from webnav_site.observe.redaction import GONE, Redactor
 
 KNOWN = "a-secret-that-we-know"
 
@@ -85,14 +85,14 @@ SECRET = "Zm9vYmFyYmF6cXV4"
     ],
 )
 def test_secrets_in_texts_are_replaced(text: str) -> None:
-    clean = Redaction().text(text)
+    clean = Redactor().text(text)
     assert SECRET not in clean
     assert GONE in clean
 
 
 @pytest.mark.parametrize("name", ["password", "api_key", "apiKey", "access_token", "Authorization", "Cookie", "secret"])
 def test_fields_with_a_secret_name_are_replaced_wherever_they_are(name: str) -> None:
-    assert Redaction().value({"data": [{name: SECRET}]}) == {"data": [{name: GONE}]}
+    assert Redactor().value({"data": [{name: SECRET}]}) == {"data": [{name: GONE}]}
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_fields_with_a_secret_name_are_replaced_wherever_they_are(name: str) -> 
     ],
 )
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert Redaction().text(text) == text
+    assert Redactor().text(text) == text
 
 
 def test_the_format_follows_the_setting_and_the_place(monkeypatch: pytest.MonkeyPatch) -> None:

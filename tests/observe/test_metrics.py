@@ -135,9 +135,9 @@ def test_without_redis_the_rest_is_told(settings) -> None:
 def test_a_workers_devices_and_work_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     gpu = {"index": 0, "name": "H100", "used_bytes": 5, "total_bytes": 80}
     monkeypatch.setattr(workers, "devices", lambda: [gpu])
-    monkeypatch.setattr(workers._Me, "name", "gpu@here")
-    monkeypatch.setattr(workers._Me, "queues", ("gpu",))
-    monkeypatch.setattr(workers._Me, "told", -1000.0)
+    monkeypatch.setattr(workers._ObservedWorker, "name", "gpu@here")
+    monkeypatch.setattr(workers._ObservedWorker, "queues", ("gpu",))
+    monkeypatch.setattr(workers._ObservedWorker, "told", -1000.0)
     workers._tell()
     found = read()
     (used,) = found["webnav_gpu_memory_used_bytes"].items()

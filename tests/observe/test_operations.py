@@ -42,7 +42,7 @@ def test_only_superusers_see_it(operator: Client, path: str) -> None:
 
 def test_it_tells_workers_queues_errors_beat_and_sizes(operator: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("name", "io@here"), ("queues", ("io",)), ("told", -1000.0), ("since", time.time())):
-        monkeypatch.setattr(workers._Me, name, value)
+        monkeypatch.setattr(workers._ObservedWorker, name, value)
     workers._tell()
     workers._beat_sent("annotations.tasks.reap")
     factories.make_job(kind=Job.Kind.IMPORT)

@@ -17,7 +17,7 @@ from agents.models import LlmReply, Run, TrajectoryStep
 from agents.retention import LlmReplies, Traces
 from annotations.models import AccessEvent, Delivery, IdempotencyKey, Job, Webhook
 from annotations.retention import forgetting, ours
-from annotations.retention.kinds import KINDS, Estimate
+from annotations.retention.kinds import KINDS, Freed
 from annotations.storage import store
 from evaluation.scores.scoring import store_scores
 from tests import factories
@@ -58,7 +58,7 @@ def test_every_kind_says_what_it_is_and_has_a_setting() -> None:
 def test_nothing_is_forgotten_where_the_setting_is_zero(settings) -> None:
     settings.RETENTION_DAYS = {kind.name: 0 for kind in KINDS}
     _, path = make_export()
-    assert {found for _, found in forgetting.estimates()} == {Estimate(0, 0)}
+    assert {found for _, found in forgetting.estimates()} == {Freed(0, 0)}
     assert forgetting.forget() == {}
     assert store.exists(path)
 
@@ -66,7 +66,7 @@ def test_nothing_is_forgotten_where_the_setting_is_zero(settings) -> None:
 def test_old_exports_lose_their_file_and_keep_their_row() -> None:
     old, path = make_export()
     (_, young), (_, open_) = make_export(finished_at=timezone.now()), make_export(Job.State.RUNNING, None)
-    assert ours.Exports().estimate() == Estimate(1, 1000)
+    assert ours.Exports().estimate() == Freed(1, 1000)
     assert store.exists(path), "an estimate deletes nothing"
     assert ours.Exports().forget() == 1
     assert not store.exists(path)
@@ -86,7 +86,7 @@ def test_uploads_of_ended_imports_and_strays_go_and_open_ones_stay() -> None:
         store.save(name, ContentFile(b"xyz"))
     for name in (needed, stray):
         os.utime(store.local(name), (LONG_AGO.timestamp(), LONG_AGO.timestamp()))
-    assert ours.Uploads().estimate() == Estimate(2, 1003)
+    assert ours.Uploads().estimate() == Freed(2, 1003)
     assert ours.Uploads().forget() == 2
     assert [store.exists(name) for name in (gone, needed, stray, fresh)] == [False, True, False, True]
 
@@ -133,7 +133,7 @@ def test_replies_go_but_not_those_that_an_open_run_may_ask_for() -> None:
     aged(reply, created_at=LONG_AGO)
     run = factories.make_run(state=Run.State.RUNNING)
     aged(run, created_at=LONG_AGO - timedelta(days=1))
-    assert LlmReplies().estimate() == Estimate(0, 0)
+    assert LlmReplies().estimate() == Freed(0, 0)
     assert LlmReplies().forget() == 0
     Run.objects.update(state=Run.State.DONE)
     rows, size = LlmReplies().estimate()

@@ -17,7 +17,7 @@ from annotations.models import Project
 from tests import factories
 from webnav_site.edge.clients import Clients
 from webnav_site.edge.door import Door
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 
 
 @pytest.mark.django_db(transaction=True)
@@ -69,7 +69,7 @@ def asked(
         seen(message)
         await asyncio.sleep(0.001)
 
-    asyncio.run(Door(wsgi, Limits(), Path("/nowhere"), Clients())(scope, receive, send))
+    asyncio.run(Door(wsgi, EdgeLimits(), Path("/nowhere"), Clients())(scope, receive, send))
     return sent
 
 

@@ -11,7 +11,7 @@ from django.db import connection
 from django.test import Client
 
 from annotations.access import counters, throttle
-from annotations.access.counters import Counted, Limits
+from annotations.access.counters import Counted, TryLimits
 from annotations.models import TryCount
 from tests import factories
 
@@ -77,7 +77,7 @@ def test_a_name_that_nobody_has_is_throttled_and_answered_like_one_that_exists(a
 
 
 def test_each_wrong_try_over_the_free_ones_doubles_the_wait_up_to_the_longest() -> None:
-    limits, known, now, waits = Limits(free=3, longest=60, forget=3600), Counted(), 1000.0, []
+    limits, known, now, waits = TryLimits(free=3, longest=60, forget=3600), Counted(), 1000.0, []
     for _ in range(9):
         known = known.tried(limits, now)
         waits.append(known.opens_at - now)
@@ -86,7 +86,7 @@ def test_each_wrong_try_over_the_free_ones_doubles_the_wait_up_to_the_longest() 
 
 
 def test_wrong_tries_are_forgotten_with_time() -> None:
-    limits, known = Limits(free=3, longest=60, forget=100), Counted()
+    limits, known = TryLimits(free=3, longest=60, forget=100), Counted()
     for _ in range(3):
         known = known.tried(limits, 1000.0)
     assert known.tried(limits, 1250.0).tries == 2

@@ -61,7 +61,7 @@ class Hashed:
         return {"size": self.size, "sha256": self.sha256.hexdigest()}
 
 
-class Writer:
+class ArchiveWriter:
     """Adds members to a stream; memory does not grow with what is added, but for the names."""
 
     def __init__(self, stream: BinaryIO, version: Version) -> None:
@@ -69,7 +69,7 @@ class Writer:
         self.manifest = Manifest()
         self._add_json(VERSION, asdict(version))
 
-    def __enter__(self) -> "Writer":
+    def __enter__(self) -> "ArchiveWriter":
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:

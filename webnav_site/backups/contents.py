@@ -47,7 +47,7 @@ def local_files() -> Iterator[tuple[str, Path]]:
                     yield named, path
 
 
-class Stage:
+class HeldFiles:
     """Second names (hard links) of the files, so that one which is deleted while the backup is written is in it all the
     same. `take` before and after the database's snapshot: every file that was there at that moment is held. Of an
     object store only names can be held; a file that is gone when its turn comes is in `lost`."""

@@ -16,20 +16,20 @@ from django.utils import timezone
 
 from annotations.access.host_secret import fingerprint
 from annotations.hosts.code import code_revision
-from webnav_site.backups.archive import Version, Writer
-from webnav_site.backups.contents import Stage, StoredFile, name_in_storage
+from webnav_site.backups.archive import ArchiveWriter, Version
+from webnav_site.backups.contents import HeldFiles, StoredFile, name_in_storage
 from webnav_site.backups.sealing import sealed
 from webnav_site.postgres_tools import started_tool
 
 
-def backup(path: Path, recipient: str = "") -> Writer:
+def backup(path: Path, recipient: str = "") -> ArchiveWriter:
     """Write the archive to `path`, which does not exist yet; the writer knows what is in it. Nothing is left of one
     that does not come to its end."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     stage_folder = Path(tempfile.mkdtemp(prefix=".stage-", dir=path.parent))
     try:
         with sealed(path, recipient) as stream:
-            return _write(stream, Stage(stage_folder))
+            return _write(stream, HeldFiles(stage_folder))
     except BaseException:
         path.unlink(missing_ok=True)
         raise
@@ -37,9 +37,9 @@ def backup(path: Path, recipient: str = "") -> Writer:
         shutil.rmtree(stage_folder, ignore_errors=True)
 
 
-def _write(stream: BinaryIO, stage: Stage) -> Writer:
+def _write(stream: BinaryIO, stage: HeldFiles) -> ArchiveWriter:
     stage.take()
-    with _moment() as snapshot, Writer(stream, _version()) as writer:
+    with _moment() as snapshot, ArchiveWriter(stream, _version()) as writer:
         stage.take()
         rows = row_counts()
         with started_tool("pg_dump", "--format=custom", "--no-owner", f"--snapshot={snapshot}", reads=True) as dump:
@@ -51,7 +51,7 @@ def _write(stream: BinaryIO, stage: Stage) -> Writer:
     return writer
 
 
-def _add_file(writer: Writer, stage: Stage, name: str, path: Path | None) -> None:
+def _add_file(writer: ArchiveWriter, stage: HeldFiles, name: str, path: Path | None) -> None:
     """From the name that holds it, or straight from the object store, which may have lost it meanwhile."""
     if path is not None:
         with path.open("rb") as file:

@@ -13,13 +13,13 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from annotations.access import rules
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.refusals import Scope
 
 UPLOADS = ("/datasets/import/", "/api/imports/")  # where files are uploaded
 
 
-def body_limit(scope: Scope, limits: Limits) -> int:
+def body_limit(scope: Scope, limits: EdgeLimits) -> int:
     """Bytes that whoever asks may send here. Called in a thread: it asks the database."""
     close_old_connections()
     try:

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, BinaryIO
 
 from webnav_site.edge.connections import CONNECTION
-from webnav_site.edge.limits import KIB, Limits
+from webnav_site.edge.limits import KIB, EdgeLimits
 from webnav_site.edge.pools import Pools
 from webnav_site.edge.refusals import Gone, Scope, Send
 
@@ -73,7 +73,7 @@ def made_by(wsgi: Wsgi, environ: Environ) -> Answer:
 class Sender:
     """Sends one answer to one client, which must keep fetching it."""
 
-    def __init__(self, scope: Scope, send: Send, limits: Limits) -> None:
+    def __init__(self, scope: Scope, send: Send, limits: EdgeLimits) -> None:
         self.scope, self._send, self.limits = scope, send, limits
         self.context = copy_context()  # of the view and of what makes its download
         self.until = time.monotonic() + limits.download_seconds

@@ -13,8 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, TypeVar
 
-from webnav_site.edge.limits import MIB, Limits
-from webnav_site.edge.refusals import Gone, Receive, Refused
+from webnav_site.edge.limits import MIB, EdgeLimits
+from webnav_site.edge.refusals import Gone, Receive, TurnedAway
 
 T = TypeVar("T")
 PIECE = MIB  # what is gathered before it goes to the disk
@@ -34,7 +34,7 @@ class Pace:
         return begun + min(allowed, self.seconds) - now
 
 
-def pace(limits: Limits, is_upload: bool) -> Pace:
+def pace(limits: EdgeLimits, is_upload: bool) -> Pace:
     seconds = limits.upload_seconds if is_upload else limits.body_seconds
     return Pace(limits.first_byte_seconds, limits.body_rate, seconds)
 
@@ -48,17 +48,17 @@ class Place:
     disk: Executor
 
     async def do(self, work: Callable[[], T]) -> T:
-        """Work on the folder. Raises Refused (507)."""
+        """Work on the folder. Raises TurnedAway (507)."""
         try:
             return await asyncio.get_running_loop().run_in_executor(self.disk, work)
         except OSError as error:
-            raise Refused(507, "The server's disk does not take this.") from error
+            raise TurnedAway(507, "The server's disk does not take this.") from error
 
 
 @asynccontextmanager
 async def received(receive: Receive, length: int, pace: Pace, place: Place) -> AsyncIterator[BinaryIO]:
     """The whole body, at its beginning; in a file without a name when it is large, so that nothing can be left behind,
-    not even by a killed process. Raises Refused (408, 507) and Gone."""
+    not even by a killed process. Raises TurnedAway (408, 507) and Gone."""
     if length <= place.memory:
         yield io.BytesIO(b"".join([part async for part in _parts(receive, length, pace)]) if length else b"")
         return
@@ -81,7 +81,7 @@ async def _parts(receive: Receive, length: int, pace: Pace) -> AsyncIterator[byt
             async with asyncio.timeout(pace.left(begun, count, time.monotonic())):
                 message = await receive()
         except TimeoutError:
-            raise Refused(408, f"The body came too slowly: {count:,} of {length:,} bytes.") from None
+            raise TurnedAway(408, f"The body came too slowly: {count:,} of {length:,} bytes.") from None
         if message["type"] == "http.disconnect":
             raise Gone
         more = message.get("more_body", False)

@@ -8,14 +8,14 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge.clients import CLIENTS
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 
 CONNECTION = "webnav.connection"  # in an ASGI scope: the connection, which `abort` ends
 SWEEP_SECONDS = 0.5
 REFUSALS = {408: "Request Timeout", 429: "Too Many Requests", 431: "Request Header Fields Too Large"}
 
 
-def limits() -> Limits:
+def limits() -> EdgeLimits:
     """The settings are read when the first client comes: uvicorn loads this module before it loads the application."""
     from django.conf import settings
 
@@ -90,7 +90,7 @@ class Connection(HttpToolsProtocol):
         """End it at once, whatever has not been sent."""
         self.transport.abort()
 
-    def check(self, now: float, limits: Limits) -> None:
+    def check(self, now: float, limits: EdgeLimits) -> None:
         """Hang up on a client that lets us wait."""
         if self.cycle is not None and not self.cycle.response_complete:
             return  # being answered, with deadlines of its own

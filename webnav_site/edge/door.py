@@ -17,9 +17,9 @@ from webnav_site.edge import accounts, bodies
 from webnav_site.edge.answers import Answer, Environ, Sender, Wsgi, made_by
 from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch
 from webnav_site.edge.connections import CONNECTION
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.pools import Pools
-from webnav_site.edge.refusals import Gone, Receive, Refused, Scope, Send, announced, answer
+from webnav_site.edge.refusals import Gone, Receive, Scope, Send, TurnedAway, announced, answer
 
 LATE_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 # What watches the app, and how it is answered when the database keeps its threads waiting.
@@ -33,7 +33,7 @@ PROBES = 16  # of people with accounts at the same time: strangers share one
 class Door:
     """The ASGI application for HTTP, around a WSGI application."""
 
-    def __init__(self, wsgi: Wsgi, limits: Limits, folder: Path, clients: Clients = CLIENTS) -> None:
+    def __init__(self, wsgi: Wsgi, limits: EdgeLimits, folder: Path, clients: Clients = CLIENTS) -> None:
         self.wsgi, self.limits, self.folder, self.clients = wsgi, limits, folder, clients
         self.pools = Pools(limits)
         self._probes: dict[str, dict[bytes, asyncio.Task[Answer]]] = {path: {} for path in LATE}
@@ -45,10 +45,10 @@ class Door:
                 await self._sender(scope, send).send(await self._watched(scope), self.pools)
             else:
                 await self._work(scope, receive, send)
-        except Refused as refused:
+        except TurnedAway as refused:
             await answer(refused, scope, receive, send)
         except TooMuch as error:
-            refused = Refused(429, f"Too much at the same time from your address ({error}); try again in a moment.")
+            refused = TurnedAway(429, f"Too much at the same time from your address ({error}); try again in a moment.")
             await answer(refused, scope, receive, send)
         except Gone:
             await _hang_up(scope, receive)
@@ -89,15 +89,15 @@ class Door:
                 yield body
 
     async def _check_size(self, scope: Scope, length: int) -> None:
-        """Raises Refused before a byte of a body is read that is too large for whoever sends it."""
+        """Raises TurnedAway before a byte of a body is read that is too large for whoever sends it."""
         most = self.limits.upload_bytes
         if length <= most:
             ask = partial(accounts.body_limit, scope, self.limits)
             most = await asyncio.get_running_loop().run_in_executor(self.pools.accounts, ask)
         if length > most:
-            raise Refused(413, f"The body has {length:,} bytes; at most {most:,} are taken here from you.")
+            raise TurnedAway(413, f"The body has {length:,} bytes; at most {most:,} are taken here from you.")
         if not bodies.has_room(self.folder, length, self.limits.spare_bytes):
-            raise Refused(507, "The server's disk has no room for this.")
+            raise TurnedAway(507, "The server's disk has no room for this.")
 
     async def _in_turn(self, client: str, sender: Sender, environ: Environ, executor: Executor) -> Answer:
         """Django's answer, made in a thread when one is free; a client that has left by then is not worked for."""
@@ -144,9 +144,9 @@ def _as_wsgi_can_tell(scope: Scope) -> Scope:
 
 
 def _length(scope: Scope) -> int:
-    """Raises Refused for a body of unknown length, which would read as empty."""
+    """Raises TurnedAway for a body of unknown length, which would read as empty."""
     if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
-        raise Refused(411, "Send the body with a Content-Length.")
+        raise TurnedAway(411, "Send the body with a Content-Length.")
     return announced(scope)
 
 

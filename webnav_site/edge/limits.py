@@ -12,7 +12,7 @@ KIB, MIB, GIB = 1024, 1024**2, 1024**3
 
 
 @dataclass(frozen=True)
-class Limits:
+class EdgeLimits:
     """Seconds, bytes and counts; all are at least 1."""
 
     # Connections
@@ -56,10 +56,10 @@ def variable(name: str) -> str:
     return f"WEB_{name.upper()}"
 
 
-def from_environment(environment: Mapping[str, str]) -> Limits:
+def from_environment(environment: Mapping[str, str]) -> EdgeLimits:
     """The limits, with those that the environment names. Raises ValueError for what is no whole number."""
-    wanted = {field.name: environment.get(variable(field.name), "") for field in fields(Limits)}
-    return Limits(**{name: _number(name, text) for name, text in wanted.items() if text})
+    wanted = {field.name: environment.get(variable(field.name), "") for field in fields(EdgeLimits)}
+    return EdgeLimits(**{name: _number(name, text) for name, text in wanted.items() if text})
 
 
 def _number(name: str, text: str) -> int:
@@ -69,7 +69,7 @@ def _number(name: str, text: str) -> int:
         raise ValueError(f"{variable(name)} must be a whole number, got {text!r}") from error
 
 
-def allow_as_many_files(limits: Limits) -> None:
+def allow_as_many_files(limits: EdgeLimits) -> None:
     """A connection is an open file, of which a process may often have 1,024 only, and a download one more."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = 2 * limits.connections + 512

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from django.db import connections
 
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 
 T = TypeVar("T")
 
@@ -40,7 +40,7 @@ def _keeping_connections(work: Callable[[], T]) -> T:
 class Pools:
     """The threads of one process; made when they are first needed."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: EdgeLimits) -> None:
         self.pages = ThreadPoolExecutor(limits.page_threads, thread_name_prefix="page")
         self.uploads = ThreadPoolExecutor(limits.upload_threads, thread_name_prefix="upload")
         self.watched = {

@@ -13,7 +13,7 @@ LINGER_SECONDS = 2
 RETRY_SECONDS = 5
 
 
-class Refused(Exception):
+class TurnedAway(Exception):
     """The request gets no further; `args` are status and the reason in words."""
 
     def __init__(self, status: int, reason: str) -> None:
@@ -25,7 +25,7 @@ class Gone(Exception):
     """The client has hung up."""
 
 
-async def answer(refused: Refused, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(refused: TurnedAway, scope: Scope, receive: Receive, send: Send) -> None:
     """Say why, and hang up: the rest of the body is not wanted.
 
     A client that is still sending would lose the answer if the connection were closed at once, so what it sends in the

@@ -2,7 +2,7 @@
 
 from annotations.access.clients import client_address, client_network
 from webnav_site.edge.clients import CLIENTS, Clients
-from webnav_site.edge.limits import Limits
+from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.refusals import Receive, Scope, Send
 
 NOT_FOUND, TOO_MANY = 4404, 4429  # what a socket is closed with
@@ -13,7 +13,7 @@ REASONS = {404: b"There is no WebSocket here.\n", 429: b"Too many WebSockets are
 class Sockets:
     """The ASGI application for WebSockets, around another."""
 
-    def __init__(self, inner, limits: Limits, clients: Clients = CLIENTS) -> None:
+    def __init__(self, inner, limits: EdgeLimits, clients: Clients = CLIENTS) -> None:
         self.inner, self.limits, self.clients = inner, limits, clients
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from django.http import HttpRequest
 
-from webnav_site.observe.redaction import Redaction
+from webnav_site.observe.redaction import Redactor
 
 FORMATS = ("json", "lines")
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
@@ -53,7 +53,7 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
         add_user,
         structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
     ]
-    clean = Redaction(known_secrets)
+    clean = Redactor(known_secrets)
     if form == "json":
         last = [
             _add_process,

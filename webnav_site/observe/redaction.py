@@ -30,7 +30,7 @@ _SHAPES = (
 )
 
 
-class Redaction:
+class Redactor:
     """`known`: values of secrets that must not appear, whatever is around them."""
 
     def __init__(self, known: Iterable[str] = ()) -> None:

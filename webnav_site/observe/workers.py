@@ -19,7 +19,7 @@ KEPT_SECONDS = 60
 BEAT_TASKS = "webnav:beat"  # task -> when beat last sent it
 
 
-class _Me:
+class _ObservedWorker:
     """This process, if it is a worker or one of its pool."""
 
     name = ""
@@ -30,24 +30,28 @@ class _Me:
 
 @signals.celeryd_after_setup.connect
 def _start(sender: str, instance: Any, **kwargs: Any) -> None:
-    _Me.name, _Me.queues, _Me.since = sender, tuple(instance.app.amqp.queues.consume_from), time.time()
+    _ObservedWorker.name, _ObservedWorker.queues, _ObservedWorker.since = (
+        sender,
+        tuple(instance.app.amqp.queues.consume_from),
+        time.time(),
+    )
 
 
 @signals.heartbeat_sent.connect
 def _tell(**kwargs: Any) -> None:
-    if not _Me.name or time.monotonic() - _Me.told < EVERY_SECONDS:
+    if not _ObservedWorker.name or time.monotonic() - _ObservedWorker.told < EVERY_SECONDS:
         return
-    _Me.told = time.monotonic()
+    _ObservedWorker.told = time.monotonic()
     facts = {
-        "name": _Me.name,
+        "name": _ObservedWorker.name,
         "host": socket.gethostname(),
         "pid": os.getpid(),
-        "queues": _Me.queues,
-        "since": _Me.since,
+        "queues": _ObservedWorker.queues,
+        "since": _ObservedWorker.since,
         "memory_bytes": _memory(),
-        "gpus": devices() if "gpu" in _Me.queues else [],
+        "gpus": devices() if "gpu" in _ObservedWorker.queues else [],
     }
-    _store(lambda pipe: pipe.set(PREFIX + _Me.name, json.dumps(facts), ex=KEPT_SECONDS))
+    _store(lambda pipe: pipe.set(PREFIX + _ObservedWorker.name, json.dumps(facts), ex=KEPT_SECONDS))
 
 
 def _memory() -> int:
@@ -104,7 +108,7 @@ def _forget_the_one_before(sender: Any, **kwargs: Any) -> None:
 @signals.worker_shutdown.connect
 def _leave(sender: Any, **kwargs: Any) -> None:
     """A worker that stops on purpose is gone at once."""
-    _store(lambda pipe: pipe.delete(PREFIX + _Me.name))
+    _store(lambda pipe: pipe.delete(PREFIX + _ObservedWorker.name))
 
 
 def _doing_key(name: str | None) -> str:

@@ -8,8 +8,9 @@ import numpy as np
 
 from agents.planner.learned import similarity
 from agents.planner.learned.examples import OPERATIONS, Example, without_quotes
-from agents.planner.learned.prepare import NoCandidates, Step, Values, prepare, prepare_values
+from agents.planner.learned.prepare import PreparedStep, Values, prepare, prepare_values
 from agents.planner.learned.texts import TextTable
+from agents.types import NoCandidates
 from annotations.dom.limits import PageError
 
 VALUE_EXTRA = 3  # columns of a value that need the encoder
@@ -89,7 +90,7 @@ def _same(text: str, gold: str) -> bool:
     return " ".join(text.split()) == " ".join(gold.split())
 
 
-def text_numbers(step: Step, table: TextTable) -> np.ndarray:
+def text_numbers(step: PreparedStep, table: TextTable) -> np.ndarray:
     return np.stack([table.numbers(texts) for texts in (step.names, step.markup)], axis=1)
 
 

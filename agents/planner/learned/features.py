@@ -7,7 +7,7 @@ import numpy as np
 from agents.planner.learned.history import History
 from agents.planner.learned.instruction import Instruction, dates, normal, phrase_at, times, tokens
 from agents.planner.learned.mentions import Columns, name_columns, word_columns
-from agents.planner.learned.page import Page, markup_words, number
+from agents.planner.learned.page import PageCandidates, markup_words, number
 from annotations.dom.elements import Element
 from annotations.dom.roles import TOGGLE_ROLES
 
@@ -50,7 +50,7 @@ FORWARD = frozenset(normal(word) for word in "next forward up right increase plu
 BACK = frozenset(normal(word) for word in "prev previous back down left decrease minus earlier s".split())
 
 
-def columns(page: Page, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
+def columns(page: PageCandidates, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
     """Column name -> one float per candidate, in a fixed order."""
     return {
         **name_columns(page, instruction, history),
@@ -63,7 +63,7 @@ def columns(page: Page, instruction: Instruction, history: History, common: Coll
     }
 
 
-def _kind_columns(page: Page) -> Columns:
+def _kind_columns(page: PageCandidates) -> Columns:
     kinds = page.kinds
     result = {f"kind_{kind}": _column(own == kind for own in kinds) for kind in KINDS}
     result["kind_other"] = _column(own not in KINDS for own in kinds)
@@ -74,7 +74,7 @@ def _kind_columns(page: Page) -> Columns:
     return result
 
 
-def _place_columns(page: Page, history: History) -> Columns:
+def _place_columns(page: PageCandidates, history: History) -> Columns:
     count = len(page.candidates)
     places = np.arange(count, dtype=np.float32)
     totals = {kind: page.kinds.count(kind) for kind in set(page.kinds)}
@@ -104,7 +104,7 @@ def _place_columns(page: Page, history: History) -> Columns:
     }
 
 
-def _near_last(page: Page, history: History) -> Columns:
+def _near_last(page: PageCandidates, history: History) -> Columns:
     """Where a candidate stands from the element acted on last."""
     count = len(page.candidates)
     last = page.by_id.get(history.last.node_id or "") if history.last else None
@@ -123,7 +123,7 @@ def _near_last(page: Page, history: History) -> Columns:
     }
 
 
-def _history_columns(page: Page, instruction: Instruction, history: History) -> Columns:
+def _history_columns(page: PageCandidates, instruction: Instruction, history: History) -> Columns:
     count = len(page.candidates)
     done = len(history.actions)
     last = history.last.node_id if history.last else None
@@ -152,7 +152,7 @@ def _history_columns(page: Page, instruction: Instruction, history: History) -> 
     }
 
 
-def _state_columns(page: Page, instruction: Instruction) -> Columns:
+def _state_columns(page: PageCandidates, instruction: Instruction) -> Columns:
     """What fields hold, and whether that is what was asked for."""
     candidates = page.candidates
     is_field = [element.role in FIELDS for element in candidates]
@@ -186,7 +186,7 @@ def _state_columns(page: Page, instruction: Instruction) -> Columns:
     }
 
 
-def _switched_on(page: Page) -> list[bool]:
+def _switched_on(page: PageCandidates) -> list[bool]:
     """Of a toggle or of the label around it."""
     on = {e.node_id for e in page.everything if e.role in TOGGLE_ROLES and e.value == "true"}
     around = {page.by_id[node_id].parent_id for node_id in on}
@@ -206,7 +206,7 @@ def _names_option(element: Element, instruction: Instruction) -> bool:
     return any(text and phrase_at(tokens(text), instruction.lower) for _, text in element.options)
 
 
-def _number_columns(page: Page, instruction: Instruction) -> Columns:
+def _number_columns(page: PageCandidates, instruction: Instruction) -> Columns:
     """Numbers and dates: a day of the asked month, the way to it, and the way to an asked number."""
     count = len(page.candidates)
     numbers = [number(name) for name in page.names]
@@ -241,7 +241,7 @@ def _number_columns(page: Page, instruction: Instruction) -> Columns:
     }
 
 
-def _any_word(page: Page, wanted: frozenset[str]) -> np.ndarray:
+def _any_word(page: PageCandidates, wanted: frozenset[str]) -> np.ndarray:
     return _column(
         bool(wanted & {*tokens(name), *markup_words(element)})
         for element, name in zip(page.candidates, page.names, strict=True)

@@ -41,7 +41,7 @@ class Settings:
 
 
 @dataclass
-class State:
+class FitState:
     """Where training stands."""
 
     network: Network
@@ -49,15 +49,17 @@ class State:
     epoch: int = 0  # epochs done
 
 
-def begin(network: Network, flat: Flat, settings: Settings) -> State:
+def begin(network: Network, flat: Flat, settings: Settings) -> FitState:
     """Set the scale of the columns; the optimizer is fresh."""
     values = torch.from_numpy(flat.columns.astype(np.float32))
     network.mean.copy_(values.mean(0))
     network.spread.copy_(values.std(0).clamp(min=0.05))
-    return State(network, torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.decay))
+    return FitState(
+        network, torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.decay)
+    )
 
 
-def run_epoch(state: State, flat: Flat, vectors: np.ndarray, settings: Settings) -> float:
+def run_epoch(state: FitState, flat: Flat, vectors: np.ndarray, settings: Settings) -> float:
     """Learn from `epoch_steps` steps that seed and epoch fix; the mean loss."""
     rng = np.random.default_rng((settings.seed, state.epoch))
     drawn = rng.choice(len(flat), settings.epoch_steps, p=group_shares(flat.groups, settings.group_power))

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from agents.planner.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
-from agents.planner.learned.network import Rows
+from agents.planner.learned.network import CandidateRows
 from agents.planner.learned.spans import WIDTH
 
 
@@ -35,7 +35,7 @@ class Flat:
 class Batch:
     """Some steps. `values` are those of the gold elements; `value_step` gives the step in the batch of each."""
 
-    rows: Rows
+    rows: CandidateRows
     gold: Tensor  # (r,)
     operation: Tensor  # (s,)
     values: Tensor
@@ -76,7 +76,7 @@ def batch(flat: Flat, steps: np.ndarray, vectors: np.ndarray) -> Batch:
     places, segment = _places(flat.offsets, steps)
     value_places, value_step = _places(flat.value_offsets, steps)
     texts = flat.texts[places]
-    rows = Rows(
+    rows = CandidateRows(
         tensor(flat.columns[places]),
         tensor(vectors[texts[:, 0]]),
         tensor(vectors[texts[:, 1]]),

@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.planner.learned.history import History
 from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, phrase_at, tokens
-from agents.planner.learned.page import LEVELS, Page, implied_words, markup_words
+from agents.planner.learned.page import LEVELS, PageCandidates, implied_words, markup_words
 
 Columns = dict[str, np.ndarray]
 
@@ -28,7 +28,7 @@ def word_weights(instruction: Instruction, common: Collection[str]) -> dict[str,
     return weights | {word: 1.0 for quote in instruction.quotes for word in tokens(quote)}
 
 
-def name_columns(page: Page, instruction: Instruction, history: History) -> Columns:
+def name_columns(page: PageCandidates, instruction: Instruction, history: History) -> Columns:
     """Whole names: found in the instruction, in quotes, in which order, and whether dealt with already."""
     names, count = page.names, len(page.candidates)
     words = [tokens(name) for name in names]
@@ -83,7 +83,7 @@ def _is_covered(index: int, places: Sequence[int], words: Sequence[Sequence[str]
     )
 
 
-def _done(page: Page, history: History) -> list[bool]:
+def _done(page: PageCandidates, history: History) -> list[bool]:
     """Acted on in this turn, or set already where it can be."""
     acted = {past.node_id for past in history.actions}
     called = {name.lower() for name in history.names if name}
@@ -113,7 +113,7 @@ def _is_verbatim(text: str, instruction: Instruction) -> bool:
     return len(text) >= MIN_VERBATIM and text in instruction.text
 
 
-def _geometry(page: Page, found: Sequence[bool]) -> Columns:
+def _geometry(page: PageCandidates, found: Sequence[bool]) -> Columns:
     """Whether an element's box holds the middle of a named one, and how much of itself that is."""
     boxes = page.boxes
     named = boxes[np.array(found, dtype=bool)]
@@ -134,7 +134,7 @@ def _geometry(page: Page, found: Sequence[bool]) -> Columns:
     }
 
 
-def word_columns(page: Page, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
+def word_columns(page: PageCandidates, instruction: Instruction, history: History, common: Collection[str]) -> Columns:
     """Words shared with the instruction: the element's own, of the blocks around it, of its markup, implied ones,
     and of its neighbours; rare words of the page count more. Once for all words, once for those not dealt with."""
     weights = word_weights(instruction, common)
@@ -154,7 +154,7 @@ def word_columns(page: Page, instruction: Instruction, history: History, common:
     return columns
 
 
-def _channels(page: Page, asked: Collection[str]) -> dict[str, list[set[str]]]:
+def _channels(page: PageCandidates, asked: Collection[str]) -> dict[str, list[set[str]]]:
     channels = {f"around_{level}": [words[level] for words in page.around] for level in range(LEVELS)}
     stems = tuple(word for word in asked if len(word) >= MIN_STEM)
     channels["markup"] = [_with_stems(set(markup_words(element)), stems) for element in page.candidates]

@@ -21,8 +21,8 @@ from agents.planner.learned.arrays import (
 )
 from agents.planner.learned.examples import OPERATIONS
 from agents.planner.learned.flat import tensor
-from agents.planner.learned.network import Network, Rows, Shape, log_softmax
-from agents.planner.learned.prepare import Step, prepare_values
+from agents.planner.learned.network import CandidateRows, Network, Shape, log_softmax
+from agents.planner.learned.prepare import PreparedStep, prepare_values
 from agents.planner.learned.texts import TextTable
 from agents.types import Observation
 
@@ -37,7 +37,7 @@ class NotAModel(ValueError):
 
 
 @dataclass(frozen=True)
-class Prediction:
+class LearnedPrediction:
     """What to do at one step. Shapes: n candidates in document order, v possible values."""
 
     scores: np.ndarray  # (n,) logarithms of probabilities
@@ -58,7 +58,9 @@ class LearnedModel:
     config: dict[str, Any]
 
     @torch.inference_mode()
-    def predict(self, steps: Sequence[Step], observations: Sequence[Observation], encoder: Encoder) -> list[Prediction]:
+    def predict(
+        self, steps: Sequence[PreparedStep], observations: Sequence[Observation], encoder: Encoder
+    ) -> list[LearnedPrediction]:
         """One prediction per step; all texts of the batch are encoded together."""
         if not steps:
             return []
@@ -73,7 +75,7 @@ class LearnedModel:
         ]
         segment = torch.from_numpy(np.repeat(np.arange(len(steps)), [len(n) for n in numbers]))
         texts = np.concatenate(numbers)
-        rows = Rows(
+        rows = CandidateRows(
             tensor(np.concatenate([np.hstack([s.columns, n]) for s, n in zip(steps, near, strict=True)])),
             tensor(vectors[texts[:, 0]]),
             tensor(vectors[texts[:, 1]]),
@@ -90,8 +92,12 @@ class LearnedModel:
         return scores.numpy(), best, OPERATIONS[number], float(operations[best][number])
 
     def _with_values(
-        self, chosen: Sequence[_Chosen], steps: Sequence[Step], observations: Sequence[Observation], encoder: Encoder
-    ) -> list[Prediction]:
+        self,
+        chosen: Sequence[_Chosen],
+        steps: Sequence[PreparedStep],
+        observations: Sequence[Observation],
+        encoder: Encoder,
+    ) -> list[LearnedPrediction]:
         table = TextTable()
         offered = []
         for (_, best, operation, _), step, observation in zip(chosen, steps, observations, strict=True):
@@ -109,7 +115,7 @@ class LearnedModel:
                 shares = self._value_shares(np.hstack([values.columns, near]))
                 best = int(shares.argmax())
                 value, value_share, source = values.spans[best].text, float(shares[best]), values.spans[best].source
-            predictions.append(Prediction(scores, operation, share, value, value_share, source))
+            predictions.append(LearnedPrediction(scores, operation, share, value, value_share, source))
         return predictions
 
     def _value_shares(self, columns: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ class Shape:
 
 
 @dataclass
-class Rows:
+class CandidateRows:
     """Candidates of several steps. Shapes: r rows, s steps."""
 
     columns: Tensor  # (r, columns)
@@ -73,7 +73,7 @@ class Network(nn.Module):
             nn.Linear(shape.hidden, 1),
         )
 
-    def forward(self, rows: Rows) -> tuple[Tensor, Tensor]:
+    def forward(self, rows: CandidateRows) -> tuple[Tensor, Tensor]:
         """Scores, shape (r,), and operation logits, shape (r, 4)."""
         columns = ((rows.columns - self.mean) / self.spread).clamp(-5, 5)
         asked, known = rows.instruction, self.task(rows.instruction)

@@ -58,7 +58,7 @@ _KIND_WORDS = {
 
 
 @dataclass(frozen=True)
-class Page:
+class PageCandidates:
     """A page's candidates in document order, and everything else on it."""
 
     everything: list[Element]
@@ -125,12 +125,12 @@ class Page:
         return (wanted[0][0] - (year or wanted[0][0])) * 12 + wanted[0][1] - month
 
 
-def read_page(html: str, candidate_ids: Sequence[str]) -> Page:
+def read_page(html: str, candidate_ids: Sequence[str]) -> PageCandidates:
     """Raises PageError for a page that cannot be read; without ids everything interactive or named is a candidate."""
     everything = elements(parse(html))
     wanted = set(candidate_ids)
     offered = [e for e in everything if (e.node_id in wanted if wanted else e.interactive or e.name)]
-    return Page(everything, offered)
+    return PageCandidates(everything, offered)
 
 
 def name(element: Element) -> str:
@@ -160,7 +160,7 @@ def markup_words(element: Element) -> list[str]:
     return [normal(word) for text in texts for word in _PARTS.findall(text)][: 2 * NAME_WORDS]
 
 
-def implied_words(page: Page) -> list[set[str]]:
+def implied_words(page: PageCandidates) -> list[set[str]]:
     """Words for what people see and the markup does not say: kind, colour, place among its like."""
     counts: dict[str, int] = {}
     result = []

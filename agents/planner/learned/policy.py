@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.planner.learned.model import LearnedModel, Prediction
-from agents.planner.learned.prepare import NoCandidates, Step, prepare
+from agents.planner.learned.model import LearnedModel, LearnedPrediction
+from agents.planner.learned.prepare import PreparedStep, prepare
 from agents.planner.memory_text import memory_text
 from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
-from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Snippet
+from agents.types import Action, Decision, Memory, NoCandidates, Observation, RankedCandidate, Snippet
 from annotations.dom.elements import Element
 from annotations.dom.limits import PageError
 from annotations.observe.spans import span
 
 
 @dataclass
-class _Work:
+class _LearnedWork:
     """One observation on its way through the stages."""
 
     observation: Observation
-    step: Step | None = None  # None for a page that cannot be used
+    step: PreparedStep | None = None  # None for a page that cannot be used
     snippets: list[Snippet] = field(default_factory=list)
     error: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
@@ -60,9 +60,9 @@ class LearnedPolicy:
             decisions[id(item)] = self._act(item, step, prediction)
         return [decisions.get(id(item)) or _unreadable(item) for item in work]
 
-    def _observe(self, observation: Observation) -> _Work:
+    def _observe(self, observation: Observation) -> _LearnedWork:
         begun = time.perf_counter()
-        item = _Work(observation)
+        item = _LearnedWork(observation)
         try:
             item.step = prepare(observation, self.model.common)
         except (PageError, NoCandidates) as error:
@@ -70,7 +70,7 @@ class LearnedPolicy:
         item.seconds["observe"] = time.perf_counter() - begun
         return item
 
-    def _recall(self, work: Sequence[_Work]) -> None:
+    def _recall(self, work: Sequence[_LearnedWork]) -> None:
         settings = self.recipe.recall
         if settings.memory != "multifaceted" or not work:
             return
@@ -81,7 +81,7 @@ class LearnedPolicy:
         for item, snippets in zip(work, found, strict=True):
             item.snippets, item.seconds["recall"] = snippets, share
 
-    def _act(self, item: _Work, step: Step, prediction: Prediction) -> Decision:
+    def _act(self, item: _LearnedWork, step: PreparedStep, prediction: LearnedPrediction) -> Decision:
         begun = time.perf_counter()
         texts = [_described(element) for element in step.page.candidates]
         order = np.argsort(-prediction.scores, kind="stable")
@@ -95,7 +95,12 @@ class LearnedPolicy:
         return Decision((action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
 
     def _trace(
-        self, item: _Work, step: Step, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str]
+        self,
+        item: _LearnedWork,
+        step: PreparedStep,
+        ranking: Sequence[RankedCandidate],
+        action: Action,
+        why: dict[str, str],
     ) -> dict[str, Any]:
         value = f": {action.value}" if action.value else ""
         return {
@@ -123,7 +128,7 @@ def _described(element: Element) -> str:
     return f"{element.role or element.tag} {' '.join((element.name or element.text).split()[:12])}".strip()
 
 
-def _why(prediction: Prediction) -> dict[str, str]:
+def _why(prediction: LearnedPrediction) -> dict[str, str]:
     """The reasons in words, with what the networks made of the alternatives."""
     share = float(np.exp(prediction.scores.max()))
     why = {
@@ -148,5 +153,5 @@ _SOURCES = {
 }
 
 
-def _unreadable(item: _Work) -> Decision:
+def _unreadable(item: _LearnedWork) -> Decision:
     return Decision((), trace={"observe": {"error": item.error}}, seconds=item.seconds)

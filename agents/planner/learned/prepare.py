@@ -11,8 +11,8 @@ from agents.planner.learned.examples import Example
 from agents.planner.learned.history import History, read_history
 from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, read
 from agents.planner.learned.mentions import word_weights
-from agents.planner.learned.page import Page, markup_text, name_text, read_page
-from agents.types import Observation
+from agents.planner.learned.page import PageCandidates, markup_text, name_text, read_page
+from agents.types import NoCandidates, Observation
 from annotations.dom.elements import Element
 from annotations.sandbox.deadline import page_deadline
 
@@ -22,25 +22,21 @@ MIN_INSTRUCTIONS = 3
 MIN_GROUPS = 2  # words of a single group tell: in an unseen task they would as well
 
 
-class NoCandidates(ValueError):
-    """A page without any element that may be ranked."""
-
-
 @dataclass(frozen=True)
 class Values:
     """The possible values of one operation on one element; `texts` of their lead words and of themselves."""
 
-    spans: list[spans.Span]
+    spans: list[spans.ValueSpan]
     columns: np.ndarray  # (v, spans.WIDTH)
     label: str
     leads: list[str]
 
 
 @dataclass(frozen=True)
-class Step:
+class PreparedStep:
     """One observation as the network wants it, apart from vectors. Shapes: n candidates."""
 
-    page: Page
+    page: PageCandidates
     instruction: Instruction
     history: History
     columns: np.ndarray  # (n, features)
@@ -54,7 +50,7 @@ class Step:
 
 
 @page_deadline()
-def prepare(observation: Observation, common: Collection[str]) -> Step:
+def prepare(observation: Observation, common: Collection[str]) -> PreparedStep:
     """Raises PageError for a page that cannot be read and NoCandidates for one that offers nothing."""
     page = read_page(observation.html, observation.candidate_ids)
     if not page.candidates:
@@ -64,7 +60,7 @@ def prepare(observation: Observation, common: Collection[str]) -> Step:
     weights = word_weights(instruction, common)
     pairs = zip(instruction.words, instruction.lower, strict=True)
     telling = [word for word, lower in pairs if weights[lower] == 1.0]
-    return Step(
+    return PreparedStep(
         page,
         instruction,
         history,
@@ -77,7 +73,7 @@ def prepare(observation: Observation, common: Collection[str]) -> Step:
 
 
 def prepare_values(
-    step: Step, element: Element, operation: str, earlier: Sequence[str], common: Collection[str]
+    step: PreparedStep, element: Element, operation: str, earlier: Sequence[str], common: Collection[str]
 ) -> Values:
     found = spans.spans(operation, element, step.page, step.instruction, earlier)
     columns = spans.columns(found, operation, element, step.page, step.instruction, step.history, common)

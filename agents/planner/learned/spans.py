@@ -8,7 +8,7 @@ import numpy as np
 
 from agents.planner.learned.history import History
 from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, phrase_at, read, tokens
-from agents.planner.learned.page import Page, markup_words, name
+from agents.planner.learned.page import PageCandidates, markup_words, name
 from agents.planner.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
 from annotations.dom.elements import Element
 
@@ -26,7 +26,7 @@ _LOWER = frozenset({"lower", "less", "smaller"})
 
 
 @dataclass(frozen=True)
-class Span:
+class ValueSpan:
     """One possible value. `lead`: the words before it. `place`, `words`: where in the instruction; -1 for elsewhere."""
 
     text: str
@@ -37,50 +37,56 @@ class Span:
     number: int = 0  # place among the spans of its source
 
 
-def spans(operation: str, element: Element, page: Page, instruction: Instruction, earlier: Sequence[str]) -> list[Span]:
+def spans(
+    operation: str, element: Element, page: PageCandidates, instruction: Instruction, earlier: Sequence[str]
+) -> list[ValueSpan]:
     """Possible values for an operation on an element, each text once; none for CLICK."""
     if operation == "SELECT":
-        found: Iterator[Span] = (Span(text, "option", number=i) for i, (_, text) in enumerate(element.options))
+        found: Iterator[ValueSpan] = (
+            ValueSpan(text, "option", number=i) for i, (_, text) in enumerate(element.options)
+        )
     elif operation == "PRESS":
-        found = (Span(key, "key", number=i) for i, key in enumerate(KEYS))
+        found = (ValueSpan(key, "key", number=i) for i, key in enumerate(KEYS))
     elif operation == "TYPE":
         found = _typed(page, instruction, earlier)
     else:
         return []
-    unique: dict[str, Span] = {}
+    unique: dict[str, ValueSpan] = {}
     for span in found:
         unique.setdefault(span.text, span)
     return list(unique.values())
 
 
-def _typed(page: Page, instruction: Instruction, earlier: Sequence[str]) -> Iterator[Span]:
+def _typed(page: PageCandidates, instruction: Instruction, earlier: Sequence[str]) -> Iterator[ValueSpan]:
     for number, quote in enumerate(instruction.quotes):
         place = next(iter(phrase_at(tokens(quote), instruction.lower)), -1)
-        yield Span(quote, "quote", _lead(instruction, place), place, len(tokens(quote)), number)
+        yield ValueSpan(quote, "quote", _lead(instruction, place), place, len(tokens(quote)), number)
     for number, (year, month, day) in enumerate(instruction.dates):
-        yield Span(f"{year:04d}-{month:02d}-{day:02d}", "date", number=number)
+        yield ValueSpan(f"{year:04d}-{month:02d}-{day:02d}", "date", number=number)
     for number, (hour, minute) in enumerate(instruction.times):
-        yield Span(f"{hour:02d}:{minute:02d}", "time", number=number)
+        yield ValueSpan(f"{hour:02d}:{minute:02d}", "time", number=number)
     yield from _words(instruction)
     for low, high in _RANGE.findall(instruction.text)[:1]:
         for number in range(int(low), min(int(high), int(low) + MAX_RANGE) + 1):
-            yield Span(str(number), "range", number=number - int(low))
+            yield ValueSpan(str(number), "range", number=number - int(low))
     for text in reversed(earlier):
         past = read(text)
         for number, value in enumerate(candidate_values(text)):
             place = next(iter(phrase_at(tokens(value), past.lower)), -1)
-            yield Span(value, "earlier", _lead(past, place), -1, len(tokens(value)), number)
+            yield ValueSpan(value, "earlier", _lead(past, place), -1, len(tokens(value)), number)
     shown = (e for e in page.everything if not e.interactive and 0 < len(e.text.split()) <= MAX_PAGE_WORDS)
     for number, element in zip(range(MAX_PAGE_SPANS), shown, strict=False):
-        yield Span(element.text, "page", number=number)
+        yield ValueSpan(element.text, "page", number=number)
 
 
-def _words(instruction: Instruction) -> Iterator[Span]:
+def _words(instruction: Instruction) -> Iterator[ValueSpan]:
     ends = [start + len(word) for start, word in zip(instruction.starts, instruction.words, strict=True)]
     for first, start in enumerate(instruction.starts):
         for last in range(first, min(first + MAX_WORDS, len(ends))):
             size = last - first + 1
-            yield Span(instruction.text[start : ends[last]], "words", _lead(instruction, first), first, size, first)
+            yield ValueSpan(
+                instruction.text[start : ends[last]], "words", _lead(instruction, first), first, size, first
+            )
 
 
 def _lead(instruction: Instruction, place: int) -> str:
@@ -93,10 +99,10 @@ def label_text(element: Element) -> str:
 
 
 def columns(
-    found: Sequence[Span],
+    found: Sequence[ValueSpan],
     operation: str,
     element: Element,
-    page: Page,
+    page: PageCandidates,
     instruction: Instruction,
     history: History,
     common: Collection[str],
@@ -134,7 +140,7 @@ def columns(
     return np.array(rows, dtype=np.float32).reshape(len(found), WIDTH)
 
 
-def _place(span: Span, instruction: Instruction, common: Collection[str]) -> list[float]:
+def _place(span: ValueSpan, instruction: Instruction, common: Collection[str]) -> list[float]:
     size = max(1, len(instruction.lower))
     inside = span.place >= 0
     before = instruction.lower[span.place - 1] if span.place > 0 else ""
@@ -163,7 +169,7 @@ def _place(span: Span, instruction: Instruction, common: Collection[str]) -> lis
     ]
 
 
-def _look(span: Span, element: Element) -> list[float]:
+def _look(span: ValueSpan, element: Element) -> list[float]:
     text, kind = span.text, element.attributes.get("type", "")
     is_date, is_number = span.source == "date", bool(re.fullmatch(r"-?\d+(?:\.\d+)?", text))
     return [
@@ -186,7 +192,7 @@ def _look(span: Span, element: Element) -> list[float]:
     ]
 
 
-def _fit(span: Span, label: set[str], used: set[str], instruction: Instruction) -> list[float]:
+def _fit(span: ValueSpan, label: set[str], used: set[str], instruction: Instruction) -> list[float]:
     lead, own = set(span.lead.split()), set(tokens(span.text))
     named = phrase_at(tokens(span.text), instruction.lower) if own else []
     told = own - FUNCTION_WORDS
@@ -202,7 +208,7 @@ def _fit(span: Span, label: set[str], used: set[str], instruction: Instruction) 
     ]
 
 
-def _range(span: Span, hints: Sequence[tuple[bool, int]], history: History) -> list[float]:
+def _range(span: ValueSpan, hints: Sequence[tuple[bool, int]], history: History) -> list[float]:
     """Of a number offered from a range: whether it keeps to the page's hints, and how central it is."""
     if span.source != "range":
         return [0.0] * 4

@@ -20,7 +20,7 @@ import torch
 from agents.encoders.embedding import Encoder
 from agents.planner.learned.arrays import Arrays, collect
 from agents.planner.learned.examples import Example
-from agents.planner.learned.fit import Settings, State, begin, run_epoch
+from agents.planner.learned.fit import FitState, Settings, begin, run_epoch
 from agents.planner.learned.flat import Flat, flatten
 from agents.planner.learned.measure import measure
 from agents.planner.learned.model import LearnedModel, save, write_json
@@ -157,7 +157,7 @@ def _digest(flat: Flat, settings: Settings) -> str:
     return content.hexdigest()[:32]
 
 
-def _keep(state: State, losses: Sequence[float], file: Path) -> None:
+def _keep(state: FitState, losses: Sequence[float], file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     partial = file.with_suffix(".partial")
     torch.save(
@@ -172,7 +172,7 @@ def _keep(state: State, losses: Sequence[float], file: Path) -> None:
     partial.replace(file)
 
 
-def _resume(state: State, file: Path) -> list[float]:
+def _resume(state: FitState, file: Path) -> list[float]:
     kept = torch.load(file, weights_only=True)
     state.network.load_state_dict(kept["network"])
     state.optimizer.load_state_dict(kept["optimizer"])

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
-from annotations.corpus.importing import Progress, Report, import_files
+from annotations.corpus.importing import ImportProgress, ImportReport, import_files
 from annotations.datasets import READERS, files_of
 from annotations.models import Dataset, Project, Split
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
         dataset.save()
         return dataset
 
-    def _progress(self, progress: Progress) -> None:
+    def _progress(self, progress: ImportProgress) -> None:
         report = progress.report
         rate = report.records / report.seconds if report.seconds else 0.0
         self.stderr.write(
@@ -72,7 +72,7 @@ class Command(BaseCommand):
             f"file {min(progress.position.file + 1, progress.files)} of {progress.files}"
         )
 
-    def _print(self, report: Report) -> None:
+    def _print(self, report: ImportReport) -> None:
         write = self.stdout.write
         write(
             f"{report.dataset}: {report.conversations:,} conversations, {report.turns:,} turns, "

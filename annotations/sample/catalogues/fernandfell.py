@@ -8,7 +8,7 @@ TRAITS = ("Waterproof", "Recycled", "Repairable", "In stock now")
 
 
 @dataclass(frozen=True)
-class Item:
+class Article:
     """An article; price in pounds, weight in grams."""
 
     name: str
@@ -28,7 +28,7 @@ class Item:
 
 _WET, _ALL = ("Waterproof", "In stock now"), ("Waterproof", "Recycled", "Repairable", "In stock now")
 ITEMS = (
-    Item(
+    Article(
         "Drizzle Shell",
         "Jackets",
         119,
@@ -39,7 +39,7 @@ ITEMS = (
         _ALL,
         "A packable rain shell with taped seams and a hood that turns with you.",
     ),
-    Item(
+    Article(
         "Cairn Parka",
         "Jackets",
         245,
@@ -50,7 +50,7 @@ ITEMS = (
         _WET,
         "The winter coat for standing about: long, warm, stormproof.",
     ),
-    Item(
+    Article(
         "Becks Softshell",
         "Jackets",
         98,
@@ -61,7 +61,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Stretchy and quick to dry, for days that cannot decide.",
     ),
-    Item(
+    Article(
         "Tarn Insulated Jacket",
         "Jackets",
         149,
@@ -72,7 +72,7 @@ ITEMS = (
         ("Recycled", "Repairable", "In stock now"),
         "Recycled down under a tough face; stuffs into its own pocket.",
     ),
-    Item(
+    Article(
         "Gale Anorak",
         "Jackets",
         89,
@@ -83,7 +83,7 @@ ITEMS = (
         ("Waterproof", "Recycled"),
         "A pull-over with one enormous pocket for map and sandwich.",
     ),
-    Item(
+    Article(
         "Summit Shell Pro",
         "Jackets",
         289,
@@ -94,7 +94,7 @@ ITEMS = (
         _ALL,
         "Three layers, pit zips, helmet hood: our best shell.",
     ),
-    Item(
+    Article(
         "Fellrunner Windproof",
         "Jackets",
         72,
@@ -105,7 +105,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Weighs less than an apple and stops the wind.",
     ),
-    Item(
+    Article(
         "Skye Mid Boot",
         "Boots",
         135,
@@ -116,7 +116,7 @@ ITEMS = (
         _WET,
         "Waterproof leather, a roomy toe and a sole that can be replaced.",
     ),
-    Item(
+    Article(
         "Peat Trail Shoe",
         "Boots",
         95,
@@ -127,7 +127,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Grippy and light for fast paths.",
     ),
-    Item(
+    Article(
         "Highland Boot",
         "Boots",
         189,
@@ -138,8 +138,10 @@ ITEMS = (
         ("Waterproof", "Repairable", "In stock now"),
         "Full-grain leather for rough ground and heavy loads.",
     ),
-    Item("Burn Sandal", "Boots", 58, 4.0, 133, 480, ("Rust", "Slate"), ("Recycled",), "For river crossings and camp."),
-    Item(
+    Article(
+        "Burn Sandal", "Boots", 58, 4.0, 133, 480, ("Rust", "Slate"), ("Recycled",), "For river crossings and camp."
+    ),
+    Article(
         "Day Sack 18",
         "Rucksacks",
         65,
@@ -150,7 +152,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Eighteen litres, two bottle pockets, one quiet zip.",
     ),
-    Item(
+    Article(
         "Ridge Pack 45",
         "Rucksacks",
         155,
@@ -161,7 +163,7 @@ ITEMS = (
         ("Repairable", "In stock now"),
         "A carrying frame that fits your back, for three days out.",
     ),
-    Item(
+    Article(
         "Portage Pack 65",
         "Rucksacks",
         198,
@@ -172,10 +174,10 @@ ITEMS = (
         ("Repairable", "Recycled", "In stock now"),
         "Sixty-five litres with a rain cover in the lid.",
     ),
-    Item(
+    Article(
         "Bothy Roll-top", "Rucksacks", 82, 4.2, 141, 720, ("Sand", "Heather"), _WET, "A dry bag with shoulder straps."
     ),
-    Item(
+    Article(
         "Wren One",
         "Tents",
         210,
@@ -186,8 +188,8 @@ ITEMS = (
         _ALL,
         "A one-person tent that pitches in four minutes.",
     ),
-    Item("Heron Two", "Tents", 325, 4.8, 309, 1980, ("Moss", "Rust"), _ALL, "Two doors, two porches, no arguments."),
-    Item(
+    Article("Heron Two", "Tents", 325, 4.8, 309, 1980, ("Moss", "Rust"), _ALL, "Two doors, two porches, no arguments."),
+    Article(
         "Kestrel Family Four",
         "Tents",
         540,
@@ -198,7 +200,7 @@ ITEMS = (
         _WET,
         "Room to stand, bedrooms that darken.",
     ),
-    Item(
+    Article(
         "Dipper Tarp",
         "Tents",
         88,
@@ -209,7 +211,7 @@ ITEMS = (
         ("Waterproof", "Recycled", "In stock now"),
         "Three by three metres of shade or shelter.",
     ),
-    Item(
+    Article(
         "Ember Sleeping Bag",
         "Sleeping",
         165,
@@ -220,7 +222,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Down, comfortable to minus two.",
     ),
-    Item(
+    Article(
         "Lark Summer Bag",
         "Sleeping",
         79,
@@ -231,7 +233,7 @@ ITEMS = (
         ("Recycled", "In stock now"),
         "Synthetic, for nights above eight degrees.",
     ),
-    Item(
+    Article(
         "Cloud Mat",
         "Sleeping",
         92,
@@ -242,7 +244,7 @@ ITEMS = (
         ("Repairable", "In stock now"),
         "Nine centimetres thick, packs to a bottle.",
     ),
-    Item(
+    Article(
         "Pebble Stove",
         "Camp kitchen",
         48,
@@ -253,7 +255,7 @@ ITEMS = (
         ("Repairable", "In stock now"),
         "Boils half a litre in three minutes.",
     ),
-    Item(
+    Article(
         "Fell Kettle",
         "Camp kitchen",
         34,
@@ -264,7 +266,7 @@ ITEMS = (
         ("Repairable", "In stock now"),
         "Holds four mugs of tea.",
     ),
-    Item(
+    Article(
         "Enamel Mug",
         "Camp kitchen",
         12,
@@ -275,7 +277,7 @@ ITEMS = (
         ("In stock now",),
         "Chips with dignity.",
     ),
-    Item(
+    Article(
         "Nest Cook Set",
         "Camp kitchen",
         64,

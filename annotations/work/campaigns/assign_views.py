@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotations.work.campaigns import assigning
-from annotations.work.campaigns.forms import ItemFilter, OrderForm
+from annotations.work.campaigns.forms import ItemFilterForm, OrderForm
 from annotations.work.campaigns.views import managed_campaign
 
 REASONS = {
@@ -23,7 +23,7 @@ def assign(request: HttpRequest, pk: int) -> HttpResponse:
     """GET shows what would be done with the filter and order of the query; POST with the same fields does it."""
     campaign = managed_campaign(request, pk)
     data = request.POST if request.method == "POST" else request.GET
-    filters = ItemFilter(data, campaign)
+    filters = ItemFilterForm(data, campaign)
     form = OrderForm(data, campaign, filters.chosen_stage)
     order = form.order()
     items = filters.items()
@@ -51,12 +51,12 @@ def assign(request: HttpRequest, pk: int) -> HttpResponse:
 def take_back(request: HttpRequest, pk: int) -> HttpResponse:
     """Free what nobody has begun among the items of the filter."""
     campaign = managed_campaign(request, pk)
-    filters = ItemFilter(request.POST, campaign)
+    filters = ItemFilterForm(request.POST, campaign)
     count = assigning.take_back(filters.items())
     messages.success(request, f"Took back {count} place{'' if count == 1 else 's'} that nobody had begun.")
     return redirect(_address(pk, filters))
 
 
-def _address(pk: int, filters: ItemFilter) -> str:
+def _address(pk: int, filters: ItemFilterForm) -> str:
     chosen = {name: value for name, value in filters.cleaned_data.items() if value}
     return f"{reverse('annotate-assign', args=[pk])}?{urlencode(chosen)}"

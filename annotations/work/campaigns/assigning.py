@@ -22,7 +22,7 @@ class Order:
 
 
 @dataclass
-class Plan:
+class AssignmentPlan:
     """Who would get what: (item, person) pairs, and how many places stay free with the reason."""
 
     pairs: list[tuple[Item, AbstractBaseUser]] = field(default_factory=list)
@@ -39,13 +39,13 @@ def able_people(campaign: Campaign, stage: str) -> list[Any]:
     return [member.user for member in members.select_related("user").order_by("user__username")]
 
 
-def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) -> Plan:
+def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) -> AssignmentPlan:
     """Fill every item up to the overlap, each place with the person who has least for their weight.
 
     Nobody gets an item twice, their own rewrite to verify, a test split whose gold they may not see, or more than the
     cap, what they have had already included. Items come with `assignments`, `session` and `subject` loaded.
     """
-    made = Plan()
+    made = AssignmentPlan()
     had = _had(campaign, stage)
     weights = {person: weight for person, weight in order.people if weight > 0}
     sees_test = {person: campaign.project.shows_gold(person, "test") for person in weights}
@@ -67,7 +67,7 @@ def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) ->
 
 
 @transaction.atomic
-def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) -> Plan:
+def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) -> AssignmentPlan:
     """Do what `plan` says, on rows locked so that nobody claims the same places meanwhile."""
     locked = list(items.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
     fresh = loaded(Item.objects.filter(pk__in=locked))

@@ -120,7 +120,7 @@ class GuidelineForm(forms.Form):
     version = forms.IntegerField(widget=forms.HiddenInput)
 
 
-class ItemFilter(FilterForm):
+class ItemFilterForm(FilterForm):
     """Which items of a campaign to assign; everything is in the URL, and what makes no sense is ignored."""
 
     STATES = [("", "in any state"), ("untouched", "that nobody has"), ("assigned", "with places not begun")]

@@ -34,7 +34,7 @@ Draft = dict[int, Content]
 
 
 @dataclass(frozen=True)
-class Operation:
+class EditOp:
     """One edit as it was asked for. `before`, `after`: texts, lists of mentions or contents of parts (cut, join)."""
 
     op_id: UUID
@@ -46,9 +46,9 @@ class Operation:
     proposal: int | None = None
     undoes: int | None = None  # the Edit that it takes back
 
-    def inverse(self, op_id: UUID, undoes: int) -> "Operation":
+    def inverse(self, op_id: UUID, undoes: int) -> "EditOp":
         kind = {"cut": "join", "join": "cut"}.get(self.kind, self.kind)
-        return Operation(op_id, kind, self.step, self.field, self.after, self.before, None, undoes)
+        return EditOp(op_id, kind, self.step, self.field, self.after, self.before, None, undoes)
 
 
 @dataclass(frozen=True)
@@ -57,18 +57,18 @@ class Made:
     conflict, whose `theirs` is the current value."""
 
     status: str  # applied, merged or conflict
-    done: Operation | None = None
+    done: EditOp | None = None
     theirs: Any = None
 
 
-def read_operations(rows: Any, steps: Mapping[int, Any]) -> list[Operation]:
+def read_operations(rows: Any, steps: Mapping[int, Any]) -> list[EditOp]:
     """The edits of a request; `steps`: those of the session, in order. Raises BadEdit."""
     if not isinstance(rows, list) or not 0 < len(rows) <= MAX_EDITS:
         raise BadEdit(f"Send a list of 1 to {MAX_EDITS} edits.")
     return [_read(row, steps) for row in rows]
 
 
-def make(draft: Draft, operation: Operation) -> Made:
+def make(draft: Draft, operation: EditOp) -> Made:
     """Change the draft in place as the operation asks, as far as nothing that somebody else wrote is overwritten."""
     if operation.kind == "cut":
         return _cut(draft, operation)
@@ -89,7 +89,7 @@ def rewrites(draft: Draft) -> dict[int, str]:
     return {step: content.rewrite for step, content in draft.items()}
 
 
-def _read(row: Any, steps: Mapping[int, Any]) -> Operation:
+def _read(row: Any, steps: Mapping[int, Any]) -> EditOp:
     if not isinstance(row, dict) or row.get("kind") not in KINDS:
         raise BadEdit(f"An edit has a kind: one of {', '.join(KINDS)}.")
     kind, step, name, proposal = row["kind"], row.get("step"), row.get("field") or "", row.get("proposal")
@@ -106,7 +106,7 @@ def _read(row: Any, steps: Mapping[int, Any]) -> Operation:
     before, after = (_value(kind, row.get(side), side) for side in ("before", "after"))
     if kind == "join" and step == next(iter(steps)):
         raise BadEdit("The first part has none before it to be joined with.")
-    return Operation(op_id, kind, step, name if kind == "text" else "", before, after, proposal)
+    return EditOp(op_id, kind, step, name if kind == "text" else "", before, after, proposal)
 
 
 def _value(kind: str, value: Any, side: str) -> Any:
@@ -131,7 +131,7 @@ def _text(value: Any) -> str:
     return value.replace("\x00", "")  # which the database cannot keep
 
 
-def _cut(draft: Draft, operation: Operation) -> Made:
+def _cut(draft: Draft, operation: EditOp) -> Made:
     wanted = {"instruction": "", "rewrite": "", "mentions": []} | operation.after
     if (current := contents(draft, operation.step)) is not None:
         if any(current[name] != wanted[name] for name in FIELDS):
@@ -145,7 +145,7 @@ def _cut(draft: Draft, operation: Operation) -> Made:
     return Made("applied", replace(operation, before=None, after=asdict(content)))
 
 
-def _join(draft: Draft, operation: Operation) -> Made:
+def _join(draft: Draft, operation: EditOp) -> Made:
     current = contents(draft, operation.step)
     if current is None:
         return Made("merged", replace(operation, before=None, after=None))
@@ -158,7 +158,7 @@ def _join(draft: Draft, operation: Operation) -> Made:
     return Made("applied", replace(operation, before=asdict(draft.pop(operation.step)), after=None))
 
 
-def _change(draft: Draft, operation: Operation) -> Made:
+def _change(draft: Draft, operation: EditOp) -> Made:
     """A text or the mentions of a part; a conflict without `theirs` where the part has been joined away."""
     content = draft.get(operation.step)
     if content is None:
@@ -175,7 +175,7 @@ def _change(draft: Draft, operation: Operation) -> Made:
     return Made(status, replace(operation, before=current, after=merged))
 
 
-def _mark(draft: Draft, operation: Operation) -> Made:
+def _mark(draft: Draft, operation: EditOp) -> Made:
     """All lists are compared at the places of now, so that a text that has changed meanwhile makes no difference.
 
     What a mention had stored stays stored, or undoing the text would not always find its old place again.

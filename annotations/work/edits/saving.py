@@ -11,7 +11,7 @@ from uuid import UUID, uuid4
 
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
 from annotations.work.edits.mentions import anchored, places
-from annotations.work.edits.operations import BadEdit, Content, Draft, Made, Operation, contents, make, read_operations
+from annotations.work.edits.operations import BadEdit, Content, Draft, EditOp, Made, contents, make, read_operations
 
 
 @dataclass
@@ -102,12 +102,12 @@ def _step_back(
         newest = []  # asked for twice: it was done the first time
     operations = []
     for edit in assignment.edits.filter(pk__in=newest):
-        asked = Operation(edit.op_id, edit.kind, edit.step_id, edit.field, edit.before, edit.after)
+        asked = EditOp(edit.op_id, edit.kind, edit.step_id, edit.field, edit.before, edit.after)
         operations.append(asked.inverse(op_id or uuid4(), edit.pk))
     return _make_all(desk, operations, log, base)
 
 
-def _make_all(desk: Desk, operations: list[Operation], log: list[Edit], base: int) -> Saved:
+def _make_all(desk: Desk, operations: list[EditOp], log: list[Edit], base: int) -> Saved:
     """Make the operations in order, store what changed, and say what happened meanwhile."""
     known = {edit.op_id for edit in log}
     before = dict(desk.draft)
@@ -130,13 +130,13 @@ def _make_all(desk: Desk, operations: list[Operation], log: list[Edit], base: in
     return Saved(desk, results, others, bool(done), bool(undone))
 
 
-def _check_proposals(operations: list[Operation], assignment: Assignment) -> None:
+def _check_proposals(operations: list[EditOp], assignment: Assignment) -> None:
     named = {operation.proposal for operation in operations} - {None}
     if named and Proposal.objects.filter(pk__in=named, assignment=assignment).count() < len(named):
         raise BadEdit("A proposal that is named was made for something else.")
 
 
-def _edit(desk: Desk, done: Operation) -> Edit:
+def _edit(desk: Desk, done: EditOp) -> Edit:
     version = desk.assignment.version + len(desk.made) + 1
     return Edit(
         assignment=desk.assignment,
@@ -153,7 +153,7 @@ def _edit(desk: Desk, done: Operation) -> Edit:
     )
 
 
-def _result(desk: Desk, operation: Operation, made: Made) -> dict[str, Any]:
+def _result(desk: Desk, operation: EditOp, made: Made) -> dict[str, Any]:
     """`after` is how the place reads now, whatever became of the edit."""
     now = contents(desk.draft, operation.step)
     if operation.kind in ("text", "mentions") and now is not None:

@@ -121,7 +121,7 @@ def alike(a: str, b: str) -> bool:
     return common >= 4 and len(shorter) - common <= 1 and len(longer) - common <= 3
 
 
-class Said:
+class SaidWords:
     """Keys of words that were said, found again by words that are alike."""
 
     def __init__(self, said: Iterable[Word]) -> None:
@@ -136,7 +136,7 @@ class Said:
 
 def says(text: str, value: str) -> bool:
     """Whether all words of a value are in the text; never for a value without words."""
-    wanted, there = words(value), Said(words(text))
+    wanted, there = words(value), SaidWords(words(text))
     return bool(wanted) and all(word.key in there for word in wanted)
 
 
@@ -174,7 +174,7 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
 
 def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
     """What the instruction says and the rewrite leaves out although no earlier turn says it, run by run."""
-    said = Said(word for p in (*earlier, part) for word in words(p.rewrite))
+    said = SaidWords(word for p in (*earlier, part) for word in words(p.rewrite))
     told = [warned.span for warned in lost if warned.span]
     runs: list[list[Word]] = [[]]
     for word in informative(part.instruction):  # empty words neither break a run nor begin one
@@ -199,7 +199,7 @@ def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     """A rewrite that reads as the instruction although an earlier turn speaks of the same."""
     if [word.key for word in words(part.rewrite)] != [word.key for word in words(part.instruction)]:
         return []
-    before = Said(word for p in earlier for word in informative(p.rewrite))
+    before = SaidWords(word for p in earlier for word in informative(p.rewrite))
     shared = [word for word in informative(part.rewrite) if word.key in before]
     names = list(dict.fromkeys(f"“{word.text}”" for word in shared))[:3]
     if not shared:

@@ -18,7 +18,7 @@ Counts = np.ndarray  # what one session adds to a statistic: any vector whose su
 
 
 @dataclass(frozen=True)
-class Estimate:
+class Agreement:
     """A value over all sessions with its interval. `value` is None without data, or where chance leaves nothing to
     agree about; `low` and `high` are None when the sessions are too few."""
 
@@ -108,25 +108,25 @@ def mean(counts: Counts) -> np.ndarray:
         return total / n
 
 
-def estimate(by_session: Mapping[Any, Counts], statistic: Callable[[Counts], np.ndarray], n: int) -> Estimate:
+def estimate(by_session: Mapping[Any, Counts], statistic: Callable[[Counts], np.ndarray], n: int) -> Agreement:
     """A statistic over the summed counts of all sessions, with the bounds of its 95% interval.
 
     Sessions are drawn with replacement 1,000 times, the same way each time. Draws in which the statistic does not
     exist are left out; without an interval when they are most.
     """
     if not by_session:
-        return Estimate(None, None, None, 0, 0)
+        return Agreement(None, None, None, 0, 0)
     counts = np.vstack(list(by_session.values()))
     value = float(statistic(counts.sum(axis=0)))
     known = None if np.isnan(value) else value
     if known is None or len(counts) < MIN_SESSIONS:
-        return Estimate(known, None, None, len(counts), n)
+        return Agreement(known, None, None, len(counts), n)
     drawn = np.random.default_rng(SEED).integers(0, len(counts), size=(RESAMPLES, len(counts)))
     weights = np.stack([np.bincount(row, minlength=len(counts)) for row in drawn])
     values = statistic(weights @ counts)
     values = values[~np.isnan(values)]
     if len(values) < RESAMPLES / 2:
-        return Estimate(known, None, None, len(counts), n)
+        return Agreement(known, None, None, len(counts), n)
     tail = 50 * (1 - LEVEL)
     low, high = np.percentile(values, [tail, 100 - tail])
-    return Estimate(known, float(low), float(high), len(counts), n)
+    return Agreement(known, float(low), float(high), len(counts), n)

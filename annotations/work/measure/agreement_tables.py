@@ -9,7 +9,7 @@ from typing import Any
 from annotations.models import Assignment, Campaign, Stage, Verdict
 from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.measure import agreement
-from annotations.work.measure.agreement import Counts, Estimate
+from annotations.work.measure.agreement import Agreement, Counts
 
 Pair = tuple[Any, Any]  # two users, the one with the smaller id first
 
@@ -29,10 +29,10 @@ class PairRow:
 
 
 @dataclass
-class Report:
-    cuts: Estimate
-    words: Estimate
-    kappa: Estimate
+class AgreementReport:
+    cuts: Agreement
+    words: Agreement
+    kappa: Agreement
     kappa_kind: str  # Cohen or Fleiss
     pairs: list[PairRow]
     by_code: list[dict[str, Any]] = field(default_factory=list)
@@ -55,14 +55,14 @@ class _Tally:
         return sum(map(len, self.by_session.values()))
 
 
-def report(campaign: Campaign) -> Report:
+def report(campaign: Campaign) -> AgreementReport:
     """Everything that people did independently of each other: submitted annotations of one item, verdicts on one
     version. Sessions in the bin are left out."""
     cuts, words = _annotations(campaign)
     judged = _judgements(campaign)
     people = {user for row in judged for user in row["who"]}
     kind = "Cohen" if len(people) <= 2 else "Fleiss"
-    return Report(
+    return AgreementReport(
         cuts=_mean_of(cuts),
         words=_mean_of(words),
         kappa=_kappa(judged, kind),
@@ -135,12 +135,12 @@ def _judgements(campaign: Campaign) -> list[dict[str, Any]]:
     ]
 
 
-def _mean_of(tally: _Tally) -> Estimate:
+def _mean_of(tally: _Tally) -> Agreement:
     counts = {session: agreement.mean_counts(values) for session, values in tally.by_session.items() if values}
     return agreement.estimate(counts, agreement.mean, tally.n)
 
 
-def _kappa(judged: list[dict[str, Any]], kind: str) -> Estimate:
+def _kappa(judged: list[dict[str, Any]], kind: str) -> Agreement:
     by_session: dict[int, list] = defaultdict(list)
     for row in judged:
         by_session[row["session"]].append(tuple(row["who"].values()))

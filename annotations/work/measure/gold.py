@@ -9,7 +9,7 @@ from django.db.models import Q, QuerySet
 
 from annotations.models import Assignment, Campaign, Part, Session, SessionTask, Stage
 from annotations.text import diff
-from annotations.text.diff import Run
+from annotations.text.diff import MarkedPiece
 from annotations.text.segmentation import NEAR, boundary_similarity, cuts_of
 from annotations.work.measure import agreement
 
@@ -24,16 +24,16 @@ class Comparison:
     extra: list[int]
     cuts: float  # boundary similarity
     words: float | None  # mean chrF of the rewrites of parts that begin at the same step; None in decomposition
-    turns: list["ComparedTurn"]
+    turns: list["ComparedPart"]
 
 
 @dataclass(frozen=True)
-class ComparedTurn:
+class ComparedPart:
     """A part of the known solution and one's own text of the part that begins at the same step; None without one."""
 
     step: int  # from 1
-    known: list[Run]
-    own: list[Run] | None
+    known: list[MarkedPiece]
+    own: list[MarkedPiece] | None
 
 
 def use_as_gold(session: Session, expert: Assignment) -> None:
@@ -120,11 +120,11 @@ def accuracy(campaign: Campaign) -> list[dict[str, Any]]:
     ]
 
 
-def _turn(place: int, known: dict[str, Any], own: Part | None, field: str) -> ComparedTurn:
+def _turn(place: int, known: dict[str, Any], own: Part | None, field: str) -> ComparedPart:
     if own is None:
-        return ComparedTurn(place + 1, diff.runs(known[field], []), None)
+        return ComparedPart(place + 1, diff.runs(known[field], []), None)
     missing, added = diff.changed(known[field], getattr(own, field))
-    return ComparedTurn(place + 1, diff.runs(known[field], missing), diff.runs(getattr(own, field), added))
+    return ComparedPart(place + 1, diff.runs(known[field], missing), diff.runs(getattr(own, field), added))
 
 
 def _tasks_of(sessions: set[int]) -> dict[int, tuple[int, ...]]:

@@ -16,7 +16,7 @@ State, Review = Assignment.State, Assignment.Review
 
 
 @dataclass
-class Tally:
+class ItemCounts:
     """Places of items (one per person who works on one) by state."""
 
     passed: int = 0
@@ -49,21 +49,21 @@ class Tally:
 
 
 @dataclass
-class Progress:
+class CampaignProgress:
     """Tallies of one campaign. A session counts in every stage, also in those that are not open yet."""
 
     sessions: int = 0
     passed_sessions: int = 0
-    stages: dict[str, Tally] = field(default_factory=lambda: {stage: Tally() for stage in Stage.values})
-    people: dict[str, dict[str, Tally]] = field(default_factory=dict)  # user name -> stage
-    batches: dict[str, dict[str, Tally]] = field(default_factory=dict)
+    stages: dict[str, ItemCounts] = field(default_factory=lambda: {stage: ItemCounts() for stage in Stage.values})
+    people: dict[str, dict[str, ItemCounts]] = field(default_factory=dict)  # user name -> stage
+    batches: dict[str, dict[str, ItemCounts]] = field(default_factory=dict)
 
 
-def progress_of(campaigns: Iterable[Campaign]) -> dict[int, Progress]:
+def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
     """Progress by the campaigns' keys, in two queries. Decompositions and verifications count as passed when their
     session has passed; the to-do places of a session are those that nobody has, and those not begun."""
     by_key = {campaign.pk: campaign for campaign in campaigns}
-    found = {pk: Progress() for pk in by_key}
+    found = {pk: CampaignProgress() for pk in by_key}
     places: dict[tuple[int, str, str], int] = defaultdict(int)
     sessions = Session.objects.live().filter(campaign__in=by_key).order_by().values_list("campaign", "batch")
     counted = sessions.annotate(n=Count("pk"), unreleased=Count("pk", filter=Q(released=None)))
@@ -126,14 +126,14 @@ def _counts(campaigns: Iterable[int]) -> Iterable[dict]:
     )
 
 
-def _tallies(progress: Progress, row: dict) -> list[Tally]:
+def _tallies(progress: CampaignProgress, row: dict) -> list[ItemCounts]:
     stage = row["item__stage"]
     people, batches = _of(progress.people, row["user__username"]), _of(progress.batches, row["batch"])
     return [progress.stages[stage], people[stage], batches[stage]]
 
 
-def _of(tallies: dict[str, dict[str, Tally]], name: str) -> dict[str, Tally]:
-    return tallies.setdefault(name, {stage: Tally() for stage in Stage.values})
+def _of(tallies: dict[str, dict[str, ItemCounts]], name: str) -> dict[str, ItemCounts]:
+    return tallies.setdefault(name, {stage: ItemCounts() for stage in Stage.values})
 
 
 def _state(row: dict) -> str:

@@ -25,12 +25,12 @@ from annotations.work.propose import grouping
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
 
 
-class Refused(ValueError):
+class ChangeRefused(ValueError):
     """A change that the rules do not allow; the message says which and why."""
 
 
 @dataclass
-class Change:
+class SessionChange:
     """What an action did: a sentence, the sessions and proposals it touched, and the action that takes it back."""
 
     said: str
@@ -39,14 +39,14 @@ class Change:
     undo: dict[str, Any]
 
 
-def act(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def act(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     """Do one action on the sessions of a campaign, all of it or nothing.
 
     {"do": "new", "tasks": […]}, {"do": "move", "tasks": […], "session": id, "at": index or null},
     {"do": "remove", "tasks": […]} (they are leftovers then), {"do": "split", "session": id, "at": index},
     {"do": "delete", "session": id}, {"do": "accept" or "reject", "proposals": […]}, {"do": "each", "tasks": […]} (a
     session of its own for each), and {"do": "set", "sessions": [[id, tasks], …], "proposals": [[id, outcome], …]},
-    which is what undoes the others. Raises `Refused`; ValueError, KeyError or TypeError for no action.
+    which is what undoes the others. Raises `ChangeRefused`; ValueError, KeyError or TypeError for no action.
     """
     with transaction.atomic():
         Campaign.objects.select_for_update().get(pk=campaign.pk)  # one change at a time
@@ -85,13 +85,13 @@ def leftovers(campaign: Campaign) -> QuerySet[Conversation]:
     return campaign.source.conversations.exclude(pk__in=placed).order_by("position", "pk")
 
 
-def source_tasks(conversations: QuerySet[Conversation]) -> list[grouping.Task]:
+def source_tasks(conversations: QuerySet[Conversation]) -> list[grouping.TaskFacts]:
     """Conversations as the proposer wants them: instructions of all turns, and what their steps type or choose."""
     steps = Step.objects.exclude(value="").order_by("index").only("value", "turn_id")
     turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
     rows = conversations.select_related("website").prefetch_related(Prefetch("turns", queryset=turns))
     return [
-        grouping.Task(
+        grouping.TaskFacts(
             row.pk,
             place,
             row.split,
@@ -112,20 +112,20 @@ def begun(campaign: Campaign) -> set[int]:
 # Actions ---------------------------------------------------------------------------------------------------------
 
 
-def _new(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _new(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     tasks = _tasks(action)
     (session,) = _make(campaign, user, [(tasks[0], "")])
     return _write(campaign, {session.pk: tasks}, f"Made {session} of {_counted(len(tasks))}.")
 
 
-def _each(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _each(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     tasks = list(dict.fromkeys(_tasks(action)))
     made = _make(campaign, user, [(task, "") for task in tasks])
     wanted = {session.pk: [task] for session, task in zip(made, tasks, strict=True)}
     return _write(campaign, wanted, f"Made {len(wanted)} session{'' if len(wanted) == 1 else 's'} of one task each.")
 
 
-def _move(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _move(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     tasks, session = _tasks(action), _session(campaign, action)
     now = _now(session)
     at = len(now) if action.get("at") is None else int(action["at"])
@@ -134,36 +134,38 @@ def _move(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     return _write(campaign, {session.pk: before + tasks + after}, f"Moved {_counted(len(tasks))} to {session}.")
 
 
-def _remove(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _remove(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     tasks = _tasks(action)
     held = Session.objects.live().filter(campaign=campaign, tasks__conversation__in=tasks).distinct()
     wanted = {session.pk: [task for task in _now(session) if task not in tasks] for session in held}
     return _write(campaign, wanted, f"Took {_counted(len(tasks))} out.")
 
 
-def _split(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _split(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     session, at = _session(campaign, action), int(action["at"])
     tasks = _now(session)
     if not 0 < at < len(tasks):
-        raise Refused("A session is split before its second task or a later one.")
+        raise ChangeRefused("A session is split before its second task or a later one.")
     (other,) = _make(campaign, user, [(tasks[at], "")])
     # The same place: the newer of two sessions at one place comes second.
     Session.objects.filter(pk=other.pk).update(position=session.position)
     return _write(campaign, {session.pk: tasks[:at], other.pk: tasks[at:]}, f"Split {session}: the rest is {other}.")
 
 
-def _delete(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _delete(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     session = _session(campaign, action)
     return _write(campaign, {session.pk: []}, f"Put {session} into the bin: its tasks are leftovers.")
 
 
-def _accept(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _accept(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     """Make the sessions of proposals; those whose tasks have been used meanwhile are passed over if others remain."""
     free = set(leftovers(campaign).values_list("pk", flat=True))
     chosen = list(open_proposals(campaign).filter(pk__in=action["proposals"]).order_by("pk"))
     usable = [proposal for proposal in chosen if free.issuperset(proposal.content["tasks"])]
     if not usable:
-        raise Refused("Its tasks have been put elsewhere meanwhile." if chosen else "The proposal is decided already.")
+        raise ChangeRefused(
+            "Its tasks have been put elsewhere meanwhile." if chosen else "The proposal is decided already."
+        )
     made = _make(campaign, user, [(proposal.content["tasks"][0], proposal.content["why"]) for proposal in usable])
     for proposal, session in zip(usable, made, strict=True):
         proposal.session = session
@@ -173,16 +175,16 @@ def _accept(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     return _decide(change, usable, Proposal.Outcome.UNCHANGED)
 
 
-def _reject(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
+def _reject(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
     chosen = list(open_proposals(campaign).filter(pk__in=action["proposals"]))
     if not chosen:
-        raise Refused("The proposal is decided already.")
+        raise ChangeRefused("The proposal is decided already.")
     said = f"Rejected {len(chosen)} proposal{'' if len(chosen) == 1 else 's'}."
-    return _decide(Change(said, [], [], {"do": "set", "sessions": []}), chosen, Proposal.Outcome.REJECTED)
+    return _decide(SessionChange(said, [], [], {"do": "set", "sessions": []}), chosen, Proposal.Outcome.REJECTED)
 
 
-def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
-    """Sessions and proposals as they were; Refused where tasks have gone into other sessions since."""
+def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> SessionChange:
+    """Sessions and proposals as they were; ChangeRefused where tasks have gone into other sessions since."""
     wanted = {int(pk): [int(task) for task in tasks] for pk, tasks in action["sessions"]}
     for task in (
         SessionTask.objects.filter(
@@ -193,7 +195,7 @@ def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
         .exclude(session__in=wanted)
         .select_related("session")
     ):
-        raise Refused(f"It cannot be undone: a task lies in {task.session} since.")
+        raise ChangeRefused(f"It cannot be undone: a task lies in {task.session} since.")
     change = _write(campaign, wanted, "Undone.")
     for pk, outcome in action.get("proposals", []):
         decided = None if outcome == Proposal.Outcome.OPEN else timezone.now()
@@ -202,7 +204,7 @@ def _set(campaign: Campaign, user: Any, action: dict[str, Any]) -> Change:
     return change
 
 
-ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], Change]] = {
+ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], SessionChange]] = {
     "new": _new,
     "each": _each,
     "move": _move,
@@ -215,24 +217,24 @@ ACTIONS: dict[str, Callable[[Campaign, Any, dict[str, Any]], Change]] = {
 }
 
 
-def _write(campaign: Campaign, wanted: Layout, said: str) -> Change:
+def _write(campaign: Campaign, wanted: Layout, said: str) -> SessionChange:
     """Give sessions their tasks. Sessions that lose tasks by it are changed too; empty ones go into the bin."""
     moving = {task for tasks in wanted.values() for task in tasks}
     if len(moving) != sum(map(len, wanted.values())):
-        raise Refused("A task is named twice.")
+        raise ChangeRefused("A task is named twice.")
     losing = Session.objects.live().filter(campaign=campaign, tasks__conversation__in=moving).exclude(pk__in=wanted)
     for pk, tasks in _layout(losing.distinct()).items():
         wanted[pk] = [task for task in tasks if task not in moving]
     sessions = {session.pk: session for session in campaign.sessions.filter(pk__in=wanted)}
     if set(wanted) - set(sessions):
-        raise Refused("A session of it is no longer there.")
+        raise ChangeRefused("A session of it is no longer there.")
     before = _layout(sessions.values())
     changed = {pk: tasks for pk, tasks in wanted.items() if tasks != before[pk]}
     _check_not_begun(campaign, [sessions[pk] for pk in changed])
     _check_together(campaign, [(sessions[pk], tasks) for pk, tasks in changed.items()])
     _store(campaign, changed)
     undo = {"do": "set", "sessions": [[pk, before[pk]] for pk in changed]}
-    return Change(said, list(changed), [], undo)
+    return SessionChange(said, list(changed), [], undo)
 
 
 def _store(campaign: Campaign, wanted: Layout) -> None:
@@ -257,7 +259,7 @@ def _check_not_begun(campaign: Campaign, sessions: list[Session]) -> None:
         at_work = begun(campaign)
         for session in sessions:
             if session.pk in at_work:
-                raise Refused(f"Work on {session} has begun: its tasks are fixed.")
+                raise ChangeRefused(f"Work on {session} has begun: its tasks are fixed.")
 
     check()
     # Locked, so that nobody claims an item of a session while its tasks change; then looked at again.
@@ -270,14 +272,16 @@ def _check_together(campaign: Campaign, wanted: list[tuple[Session, list[int]]])
     moving = [task for _, tasks in wanted for task in tasks]
     rows = {row.pk: row for row in campaign.source.conversations.filter(pk__in=moving).select_related("website")}
     if len(rows) != len(moving):
-        raise Refused("A task is no longer in the source dataset.")
+        raise ChangeRefused("A task is no longer in the source dataset.")
     for session, tasks in wanted:
         splits = {rows[task].split for task in tasks}
         sites = {rows[task].website.name for task in tasks}
         if len(splits) > 1:
-            raise Refused(f"A session lies in one split, and these tasks are of {' and '.join(sorted(splits))}.")
+            raise ChangeRefused(f"A session lies in one split, and these tasks are of {' and '.join(sorted(splits))}.")
         if len(sites) > 1:
-            raise Refused(f"A session stays on one website, and these tasks are of {' and '.join(sorted(sites))}.")
+            raise ChangeRefused(
+                f"A session stays on one website, and these tasks are of {' and '.join(sorted(sites))}."
+            )
         if tasks and (rows[tasks[0]].split, rows[tasks[0]].website_id) != (session.split, session.website_id):
             first = rows[tasks[0]]
             Session.objects.filter(pk=session.pk).update(split=first.split, website=first.website)
@@ -288,7 +292,7 @@ def _make(campaign: Campaign, user: Any, wanted: list[tuple[int, str]]) -> list[
     keys = [task for task, _ in wanted]
     firsts = {row.pk: row for row in campaign.source.conversations.filter(pk__in=keys).select_related("website")}
     if set(keys) - set(firsts):
-        raise Refused("A task is no longer in the source dataset.")
+        raise ChangeRefused("A task is no longer in the source dataset.")
     taken = set(campaign.sessions.values_list("name", flat=True))
     position = campaign.next_position()
     made = []
@@ -318,7 +322,7 @@ def _free_name(site: str, taken: set[str]) -> str:
     return f"{stem}-{number:03d}"
 
 
-def _decide(change: Change, proposals: list[Proposal], outcome: str) -> Change:
+def _decide(change: SessionChange, proposals: list[Proposal], outcome: str) -> SessionChange:
     keys = [proposal.pk for proposal in proposals]
     Proposal.objects.filter(pk__in=keys).update(outcome=outcome, decided_at=timezone.now())
     change.proposals = keys
@@ -329,14 +333,14 @@ def _decide(change: Change, proposals: list[Proposal], outcome: str) -> Change:
 def _session(campaign: Campaign, action: dict[str, Any]) -> Session:
     found = campaign.sessions.live().filter(pk=int(action["session"])).first()
     if found is None:
-        raise Refused("The session is no longer there.")
+        raise ChangeRefused("The session is no longer there.")
     return found
 
 
 def _tasks(action: dict[str, Any]) -> list[int]:
     tasks = [int(task) for task in action["tasks"]]
     if not tasks:
-        raise Refused("Mark tasks first.")
+        raise ChangeRefused("Mark tasks first.")
     return tasks
 
 

@@ -41,7 +41,7 @@ def act(request: HttpRequest, pk: int) -> JsonResponse:
         return JsonResponse({"error": str(error)}, status=400)
     try:
         change = sessions.act(campaign, request.user, wanted)
-    except sessions.Refused as error:
+    except sessions.ChangeRefused as error:
         return JsonResponse({"error": str(error)}, status=409)
     except (BadEdit, ValueError, KeyError, TypeError):
         return JsonResponse({"error": "The request names no action that can be done."}, status=400)

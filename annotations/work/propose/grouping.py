@@ -37,7 +37,7 @@ class Rules:
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskFacts:
     """A source task: its key, place in the dataset, where it belongs, its instruction and what its steps type."""
 
     key: int
@@ -76,14 +76,14 @@ class Suggestion:
     score: float
 
 
-def suggest(tasks: Iterable[Task], vectors: Vectors | None = None, rules: Rules | None = None) -> list[Suggestion]:
+def suggest(tasks: Iterable[TaskFacts], vectors: Vectors | None = None, rules: Rules | None = None) -> list[Suggestion]:
     """Proposals of two or more tasks, in dataset order; a task is in at most one.
 
     `vectors` embeds the instructions; without it they are compared by the words that they share (TF-IDF). An
     embedding has similarities of its own scale, and wants `rules` of its own.
     """
     rules = rules or Rules()
-    sites: dict[tuple[str, str], list[Task]] = defaultdict(list)
+    sites: dict[tuple[str, str], list[TaskFacts]] = defaultdict(list)
     ordered = sorted(tasks, key=lambda task: (task.place, task.key))
     for task in ordered:
         sites[task.split, task.website].append(task)
@@ -105,7 +105,7 @@ def tfidf(texts: list[str]) -> np.ndarray:
     return rows / np.where(lengths == 0, 1, lengths)
 
 
-def entities(task: Task) -> dict[str, str]:
+def entities(task: TaskFacts) -> dict[str, str]:
     """What a task is about: names, numbers, quoted words and what its steps type; folded -> as written."""
     found = [name for name in NAME.findall(task.text) if not _opens_sentence(task.text, name)]
     found += NUMBER.findall(task.text)
@@ -120,7 +120,7 @@ def entities(task: Task) -> dict[str, str]:
     return kept
 
 
-def _of_site(tasks: list[Task], vectors: Vectors, rules: Rules) -> list[Suggestion]:
+def _of_site(tasks: list[TaskFacts], vectors: Vectors, rules: Rules) -> list[Suggestion]:
     if len(tasks) < 2:
         return []
     rows = vectors([task.text for task in tasks])
@@ -138,7 +138,7 @@ def _of_site(tasks: list[Task], vectors: Vectors, rules: Rules) -> list[Suggesti
     return [_suggestion(tasks, group_of[start], why, rules) for start, why in sorted(used.items())]
 
 
-def _links(tasks: list[Task], rows: np.ndarray, window: int) -> list[Link]:
+def _links(tasks: list[TaskFacts], rows: np.ndarray, window: int) -> list[Link]:
     about = _telling([entities(task) for task in tasks])
     found = []
     for first in range(len(tasks)):
@@ -159,11 +159,11 @@ def _telling(about: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{word: shown for word, shown in one.items() if seen[word] <= limit} for one in about]
 
 
-def _says(task: Task, folded: str) -> bool:
+def _says(task: TaskFacts, folded: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(folded)}(?!\w)", task.text.casefold()) is not None
 
 
-def _suggestion(tasks: list[Task], group: Sequence[int], links: list[Link], rules: Rules) -> Suggestion:
+def _suggestion(tasks: list[TaskFacts], group: Sequence[int], links: list[Link], rules: Rules) -> Suggestion:
     numbers = {place: number for number, place in enumerate(group, 1)}
     score = sum(link.similarity for link in links) / len(links)
     return Suggestion(

@@ -7,7 +7,7 @@ from django.http import HttpRequest
 
 from annotations.models import Assignment, Defect, PartChange, Verdict
 from annotations.text import diff
-from annotations.text.diff import Run, Span
+from annotations.text.diff import MarkedPiece, Span
 from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.edits.mentions import PHENOMENA
 from annotations.work.measure import agreement
@@ -19,8 +19,8 @@ class ShownChange:
     """One field of a part, before and after."""
 
     name: str
-    before: list[Run]
-    after: list[Run]
+    before: list[MarkedPiece]
+    after: list[MarkedPiece]
 
 
 @dataclass
@@ -30,8 +30,8 @@ class ShownTurn:
     number: int
     step: int  # primary key of its first step
     steps: list[dict[str, Any]]  # of the document
-    instruction: list[Run]
-    rewrite: list[Run]
+    instruction: list[MarkedPiece]
+    rewrite: list[MarkedPiece]
     mentions: list[dict[str, Any]]
     warnings: list[dict[str, Any]]
     kind: str = ""  # cut or changed, since the verifier's last verdict

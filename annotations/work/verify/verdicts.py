@@ -9,7 +9,7 @@ from annotations.models import Assignment, Campaign, Defect, Item, Verdict
 from annotations.work import stages
 
 
-class Refused(ValueError):
+class VerdictRefused(ValueError):
     """A verdict that cannot be given; the message says why, to the verifier."""
 
 
@@ -26,7 +26,7 @@ def give(
     checklist: code of the rubric -> True (in order) or False; codes that are left out are in order unless a defect
     names them. defects: [{"code", "step": primary key of a part's first step or None, "note"}]. All verifiers must
     accept for the annotation to pass; with one return among them it goes back to its author, with everybody's
-    reasons. Raises `Refused`.
+    reasons. Raises `VerdictRefused`.
     """
     subject = Assignment.objects.select_for_update().get(pk=verification.item.subject_id)
     verification = Assignment.objects.select_for_update().select_related("item").get(pk=verification.pk)
@@ -35,9 +35,9 @@ def give(
     found = _defects(campaign, verification.item, checklist, defects)
     reason = reason.strip()
     if outcome == Verdict.Outcome.ACCEPT and found:
-        raise Refused("An annotation with defects is not accepted: take them back, or return it.")
+        raise VerdictRefused("An annotation with defects is not accepted: take them back, or return it.")
     if outcome == Verdict.Outcome.RETURN and not (reason or found):
-        raise Refused("Say why it is returned: mark a defect or write a reason.")
+        raise VerdictRefused("Say why it is returned: mark a defect or write a reason.")
     wrong = {defect["code"] for defect in found}
     verdict = Verdict.objects.create(
         assignment=subject,
@@ -58,13 +58,13 @@ def give(
 def _check_turn(verification: Assignment, subject: Assignment) -> None:
     """That this verifier is the one to judge, and that there is something to judge."""
     if verification.user_id == subject.user_id:
-        raise Refused("Nobody verifies their own work.")
+        raise VerdictRefused("Nobody verifies their own work.")
     if subject.state != Assignment.State.SUBMITTED:
-        raise Refused("Its author has not submitted it: there is nothing to judge yet.")
+        raise VerdictRefused("Its author has not submitted it: there is nothing to judge yet.")
     if verification.state == Assignment.State.RELEASED:
-        raise Refused("This verification was given back.")
+        raise VerdictRefused("This verification was given back.")
     if verification.given.filter(round=subject.round).exists():
-        raise Refused("You have already judged this round.")
+        raise VerdictRefused("You have already judged this round.")
 
 
 def _defects(campaign: Campaign, item: Item, checklist: Mapping[str, bool], defects: Iterable[Mapping]) -> list[dict]:
@@ -81,9 +81,9 @@ def _defects(campaign: Campaign, item: Item, checklist: Mapping[str, bool], defe
     ]
     for defect in found:
         if defect["code"] not in known:
-            raise Refused(f"The rubric of {campaign} has no entry {defect['code']!r}.")
+            raise VerdictRefused(f"The rubric of {campaign} has no entry {defect['code']!r}.")
         if defect["step_id"] is not None and defect["step_id"] not in steps:
-            raise Refused("A defect is pinned to a step of another session.")
+            raise VerdictRefused("A defect is pinned to a step of another session.")
     return found
 
 

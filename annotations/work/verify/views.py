@@ -60,7 +60,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
             if body.get("version") != found.item.subject.version:
                 return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
-    except verdicts.Refused as error:
+    except verdicts.VerdictRefused as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
     following = next_item(request.user, found.item.session.campaign, Stage.VERIFY)
     return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})

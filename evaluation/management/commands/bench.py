@@ -12,7 +12,7 @@ from django.db import DatabaseError
 
 from evaluation.bench import BENCHMARKS
 from evaluation.bench.measures import Measure, table
-from evaluation.bench.scratch import Setting, scratch_database
+from evaluation.bench.scratch import BenchSetting, scratch_database
 
 
 class Command(BaseCommand):
@@ -32,7 +32,7 @@ class Command(BaseCommand):
         measures: list[Measure] = []
         try:
             with scratch_database(), TemporaryDirectory() as folder:
-                setting = Setting(Path(folder), quick, lambda line: self.stderr.write(line))
+                setting = BenchSetting(Path(folder), quick, lambda line: self.stderr.write(line))
                 for name in names or BENCHMARKS:
                     measures += BENCHMARKS[name](setting)
         except DatabaseError as error:

@@ -1,6 +1,6 @@
 """Brightrail: tickets, live departures and delay refunds of a regional railway."""
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.brightrail.booking import details_page, done_page, review_page, seats_page
 from annotations.sample.sites.brightrail.frame import cookie_banner, footer, header
 from annotations.sample.sites.brightrail.search import fare_dialog, home_page, results_page
@@ -9,7 +9,7 @@ from annotations.sample.sites.brightrail.station import departures_page, refund_
 NAME, DOMAIN, SUBDOMAIN = "brightrail", "Travel", "Rail"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
     pages = {
         "home": home_page,

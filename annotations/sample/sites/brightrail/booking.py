@@ -1,7 +1,7 @@
 """Brightrail's booking pages: seats, passenger, review, confirmation."""
 
 from annotations.sample.catalogues.brightrail import trains
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, links, radio, table
 
 COACHES = {"A": "First", "B": "Standard", "C": "Standard", "D": "Tables", "E": "Quiet"}
@@ -10,7 +10,7 @@ TITLES = ("Ms", "Mr", "Mrs", "Mx", "Dr")
 STEPS = ("Train", "Seats", "Passenger", "Pay")
 
 
-def progress(current: int) -> Node:
+def progress(current: int) -> SampleNode:
     """Where the booking stands."""
     items = [
         el("li.now" if index == current else "li", el("span", str(index + 1)), name) for index, name in enumerate(STEPS)
@@ -18,7 +18,7 @@ def progress(current: int) -> Node:
     return el("ol.progress.row.page", items)
 
 
-def basket(s: State) -> Node:
+def basket(s: VisitState) -> SampleNode:
     """The journey so far, beside every booking page."""
     origin, destination = s["from"] or "Arlen Bridge", s["to"] or "Westmere"
     train = next(train for train in trains(origin, destination) if train.key == s["train"])
@@ -42,7 +42,7 @@ def basket(s: State) -> Node:
     )
 
 
-def seats_page(s: State) -> list[Node]:
+def seats_page(s: VisitState) -> list[SampleNode]:
     """A plan of one coach."""
     coach = s["coach"] or "B"
     tabs = [
@@ -80,7 +80,7 @@ def seats_page(s: State) -> list[Node]:
     return [progress(1), el("section.page.split.wide", el("div", el("h1", "Choose your seats"), form), basket(s))]
 
 
-def seat(s: State, coach: str, place: str) -> Node:
+def seat(s: VisitState, coach: str, place: str) -> SampleNode:
     """One seat of the plan: a button, unless it is taken."""
     name = f"{coach}{place}"
     chosen = [part for part in s["seats"].split(", ") if part]
@@ -98,7 +98,7 @@ def seat(s: State, coach: str, place: str) -> Node:
     return el("td", face)
 
 
-def details_page(s: State) -> list[Node]:
+def details_page(s: VisitState) -> list[SampleNode]:
     """Who travels and how the ticket is sent."""
     form = el(
         "form.card.stack.form",
@@ -128,7 +128,7 @@ def details_page(s: State) -> list[Node]:
     return [progress(2), el("section.page.split.wide", el("div", el("h1", "Passenger details"), form), basket(s))]
 
 
-def review_page(s: State) -> list[Node]:
+def review_page(s: VisitState) -> list[SampleNode]:
     """Last look, voucher and payment."""
     rows = [
         ("Passenger", f"{s['title'] or 'Ms'} {s['first-name']} {s['last-name']}"),
@@ -158,7 +158,7 @@ def review_page(s: State) -> list[Node]:
     return [progress(3), el("section.page.split.wide", el("div", el("h1", "Review and pay"), form), basket(s))]
 
 
-def done_page(s: State) -> list[Node]:
+def done_page(s: VisitState) -> list[SampleNode]:
     """Confirmation with things to do next."""
     sent = el("p.good", f"A copy went to {s['copy-to']}.") if s["copied"] else None
     body = el(

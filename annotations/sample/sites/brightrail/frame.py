@@ -1,7 +1,7 @@
 """Brightrail's header, footer and cookie banner."""
 
 from annotations.sample.catalogues.brightrail import STATIONS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, icon, link, links, slug
 
 FOOTER = (
@@ -12,7 +12,7 @@ FOOTER = (
 )
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Service links above, the main menu below."""
     top = el(
         "div.topbar",
@@ -43,14 +43,14 @@ def header(s: State) -> Node:
     )
 
 
-def _mega(s: State, names: tuple[str, ...]) -> Node | None:
+def _mega(s: VisitState, names: tuple[str, ...]) -> SampleNode | None:
     if s["popup"] != "tickets":
         return None
     items = [el("li", link(name, f"menu-{slug(name)}", go("home"))) for name in names]
     return el("ul.popover.options", items)
 
 
-def cookie_banner(s: State) -> Node | None:
+def cookie_banner(s: VisitState) -> SampleNode | None:
     """Consent, until the visitor chooses."""
     if s["cookies"]:
         return None
@@ -69,7 +69,7 @@ def cookie_banner(s: State) -> Node | None:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Four columns of links and the small print."""
     columns = [el("div", el("h4", name), links(items)) for name, items in FOOTER]
     small = el(

@@ -11,7 +11,7 @@ from annotations.sample.catalogues.brightrail import (
     Train,
     trains,
 )
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import (
     button,
     check,
@@ -33,7 +33,7 @@ AFTER = ("Any time", "After 07:00", "After 09:00", "After 12:00", "After 15:00",
 SORTS = ("Departure time", "Cheapest first", "Fastest first")
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: VisitState) -> list[SampleNode]:
     """Search form over a picture, offers, popular routes, news."""
     form = search_form(s)
     hero = el("section.hero", el("div.page", el("h1", "Where shall we take you?"), form))
@@ -54,7 +54,7 @@ def home_page(s: State) -> list[Node]:
     ]
 
 
-def popular_routes() -> list[list[Node | str]]:
+def popular_routes() -> list[list[SampleNode | str]]:
     """Rows of the table of popular journeys."""
     return [
         [
@@ -73,7 +73,7 @@ def popular_routes() -> list[list[Node | str]]:
     ]
 
 
-def search_form(s: State) -> Node:
+def search_form(s: VisitState) -> SampleNode:
     """Where, when and who."""
     ways = el("div.row", radio(s, "way", "One way", default=True), radio(s, "way", "Return"))
     swap = el("i.swap", key="swap", on={"from": s["to"], "to": s["from"]}, delegated=True)
@@ -105,7 +105,7 @@ def search_form(s: State) -> Node:
     )
 
 
-def results_page(s: State) -> list[Node]:
+def results_page(s: VisitState) -> list[SampleNode]:
     """Editable summary, filters, the day's trains."""
     edit = el(
         "div.page.cols-5.edit",
@@ -137,7 +137,7 @@ def results_page(s: State) -> list[Node]:
     return [el("section.strip", edit), el("section.page.split.results", filters, el("div", head, rows))]
 
 
-def shown_trains(s: State) -> list[Train]:
+def shown_trains(s: VisitState) -> list[Train]:
     """The services that pass the filters, sorted."""
     found = trains(s["from"] or "Arlen Bridge", s["to"] or "Westmere")
     earliest = s["after"].removeprefix("After ") if s["after"].startswith("After") else ""
@@ -151,12 +151,12 @@ def shown_trains(s: State) -> list[Train]:
     return found
 
 
-def party(s: State) -> int:
+def party(s: VisitState) -> int:
     """Number of adults."""
     return int((s["adults"] or "1")[0])
 
 
-def train_card(s: State, train: Train) -> Node:
+def train_card(s: VisitState, train: Train) -> SampleNode:
     """Times, stops on demand, three fares."""
     is_open = s["details"] == train.key
     changes = "Direct" if not train.changes else f"{train.changes} change"
@@ -191,7 +191,7 @@ def train_card(s: State, train: Train) -> Node:
     )
 
 
-def fare_dialog(s: State) -> Node | None:
+def fare_dialog(s: VisitState) -> SampleNode | None:
     """What the chosen fare allows."""
     if s["popup"] != "fare":
         return None

@@ -1,7 +1,7 @@
 """Brightrail's live departures and delay refunds."""
 
 from annotations.sample.catalogues.brightrail import BOARD, POPULAR, STATIONS
-from annotations.sample.page import Content, Node, State, el, go
+from annotations.sample.page import Content, SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, links, radio, suggest, table
 
 DELAYS = ("15–29 minutes", "30–59 minutes", "60–119 minutes", "Two hours or more", "Train cancelled")
@@ -13,7 +13,7 @@ STATION_HELP = (
 )
 
 
-def departures_page(s: State) -> list[Node]:
+def departures_page(s: VisitState) -> list[SampleNode]:
     """Live board of one station."""
     place = s["board"] or "Kingsford"
     rows = board_rows(s)
@@ -32,7 +32,7 @@ def departures_page(s: State) -> list[Node]:
     ]
 
 
-def alert_box(s: State) -> Node | None:
+def alert_box(s: VisitState) -> SampleNode | None:
     """Number for texts about the watched train."""
     if not s["watched"]:
         return None
@@ -55,7 +55,7 @@ def alert_box(s: State) -> Node | None:
     )
 
 
-def board_rows(s: State) -> list[Node]:
+def board_rows(s: VisitState) -> list[SampleNode]:
     """Trains that pass the filters."""
     calling = s["calling"]
     rows = []
@@ -88,7 +88,7 @@ def board_rows(s: State) -> list[Node]:
     return rows
 
 
-def refund_page(s: State) -> list[Node]:
+def refund_page(s: VisitState) -> list[SampleNode]:
     """Claim form for a late train."""
     form = el(
         "form.card.stack.form",
@@ -130,7 +130,7 @@ def refund_page(s: State) -> list[Node]:
     return [el("section.page.block", el("h1", "Delay refund"), el("div.split.wide", form, aside))]
 
 
-def refund_sent_page(s: State) -> list[Node]:
+def refund_sent_page(s: VisitState) -> list[SampleNode]:
     """Receipt of the claim."""
     rows = [("Booking", s["reference"]), ("Travelled", s["travelled"]), ("Delay", s["delay"]), ("Paid by", s["payout"])]
     again = el(

@@ -1,6 +1,6 @@
 """Casa Verde: small hotels and guest houses, chosen by people who slept there."""
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.casaverde.frame import footer, header
 from annotations.sample.sites.casaverde.houses import home_page, letter_dialog, list_page, saved_page
 from annotations.sample.sites.casaverde.stay import ask_dialog, book_page, booked_page, house_page
@@ -8,7 +8,7 @@ from annotations.sample.sites.casaverde.stay import ask_dialog, book_page, booke
 NAME, DOMAIN, SUBDOMAIN = "casaverde", "Travel", "Hotel"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
     pages = {
         "home": home_page,

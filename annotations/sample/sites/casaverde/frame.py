@@ -1,7 +1,7 @@
 """Casa Verde's header, footer and search form."""
 
 from annotations.sample.catalogues.casaverde import PLACES
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, date_field, icon, link, links, suggest
 
 GUESTS = ("1 guest", "2 guests", "3 guests", "4 guests", "5 guests")
@@ -16,7 +16,7 @@ FOOTER = (
 )
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Name, menu, saved houses."""
     count = len([name for name in s["saved"].split("|") if name])
     menu = el("ul.row", [el("li", link(name)) for name in ("Houses", "Places", "Journal", "Vouchers", "About us")])
@@ -38,7 +38,7 @@ def header(s: State) -> Node:
     )
 
 
-def search_form(s: State) -> Node:
+def search_form(s: VisitState) -> SampleNode:
     """Where, when and how many; the same on the front page and above the list."""
     return el(
         "form.search",
@@ -52,7 +52,7 @@ def search_form(s: State) -> Node:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Links and places."""
     columns = [el("div", el("h4", name), links(items)) for name, items in FOOTER]
     places = el("ul.page.row.wrap", [el("li", link(f"Hotels in {name}")) for name in PLACES])

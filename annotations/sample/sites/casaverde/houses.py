@@ -1,7 +1,7 @@
 """Casa Verde's front page, list and saved houses."""
 
 from annotations.sample.catalogues.casaverde import GOODS, HOUSES, PLACES, REVIEWS, House, slug_of
-from annotations.sample.page import Content, Node, State, el, go
+from annotations.sample.page import Content, SampleNode, VisitState, el, go
 from annotations.sample.sites.casaverde.frame import search_form
 from annotations.sample.widgets import button, check, choose, dialog, entry, icon, link, links, slug, table
 
@@ -9,7 +9,7 @@ BUDGETS = ("Any price", "Up to €100", "Up to €130", "Up to €160", "Up to �
 SORTS = ("Our favourites", "Lowest price", "Best rated")
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: VisitState) -> list[SampleNode]:
     """Search, places, houses, journal."""
     places = [
         el(
@@ -54,7 +54,7 @@ def house_count(place: str) -> str:
     return {0: "opening in July", 1: "1 house"}.get(count, f"{count} houses")
 
 
-def heart(s: State, house: House) -> Node:
+def heart(s: VisitState, house: House) -> SampleNode:
     """Save a house; the icon font listens further up, so recorders see no listener here."""
     saved = [name for name in s["saved"].split("|") if name]
     rest = [name for name in saved if name != house.name] if house.name in saved else [*saved, house.name]
@@ -66,7 +66,7 @@ def heart(s: State, house: House) -> Node:
     )
 
 
-def tile(s: State, house: House) -> Node:
+def tile(s: VisitState, house: House) -> SampleNode:
     """A house in a few lines."""
     on = go("house", house=house.name)
     art = el(f"div.photo.photo-{HOUSES.index(house)}", el("span.score", f"{house.score}"))
@@ -85,7 +85,7 @@ def tile(s: State, house: House) -> Node:
     )
 
 
-def shown_houses(s: State) -> list[House]:
+def shown_houses(s: VisitState) -> list[House]:
     """Houses in the place that pass the filters, sorted."""
     top = int(s["budget"].removeprefix("Up to €")) if s["budget"].startswith("Up") else 999
     found = [house for house in HOUSES if house.place == (s["where"] or "Costa Amara") and house.price <= top]
@@ -97,7 +97,7 @@ def shown_houses(s: State) -> list[House]:
     return found
 
 
-def list_page(s: State) -> list[Node]:
+def list_page(s: VisitState) -> list[SampleNode]:
     """Filters beside wide cards, a few neighbours below."""
     filters = el(
         "aside.filters",
@@ -133,7 +133,7 @@ def list_page(s: State) -> list[Node]:
     ]
 
 
-def wide_card(s: State, house: House) -> Node:
+def wide_card(s: VisitState, house: House) -> SampleNode:
     """A house in the list."""
     on = go("house", house=house.name)
     body = el(
@@ -159,7 +159,7 @@ def wide_card(s: State, house: House) -> Node:
     )
 
 
-def saved_page(s: State) -> list[Node]:
+def saved_page(s: VisitState) -> list[SampleNode]:
     """Houses with a heart."""
     saved = [house for house in HOUSES if house.name in s["saved"].split("|")]
     rows: list[list[Content]] = [
@@ -191,7 +191,7 @@ def saved_page(s: State) -> list[Node]:
     ]
 
 
-def letter_dialog(s: State) -> Node | None:
+def letter_dialog(s: VisitState) -> SampleNode | None:
     """Where the saved list goes."""
     if s["popup"] != "letter":
         return None

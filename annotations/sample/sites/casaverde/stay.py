@@ -1,23 +1,23 @@
 """Casa Verde's house page and booking."""
 
 from annotations.sample.catalogues.casaverde import AROUND, HOUSES, REVIEWS, ROOMS, House
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.casaverde.frame import GUESTS
 from annotations.sample.sites.casaverde.houses import heart, tile
 from annotations.sample.widgets import button, check, choose, date_field, dialog, entry, facts, icon, radio, slug, table
 
 
-def current(s: State) -> House:
+def current(s: VisitState) -> House:
     """The house being looked at."""
     return next((house for house in HOUSES if house.name == s["house"]), HOUSES[0])
 
 
-def stay(s: State) -> str:
+def stay(s: VisitState) -> str:
     """Dates and guests in one line."""
     return f"{s['arrive'] or 'Any day'} – {s['leave'] or 'any day'} · {s['guests'] or GUESTS[0]}"
 
 
-def house_page(s: State) -> list[Node]:
+def house_page(s: VisitState) -> list[SampleNode]:
     """Pictures, rooms, neighbourhood, guests' words."""
     house = current(s)
     rooms = room_rows(house)
@@ -58,7 +58,7 @@ def house_page(s: State) -> list[Node]:
     return [el("section.page.top", head, gallery), el("section.page.split.right", body, side)]
 
 
-def house_side(house: House) -> Node:
+def house_side(house: House) -> SampleNode:
     """Neighbourhood, comforts and rules."""
     return el(
         "aside.stack",
@@ -79,7 +79,7 @@ def house_side(house: House) -> Node:
     )
 
 
-def room_rows(house: House) -> list[Node]:
+def room_rows(house: House) -> list[SampleNode]:
     """Rooms with their prices."""
     rooms = []
     for name, beds, guests, size, more, text in ROOMS:
@@ -99,7 +99,7 @@ def room_rows(house: House) -> list[Node]:
     return rooms
 
 
-def book_page(s: State) -> list[Node]:
+def book_page(s: VisitState) -> list[SampleNode]:
     """Guest, arrival, extras, payment."""
     house = current(s)
     form = guest_form(s)
@@ -124,7 +124,7 @@ def book_page(s: State) -> list[Node]:
     return [el("section.page.top", el("h1", "Almost there")), el("section.page.split.right", form, side)]
 
 
-def guest_form(s: State) -> Node:
+def guest_form(s: VisitState) -> SampleNode:
     """Guest, arrival, extras, payment."""
     return el(
         "form.box.stack",
@@ -160,7 +160,7 @@ def guest_form(s: State) -> Node:
     )
 
 
-def booked_page(s: State) -> list[Node]:
+def booked_page(s: VisitState) -> list[SampleNode]:
     """Confirmation."""
     house = current(s)
     sent = el("p.yes", f"Sent to {s['friend']}.") if s["shared"] else None
@@ -184,7 +184,7 @@ def booked_page(s: State) -> list[Node]:
     ]
 
 
-def ask_dialog(s: State) -> Node | None:
+def ask_dialog(s: VisitState) -> SampleNode | None:
     """A question to the host."""
     if s["popup"] != "ask":
         return None

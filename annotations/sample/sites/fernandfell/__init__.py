@@ -1,6 +1,6 @@
 """Fern & Fell: an outdoor shop with a basket, shops in five towns and returns."""
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.fernandfell.article import product_page, size_dialog
 from annotations.sample.sites.fernandfell.care import returned_page, returns_page, shops_page
 from annotations.sample.sites.fernandfell.frame import footer, header
@@ -10,7 +10,7 @@ from annotations.sample.sites.fernandfell.orders import basket_drawer, basket_pa
 NAME, DOMAIN, SUBDOMAIN = "fernandfell", "Shopping", "Outdoor"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
     pages = {
         "home": home_page,

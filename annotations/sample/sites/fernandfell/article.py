@@ -1,7 +1,7 @@
 """Fern & Fell's article page with its size guide."""
 
-from annotations.sample.catalogues.fernandfell import ITEMS, REVIEWS, Item
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.catalogues.fernandfell import ITEMS, REVIEWS, Article
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.goods import picture, tile
 from annotations.sample.widgets import (
     button,
@@ -20,12 +20,12 @@ SIZES = {
 }
 
 
-def current(s: State) -> Item:
+def current(s: VisitState) -> Article:
     """The article being looked at."""
     return next((item for item in ITEMS if item.key == s["item"]), ITEMS[0])
 
 
-def product_page(s: State) -> list[Node]:
+def product_page(s: VisitState) -> list[SampleNode]:
     """Picture, choices, facts, reviews."""
     item = current(s)
     colour = s["colour"] if s["colour"] in item.colours else item.colours[0]
@@ -66,7 +66,7 @@ def product_page(s: State) -> list[Node]:
     ]
 
 
-def review_rows() -> list[Node]:
+def review_rows() -> list[SampleNode]:
     """What buyers wrote."""
     return [
         el("li", el("h4", title), el("p.stars", el("span", "★" * stars), f"by {name}"), el("p", text))
@@ -74,7 +74,7 @@ def review_rows() -> list[Node]:
     ]
 
 
-def trail(item: Item) -> Node:
+def trail(item: Article) -> SampleNode:
     """The way back to the department."""
     return el(
         "ol.row.crumbs",
@@ -84,7 +84,7 @@ def trail(item: Item) -> Node:
     )
 
 
-def fact_rows(item: Item) -> tuple[tuple[str, str], ...]:
+def fact_rows(item: Article) -> tuple[tuple[str, str], ...]:
     """Names and values of the facts."""
     return (
         ("Weight", f"{item.grams} g"),
@@ -95,7 +95,7 @@ def fact_rows(item: Item) -> tuple[tuple[str, str], ...]:
     )
 
 
-def choices_form(s: State, item: Item, colour: str) -> Node:
+def choices_form(s: VisitState, item: Article, colour: str) -> SampleNode:
     """Colour, size, quantity, and stock of the shops."""
     sizes = SIZES.get(item.category)
     line = f"{item.key}:{s['size'] if sizes else 'One size'}:{colour}:{s['quantity'] or '1'}"
@@ -128,7 +128,7 @@ def choices_form(s: State, item: Item, colour: str) -> Node:
     )
 
 
-def swatches(s: State, item: Item, colour: str) -> Node:
+def swatches(s: VisitState, item: Article, colour: str) -> SampleNode:
     """One radio button a colour."""
     return el(
         "fieldset",
@@ -143,7 +143,7 @@ def swatches(s: State, item: Item, colour: str) -> Node:
     )
 
 
-def size_dialog(s: State) -> Node | None:
+def size_dialog(s: VisitState) -> SampleNode | None:
     """Measurements in a window."""
     if s["popup"] != "sizes":
         return None

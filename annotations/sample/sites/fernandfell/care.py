@@ -1,7 +1,7 @@
 """Fern & Fell's shops and returns."""
 
 from annotations.sample.catalogues.fernandfell import SHOPS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.frame import help_block, shelf
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, icon, radio, slug, table
 
@@ -9,7 +9,7 @@ SERVICES = ("Boot fitting", "Rucksack fitting", "Jacket repair", "Boot resoling"
 REASONS = ("Choose a reason", "Too small", "Too large", "Not as described", "Arrived damaged", "Changed my mind")
 
 
-def shops_page(s: State) -> list[Node]:
+def shops_page(s: VisitState) -> list[SampleNode]:
     """Shops, hours, fittings."""
     want = s["service"]
     rows = shop_rows(s)
@@ -27,7 +27,7 @@ def shops_page(s: State) -> list[Node]:
     ]
 
 
-def visit_form(s: State, want: str) -> Node | None:
+def visit_form(s: VisitState, want: str) -> SampleNode | None:
     """Booking of a fitting or a repair."""
     if not s["fit-shop"]:
         return None
@@ -55,7 +55,7 @@ def visit_form(s: State, want: str) -> Node | None:
     )
 
 
-def shop_rows(s: State) -> list[Node]:
+def shop_rows(s: VisitState) -> list[SampleNode]:
     """Shops that pass the filter."""
     rows = []
     for town, street, phone, week, sunday, services in SHOPS:
@@ -77,7 +77,7 @@ def shop_rows(s: State) -> list[Node]:
     return rows
 
 
-def returns_page(s: State) -> list[Node]:
+def returns_page(s: VisitState) -> list[SampleNode]:
     """Find an order, choose what goes back and how."""
     find = el(
         "form.box.stack",
@@ -96,7 +96,7 @@ def returns_page(s: State) -> list[Node]:
     ]
 
 
-def return_form(s: State) -> Node | None:
+def return_form(s: VisitState) -> SampleNode | None:
     """What goes back, why and how."""
     if not s["found"]:
         return None
@@ -136,7 +136,7 @@ def return_form(s: State) -> Node | None:
     )
 
 
-def returned_page(s: State) -> list[Node]:
+def returned_page(s: VisitState) -> list[SampleNode]:
     """The return is on its way."""
     body = el(
         "div.box.stack",

@@ -1,7 +1,7 @@
 """Fern & Fell's header, footer and the blocks that several pages share."""
 
-from annotations.sample.catalogues.fernandfell import CATEGORIES, ITEMS, SHOPS, Item
-from annotations.sample.page import Content, Node, State, el, go
+from annotations.sample.catalogues.fernandfell import CATEGORIES, ITEMS, SHOPS, Article
+from annotations.sample.page import Content, SampleNode, VisitState, el, go
 from annotations.sample.widgets import entry, icon, link, links, slug, table
 
 FOOTER = (
@@ -16,10 +16,10 @@ HELP = (
     ("Looking after it", ("Washing a shell", "Waxing leather", "Drying down", "Patch it yourself", "Book a repair")),
     ("Talk to us", ("Chat", "Call 555 0100", "Write a letter", "Visit a shop", "Accessibility")),
 )
-Line = tuple[Item, str, str, int]  # article, size, colour, how many
+Line = tuple[Article, str, str, int]  # article, size, colour, how many
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Notice, search with the enter key, menu that opens under the pointer."""
     strip = el("p.strip", "Free delivery over £60 · Repairs for life · ", link("Trade in your old boots"))
     search = entry(s, "q", "Search", placeholder="Search jackets, tents, stoves…", on=go("category", category="search"))
@@ -61,7 +61,7 @@ def header(s: State) -> Node:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Links and address."""
     columns = [el("div", el("h4", name), links(items)) for name, items in FOOTER]
     shops = [el("li", link(f"Shop in {town}")) for town, *_ in SHOPS]
@@ -77,7 +77,7 @@ def footer() -> Node:
     )
 
 
-def lines(s: State) -> list[Line]:
+def lines(s: VisitState) -> list[Line]:
     """What is in the basket."""
     found = []
     for part in s["cart"].split("|"):
@@ -87,7 +87,7 @@ def lines(s: State) -> list[Line]:
     return found
 
 
-def shelf() -> Node:
+def shelf() -> SampleNode:
     """Small things people add at the end."""
     small = [item for item in ITEMS if item.price < 50]
     rows: list[list[Content]] = [
@@ -97,6 +97,6 @@ def shelf() -> Node:
     return el("div.shelf", el("h2", "Small things"), table(("Article", "", "Price", ""), rows))
 
 
-def help_block() -> Node:
+def help_block() -> SampleNode:
     """Four lists of help topics."""
     return el("section.page.part.cols-4.help", [el("div", el("h4", name), links(items)) for name, items in HELP])

@@ -1,7 +1,7 @@
 """Fern & Fell's front page, departments and articles."""
 
-from annotations.sample.catalogues.fernandfell import ART, CATEGORIES, COLOURS, GUIDES, ITEMS, TRAITS, Item
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.catalogues.fernandfell import ART, CATEGORIES, COLOURS, GUIDES, ITEMS, TRAITS, Article
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import (
     button,
     check,
@@ -16,7 +16,7 @@ PRICES = ("Any price", "Under £50", "Under £100", "Under £150", "Under £250"
 SORTS = ("Popular", "Price, low to high", "Price, high to low", "Best rated", "Lightest")
 
 
-def picture(item: Item, colour: str = "") -> Node:
+def picture(item: Article, colour: str = "") -> SampleNode:
     """A line drawing on a coloured tile."""
     tone = (colour or item.colours[0]).lower()
     return el(
@@ -25,7 +25,7 @@ def picture(item: Item, colour: str = "") -> Node:
     )
 
 
-def tile(s: State, item: Item) -> Node:
+def tile(s: VisitState, item: Article) -> SampleNode:
     """An article in a grid."""
     on = go("product", item=item.key)
     liked = [name for name in s["liked"].split("|") if name]
@@ -50,7 +50,7 @@ def tile(s: State, item: Item) -> Node:
     )
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: VisitState) -> list[SampleNode]:
     """One story, departments, bestsellers, guides, letter."""
     departments = [
         el(
@@ -90,7 +90,7 @@ def home_page(s: State) -> list[Node]:
     ]
 
 
-def letter_form(s: State) -> Node:
+def letter_form(s: VisitState) -> SampleNode:
     """Sign-up for the letter."""
     return el(
         "form.letter.row",
@@ -101,7 +101,7 @@ def letter_form(s: State) -> Node:
     )
 
 
-def shown_items(s: State) -> list[Item]:
+def shown_items(s: VisitState) -> list[Article]:
     """Articles of the department or the search that pass the filters, sorted."""
     words = s["q"].lower().rstrip("s").split()
     if s["category"] == "search":
@@ -125,7 +125,7 @@ def shown_items(s: State) -> list[Item]:
     return sorted(found, key=keys[s["sort"]]) if s["sort"] in keys else found
 
 
-def category_page(s: State) -> list[Node]:
+def category_page(s: VisitState) -> list[SampleNode]:
     """Filters and a grid, with suggestions below."""
     title = f"“{s['q']}”" if s["category"] == "search" else s["category"] or CATEGORIES[0]
     found = shown_items(s)

@@ -1,26 +1,26 @@
 """Fern & Fell's basket and checkout."""
 
 from annotations.sample.catalogues.fernandfell import SHOPS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.frame import help_block, lines, shelf
 from annotations.sample.widgets import button, check, choose, dialog, entry, facts, icon, link, links, radio, table
 
 
-def total(s: State) -> float:
+def total(s: VisitState) -> float:
     """Price of the basket with its voucher and delivery, in pounds."""
     goods = sum(item.price * count for item, _, _, count in lines(s))
     wrap = 4 if s["gift"] else 0
     return round(goods * (0.9 if s["voucher-on"] else 1.0) + wrap + delivery(s, goods), 2)
 
 
-def delivery(s: State, goods: float) -> float:
+def delivery(s: VisitState, goods: float) -> float:
     """Delivery price in pounds."""
     if s["delivery"] == "Next day":
         return 6.5
     return 0.0 if goods >= 60 or s["delivery"] == "Collect in a shop" else 3.5
 
 
-def basket_drawer(s: State) -> Node | None:
+def basket_drawer(s: VisitState) -> SampleNode | None:
     """What was just added."""
     if s["popup"] != "drawer":
         return None
@@ -47,7 +47,7 @@ def basket_drawer(s: State) -> Node | None:
     )
 
 
-def basket_page(s: State) -> list[Node]:
+def basket_page(s: VisitState) -> list[SampleNode]:
     """Lines with quantities, voucher, total."""
     rows = basket_rows(s)
     voucher = el(
@@ -62,7 +62,7 @@ def basket_page(s: State) -> list[Node]:
     ]
 
 
-def basket_summary(s: State, voucher: Node, note: Node | None) -> Node:
+def basket_summary(s: VisitState, voucher: SampleNode, note: SampleNode | None) -> SampleNode:
     """Total and the way to pay."""
     return el(
         "aside.box.stack",
@@ -82,7 +82,7 @@ def basket_summary(s: State, voucher: Node, note: Node | None) -> Node:
     )
 
 
-def basket_rows(s: State) -> list[Node]:
+def basket_rows(s: VisitState) -> list[SampleNode]:
     """Lines with buttons for the quantity."""
     rows = []
     parts = [part for part in s["cart"].split("|") if part]
@@ -117,7 +117,7 @@ def basket_rows(s: State) -> list[Node]:
     return rows
 
 
-def checkout_page(s: State) -> list[Node]:
+def checkout_page(s: VisitState) -> list[SampleNode]:
     """Address, delivery, payment on one page."""
     shop = (
         choose(s, "pick-shop", "Shop", [name for name, *_ in SHOPS]) if s["delivery"] == "Collect in a shop" else None
@@ -137,7 +137,7 @@ def checkout_page(s: State) -> list[Node]:
     return [el("section.page.part", el("h1", "Checkout"), el("div.split.right", form, side)), help_block()]
 
 
-def checkout_form(s: State, shop: Node | None) -> Node:
+def checkout_form(s: VisitState, shop: SampleNode | None) -> SampleNode:
     """Address, delivery and payment."""
     return el(
         "form.box.stack",
@@ -171,7 +171,7 @@ def checkout_form(s: State, shop: Node | None) -> Node:
     )
 
 
-def done_page(s: State) -> list[Node]:
+def done_page(s: VisitState) -> list[SampleNode]:
     """Thanks."""
     where = (
         f"Collect it at {s['pick-shop'] or 'Calderwick'} from Thursday."
@@ -196,7 +196,7 @@ def done_page(s: State) -> list[Node]:
     ]
 
 
-def receipt(s: State, where: str) -> Node:
+def receipt(s: VisitState, where: str) -> SampleNode:
     """What was ordered and where it goes."""
     return el(
         "div.box.stack",

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.harbourcity.frame import cookie_banner, footer, header, sent_page
 from annotations.sample.sites.harbourcity.home import home_page
 from annotations.sample.sites.harbourcity.libraries import room_page, rooms_page
@@ -12,9 +12,9 @@ from annotations.sample.sites.harbourcity.streets import bins_page, missed_dialo
 NAME, DOMAIN, SUBDOMAIN = "harbourcity", "Government", "Municipal"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
-    pages: dict[str, Callable[[State], Sequence[Node | None]]] = {
+    pages: dict[str, Callable[[VisitState], Sequence[SampleNode | None]]] = {
         "home": home_page,
         "permit": permit_page,
         "vehicle": vehicle_page,

@@ -1,7 +1,7 @@
 """Harbour City's header, footer and the blocks that several forms share."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, POSTCODES, REPORTS, TOPICS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, entry, icon, link, links, slug, table
 
 PAGES = {
@@ -30,7 +30,7 @@ SMALL = (
 )
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Crest, search, topics that open under the pointer."""
     search = el(
         "form.seek.row",
@@ -65,7 +65,7 @@ def header(s: State) -> Node:
     )
 
 
-def address(s: State) -> list[Node | None]:
+def address(s: VisitState) -> list[SampleNode | None]:
     """Postcode, then a choice of addresses."""
     found = POSTCODES.get(s["postcode"].upper()) if s["looked"] else None
     row = el(
@@ -77,7 +77,7 @@ def address(s: State) -> list[Node | None]:
     return [row, pick, el("p.error", "We do not know this postcode.") if s["looked"] and not found else None]
 
 
-def more() -> Node:
+def more() -> SampleNode:
     """Other services below a form."""
     return el(
         "section.more",
@@ -86,7 +86,7 @@ def more() -> Node:
     )
 
 
-def sent_page(s: State) -> list[Node | None]:
+def sent_page(s: VisitState) -> list[SampleNode | None]:
     """Receipt of any form."""
     share = el(
         "div.row.ends",
@@ -116,7 +116,7 @@ def sent_page(s: State) -> list[Node | None]:
     ]
 
 
-def cookie_banner(s: State) -> Node | None:
+def cookie_banner(s: VisitState) -> SampleNode | None:
     """Consent, until the visitor chooses."""
     if s["cookies"]:
         return None
@@ -137,7 +137,7 @@ def cookie_banner(s: State) -> Node | None:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Links and address."""
     columns = [el("div", el("h4", name), links(services)) for name, services in TOPICS[4:]]
     small = el("ul.page.row.wrap", [el("li", link(name)) for name in SMALL])

@@ -1,12 +1,12 @@
 """Harbour City's front page with its site search."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, NEWS, TOPICS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import PAGES
 from annotations.sample.widgets import icon, link, slug, table
 
 
-def home_page(s: State) -> list[Node | None]:
+def home_page(s: VisitState) -> list[SampleNode | None]:
     """Search results, quick tasks, topics, news and events."""
     hits = search_hits(s)
     quick = (
@@ -45,7 +45,7 @@ def home_page(s: State) -> list[Node | None]:
     ]
 
 
-def search_hits(s: State) -> Node | None:
+def search_hits(s: VisitState) -> SampleNode | None:
     """Services whose names hold a word of the search."""
     if not s["found"]:
         return None

@@ -1,12 +1,12 @@
 """Harbour City's library rooms."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, HOURS, ROOMS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import more
 from annotations.sample.widgets import button, check, choose, entry, facts, link, slug, table
 
 
-def rooms_page(s: State) -> list[Node]:
+def rooms_page(s: VisitState) -> list[SampleNode]:
     """Rooms with filters."""
     most = int(s["people"].split()[0]) if s["people"][:1].isdigit() else 1
     rows = room_rows(s, most)
@@ -30,7 +30,7 @@ def rooms_page(s: State) -> list[Node]:
     ]
 
 
-def room_rows(s: State, most: int) -> list[Node]:
+def room_rows(s: VisitState, most: int) -> list[SampleNode]:
     """Rooms that pass the filters."""
     rows = []
     for library, room, people, goods, cost in ROOMS:
@@ -60,7 +60,7 @@ def room_rows(s: State, most: int) -> list[Node]:
     return rows
 
 
-def room_page(s: State) -> list[Node]:
+def room_page(s: VisitState) -> list[SampleNode]:
     """Times of a room and the booking."""
     room = next((row for row in ROOMS if row[1] == s["room"]), ROOMS[0])
     days = ("Mon 8 June", "Tue 9 June", "Wed 10 June", "Thu 11 June", "Fri 12 June")
@@ -91,7 +91,7 @@ def room_page(s: State) -> list[Node]:
     ]
 
 
-def room_form(s: State, room: tuple[str, str, int, str, str]) -> Node:
+def room_form(s: VisitState, room: tuple[str, str, int, str, str]) -> SampleNode:
     """Group, card and wishes."""
     return el(
         "form.stack",
@@ -113,7 +113,7 @@ def room_form(s: State, room: tuple[str, str, int, str, str]) -> Node:
     )
 
 
-def hour_rows(s: State, days: tuple[str, ...]) -> list[Node]:
+def hour_rows(s: VisitState, days: tuple[str, ...]) -> list[SampleNode]:
     """Free and taken hours of a week."""
     rows = []
     for index, hour in enumerate(HOURS):

@@ -1,7 +1,7 @@
 """Harbour City's parking permit, a form of three pages."""
 
 from annotations.sample.catalogues.harbourcity import ZONES
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import address
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, link, links, radio, table
 
@@ -10,7 +10,7 @@ FUELS = ("Petrol", "Diesel", "Electric", "Hybrid")
 PERMIT_STEPS = ("Address", "Vehicle", "Declare and pay")
 
 
-def steps(title: str, current: int, names: tuple[str, ...]) -> Node:
+def steps(title: str, current: int, names: tuple[str, ...]) -> SampleNode:
     """Title and place in a form of several pages."""
     items = [
         el("li.now" if index == current else "li", el("b", f"{index + 1}"), name) for index, name in enumerate(names)
@@ -18,7 +18,7 @@ def steps(title: str, current: int, names: tuple[str, ...]) -> Node:
     return el("div.steps", el("h1", title), el("ol.row", items))
 
 
-def aside(title: str = "Before you start") -> Node:
+def aside(title: str = "Before you start") -> SampleNode:
     """Zones and prices, and related pages."""
     return el(
         "aside.stack",
@@ -41,7 +41,7 @@ def aside(title: str = "Before you start") -> Node:
     )
 
 
-def permit_page(s: State) -> list[Node]:
+def permit_page(s: VisitState) -> list[SampleNode]:
     """Where the applicant lives."""
     form = el(
         "form.stack",
@@ -55,7 +55,7 @@ def permit_page(s: State) -> list[Node]:
     return [steps("Resident parking permit", 0, PERMIT_STEPS), el("div.split", form, aside())]
 
 
-def vehicle_page(s: State) -> list[Node]:
+def vehicle_page(s: VisitState) -> list[SampleNode]:
     """Number plate and length."""
     form = el(
         "form.stack",
@@ -78,7 +78,7 @@ def vehicle_page(s: State) -> list[Node]:
     ]
 
 
-def summary(s: State) -> Node:
+def summary(s: VisitState) -> SampleNode:
     """Answers so far."""
     rows = [
         ("Address", s["address"] or "–"),
@@ -91,7 +91,7 @@ def summary(s: State) -> Node:
     return el("section.answers", el("h3", "Your answers"), facts(rows), key="answers")
 
 
-def price(s: State) -> str:
+def price(s: VisitState) -> str:
     """Price of the permit; electric cars pay half."""
     letter = s["zone"][5:6] or "A"
     year = next(int(cost[1:]) for zone, _, cost in ZONES if zone == letter)
@@ -99,7 +99,7 @@ def price(s: State) -> str:
     return f"£{year * part * (0.5 if s['fuel'] == 'Electric' else 1.0):.2f}"
 
 
-def declare_page(s: State) -> list[Node]:
+def declare_page(s: VisitState) -> list[SampleNode]:
     """Contact, declaration, payment."""
     form = el(
         "form.stack",

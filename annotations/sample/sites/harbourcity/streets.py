@@ -1,12 +1,12 @@
 """Harbour City's bin days and street reports."""
 
 from annotations.sample.catalogues.harbourcity import BINS, PROBLEMS, REPORTS, ROUNDS, SIZES
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import address, more
 from annotations.sample.widgets import button, check, choose, dialog, entry, links, radio, slug, table
 
 
-def bins_page(s: State) -> list[Node]:
+def bins_page(s: VisitState) -> list[SampleNode]:
     """Address, then the rounds; reminders and missed bins."""
     rounds = bin_rounds(s)
     form = el("form.stack", address(s))
@@ -14,7 +14,7 @@ def bins_page(s: State) -> list[Node]:
     return [el("h1", "Find your bin day"), el("div.split", el("div.stack", form, rounds), related), more()]
 
 
-def bin_links() -> Node:
+def bin_links() -> SampleNode:
     """Recycling centres and related pages."""
     return el(
         "aside.stack",
@@ -46,7 +46,7 @@ def bin_links() -> Node:
     )
 
 
-def bin_rounds(s: State) -> Node | None:
+def bin_rounds(s: VisitState) -> SampleNode | None:
     """Bin days of the address, with reminder and calendar."""
     if not s["address"]:
         return None
@@ -73,7 +73,7 @@ def bin_rounds(s: State) -> Node | None:
     )
 
 
-def reminder_form(s: State) -> Node:
+def reminder_form(s: VisitState) -> SampleNode:
     """When and where to remind."""
     note = (
         el("p.good", f"Reminder set: {s['remind'] or 'Evening before'}, to {s['remind-to']}.")
@@ -93,7 +93,7 @@ def reminder_form(s: State) -> Node:
     )
 
 
-def round_rows(s: State) -> list[Node]:
+def round_rows(s: VisitState) -> list[SampleNode]:
     """Rounds of the bins that are shown."""
     return [
         el(
@@ -117,7 +117,7 @@ def round_rows(s: State) -> list[Node]:
     ]
 
 
-def missed_dialog(s: State) -> Node | None:
+def missed_dialog(s: VisitState) -> SampleNode | None:
     """Report a bin that was not emptied."""
     if s["popup"] != "missed":
         return None
@@ -131,7 +131,7 @@ def missed_dialog(s: State) -> Node | None:
     )
 
 
-def report_page(s: State) -> list[Node]:
+def report_page(s: VisitState) -> list[SampleNode]:
     """A street problem: what, where, how bad."""
     size = choose(s, "size", "How large is it?", SIZES) if s["problem"] == "Pothole" else None
     lamp = (
@@ -166,7 +166,7 @@ def report_page(s: State) -> list[Node]:
     ]
 
 
-def report_form(s: State, size: Node | None, lamp: Node | None) -> Node:
+def report_form(s: VisitState, size: SampleNode | None, lamp: SampleNode | None) -> SampleNode:
     """What, where and how bad."""
     return el(
         "form.stack",

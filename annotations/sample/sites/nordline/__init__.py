@@ -1,6 +1,6 @@
 """Nordline: long-distance and night trains of the north, with cabins."""
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.nordline.booking import cabin_page, held_page, summary_page, traveller_page, trip_page
 from annotations.sample.sites.nordline.frame import footer, header
 from annotations.sample.sites.nordline.journey import home_page, stops_dialog, timetable_page
@@ -8,7 +8,7 @@ from annotations.sample.sites.nordline.journey import home_page, stops_dialog, t
 NAME, DOMAIN, SUBDOMAIN = "nordline", "Travel", "Rail"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
     pages = {
         "home": home_page,

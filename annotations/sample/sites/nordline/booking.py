@@ -1,12 +1,12 @@
 """Nordline's booking pages and the change of a booked trip."""
 
 from annotations.sample.catalogues.nordline import BERTHS, DAYS, EXTRAS, LINES, STORIES, Berth, Train
-from annotations.sample.page import Content, Node, State, el, go
+from annotations.sample.page import Content, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, receipt, total
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, link, links, radio, slug, table
 
 
-def cabin_page(s: State) -> list[Node]:
+def cabin_page(s: VisitState) -> list[SampleNode]:
     """Kinds of places and extras."""
     train, picked = chosen(s)
     cards = berth_cards(s, train, picked)
@@ -33,7 +33,7 @@ def cabin_page(s: State) -> list[Node]:
     return [el("div.page.side.right", body, receipt(s))]
 
 
-def berth_cards(s: State, train: Train, picked: Berth) -> list[Node]:
+def berth_cards(s: VisitState, train: Train, picked: Berth) -> list[SampleNode]:
     """Kinds of places on the train."""
     cards = []
     for berth in BERTHS:
@@ -59,7 +59,7 @@ def berth_cards(s: State, train: Train, picked: Berth) -> list[Node]:
     return cards
 
 
-def traveller_page(s: State) -> list[Node]:
+def traveller_page(s: VisitState) -> list[SampleNode]:
     """Name and contact of the person who books."""
     form = el(
         "form.sheet",
@@ -90,7 +90,7 @@ def traveller_page(s: State) -> list[Node]:
     return [el("div.page.side.right", el("section", el("h1", "Who is travelling?"), form, tips), receipt(s))]
 
 
-def questions() -> Node:
+def questions() -> SampleNode:
     """Help beside the form."""
     return el(
         "section.tips",
@@ -108,7 +108,7 @@ def questions() -> Node:
     )
 
 
-def summary_page(s: State) -> list[Node]:
+def summary_page(s: VisitState) -> list[SampleNode]:
     """Everything once more, then hold or pay."""
     rows = [
         ("Traveller", f"{s['first']} {s['last']}".strip()),
@@ -146,7 +146,7 @@ def summary_page(s: State) -> list[Node]:
     return [el("div.page.side.right", el("section", el("h1", "One last look"), form), receipt(s))]
 
 
-def held_page(s: State) -> list[Node]:
+def held_page(s: VisitState) -> list[SampleNode]:
     """Booking held or paid."""
     title = "Paid. Sleep well!" if s["paid"] else "Held until tomorrow, 14:00"
     text = el("p.lead", "Booking ", el("b", "NL-58-QVARN"), f" was sent to {s['email']}.")
@@ -181,7 +181,7 @@ def held_page(s: State) -> list[Node]:
     return [el("div.page.side.right", body, receipt(s))]
 
 
-def trip_page(s: State) -> list[Node]:
+def trip_page(s: VisitState) -> list[SampleNode]:
     """Find a booking and change it."""
     form = el(
         "form.sheet",
@@ -205,7 +205,7 @@ def trip_page(s: State) -> list[Node]:
     ]
 
 
-def found_trip(s: State) -> Node | None:
+def found_trip(s: VisitState) -> SampleNode | None:
     """The booked trip and what can change."""
     if not s["found"]:
         return None

@@ -1,7 +1,7 @@
 """Nordline's header and footer, and what is in the booking."""
 
 from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth, Train
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import choose, facts, icon, link, links, slug
 
 FOOTER = (
@@ -13,7 +13,7 @@ FOOTER = (
 )
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Word mark, menu, language."""
     menu = [("Journeys", "home"), ("Timetable", "timetable"), ("My trip", "trip")]
     items = [el("li", link(name, f"menu-{slug(name)}", go(page))) for name, page in menu]
@@ -31,29 +31,29 @@ def header(s: State) -> Node:
     )
 
 
-def ends(s: State) -> tuple[str, str]:
+def ends(s: VisitState) -> tuple[str, str]:
     """Where the journey starts and ends."""
     return s["from"] or "Havnby", s["to"] or "Norrhamn"
 
 
-def people(s: State) -> int:
+def people(s: VisitState) -> int:
     """Travellers who pay."""
     return int(s["adults"] or 1) + int(s["youth"] or 0)
 
 
-def chosen(s: State) -> tuple[Train, Berth]:
+def chosen(s: VisitState) -> tuple[Train, Berth]:
     """The train and berth picked so far."""
     train = next((train for train in TRAINS if train[0] == s["train"]), TRAINS[7])
     return train, next((berth for berth in BERTHS if berth.name == s["berth"]), BERTHS[0])
 
 
-def total(s: State) -> int:
+def total(s: VisitState) -> int:
     """Price of the whole booking in euros."""
     train, berth = chosen(s)
     return (train[6] + berth.more) * people(s) + sum(price for key, _, price in EXTRAS if s[key])
 
 
-def receipt(s: State) -> Node:
+def receipt(s: VisitState) -> SampleNode:
     """What is in the booking, beside its pages."""
     train, berth = chosen(s)
     origin, destination = ends(s)
@@ -77,7 +77,7 @@ def receipt(s: State) -> Node:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Links and a promise."""
     columns = [el("div", el("h4", name), links(items)) for name, items in FOOTER]
     stations = el(

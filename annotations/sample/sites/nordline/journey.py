@@ -1,7 +1,7 @@
 """Nordline's planner, timetable and stops."""
 
 from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS, Train
-from annotations.sample.page import Content, Node, State, el, go
+from annotations.sample.page import Content, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, ends
 from annotations.sample.widgets import button, choose, dialog, icon, link, slug, stepper, table
 
@@ -9,7 +9,7 @@ WHEN = ("Day and night", "Day trains", "Night trains")
 ORDERS = ("By departure", "By price", "By travel time")
 
 
-def planner(s: State) -> Node:
+def planner(s: VisitState) -> SampleNode:
     """The journey form, also shown beside the timetable."""
     ends = el("i.swap", key="swap", on={"from": s["to"], "to": s["from"]}, delegated=True)
     return el(
@@ -32,7 +32,7 @@ def planner(s: State) -> Node:
     )
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: VisitState) -> list[SampleNode]:
     """Planner over a landscape, lines, stories."""
     lines: list[list[Content]] = [
         [el("span.line", number), el("b", name), way, often, time, link("Stops")]
@@ -72,7 +72,7 @@ def home_page(s: State) -> list[Node]:
     ]
 
 
-def shown_trains(s: State) -> list[Train]:
+def shown_trains(s: VisitState) -> list[Train]:
     """Trains that run when asked, in the order asked."""
     found = [
         train
@@ -86,7 +86,7 @@ def shown_trains(s: State) -> list[Train]:
     return found
 
 
-def timetable_page(s: State) -> list[Node]:
+def timetable_page(s: VisitState) -> list[SampleNode]:
     """Planner at the side, a timetable with one price per kind of place."""
     origin, destination = ends(s)
     rows = train_rows(s)
@@ -116,7 +116,7 @@ def timetable_page(s: State) -> list[Node]:
     ]
 
 
-def day_tabs(s: State) -> Node:
+def day_tabs(s: VisitState) -> SampleNode:
     """The next twelve days, one button each."""
     return el(
         "ul.row.days",
@@ -135,7 +135,7 @@ def day_tabs(s: State) -> Node:
     )
 
 
-def train_rows(s: State) -> list[Node]:
+def train_rows(s: VisitState) -> list[SampleNode]:
     """One row a train, with a price for each kind of place."""
     rows = []
     for number, leaves, arrives, time, stops, night, price in shown_trains(s):
@@ -168,7 +168,7 @@ def train_rows(s: State) -> list[Node]:
     return rows
 
 
-def stops_dialog(s: State) -> Node | None:
+def stops_dialog(s: VisitState) -> SampleNode | None:
     """Where a train stops."""
     if s["popup"] != "stops":
         return None

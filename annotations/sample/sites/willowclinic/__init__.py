@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from annotations.sample.page import Node, State, document, el
+from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.willowclinic.doctors import booked_page, doctor_page, doctors_page, visit_page
 from annotations.sample.sites.willowclinic.frame import footer, header
 from annotations.sample.sites.willowclinic.home import home_page, move_dialog
@@ -17,9 +17,9 @@ from annotations.sample.sites.willowclinic.record import (
 NAME, DOMAIN, SUBDOMAIN = "willowclinic", "Health", "Clinic"
 
 
-def render(s: State) -> Node:
+def render(s: VisitState) -> SampleNode:
     """The page that the visitor sees."""
-    pages: dict[str, Callable[[State], Sequence[Node | None]]] = {
+    pages: dict[str, Callable[[VisitState], Sequence[SampleNode | None]]] = {
         "home": home_page,
         "doctors": doctors_page,
         "doctor": doctor_page,

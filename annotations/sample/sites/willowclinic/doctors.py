@@ -11,14 +11,14 @@ from annotations.sample.catalogues.willowclinic import (
     SPECIALTIES,
     Doctor,
 )
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, link, radio, slug
 
 REASONS = ("Choose a reason", "New complaint", "Follow-up", "Vaccination", "Blood test", "Sick note", "Prescription")
 
 
-def shown_doctors(s: State) -> list[Doctor]:
+def shown_doctors(s: VisitState) -> list[Doctor]:
     """Doctors who pass the filters."""
     found = [doctor for doctor in DOCTORS if s["specialty"] in ("", SPECIALTIES[0], doctor.specialty)]
     found = [
@@ -30,7 +30,7 @@ def shown_doctors(s: State) -> list[Doctor]:
     return [doctor for doctor in found if not s["evening"] or any(slot[-5:] >= "17:00" for slot in doctor.free)]
 
 
-def doctors_page(s: State) -> list[Node | None]:
+def doctors_page(s: VisitState) -> list[SampleNode | None]:
     """Filters and doctors with their next free times."""
     filters = el(
         "section.panel",
@@ -57,7 +57,7 @@ def doctors_page(s: State) -> list[Node | None]:
     ]
 
 
-def doctor_cards(found: list[Doctor]) -> list[Node]:
+def doctor_cards(found: list[Doctor]) -> list[SampleNode]:
     """Doctors with their next free times."""
     cards = []
     for doctor in found:
@@ -89,12 +89,12 @@ def doctor_cards(found: list[Doctor]) -> list[Node]:
     return cards
 
 
-def current(s: State) -> Doctor:
+def current(s: VisitState) -> Doctor:
     """The doctor being looked at."""
     return next((doctor for doctor in DOCTORS if doctor.key == s["doctor"]), DOCTORS[0])
 
 
-def doctor_page(s: State) -> list[Node]:
+def doctor_page(s: VisitState) -> list[SampleNode]:
     """A week of slots."""
     doctor = current(s)
     days = NEXT_DAYS if s["week"] == "next" else DAYS
@@ -127,7 +127,7 @@ def doctor_page(s: State) -> list[Node]:
     ]
 
 
-def about_box(s: State, doctor: Doctor) -> Node:
+def about_box(s: VisitState, doctor: Doctor) -> SampleNode:
     """Who the doctor is, and the waiting list."""
     return el(
         "aside.panel.stack",
@@ -147,7 +147,7 @@ def about_box(s: State, doctor: Doctor) -> Node:
     )
 
 
-def slot_rows(doctor: Doctor, days: tuple[str, ...]) -> list[Node]:
+def slot_rows(doctor: Doctor, days: tuple[str, ...]) -> list[SampleNode]:
     """Free times of a week."""
     rows = []
     for hour in HOURS:
@@ -164,7 +164,7 @@ def slot_rows(doctor: Doctor, days: tuple[str, ...]) -> list[Node]:
     return rows
 
 
-def visit_page(s: State) -> list[Node]:
+def visit_page(s: VisitState) -> list[SampleNode]:
     """Who comes, why, how to reach them."""
     doctor = current(s)
     child = (
@@ -204,7 +204,7 @@ def visit_page(s: State) -> list[Node]:
     return [el("h1", "Book a visit"), el("div.split", form, summary(s))]
 
 
-def summary(s: State) -> Node:
+def summary(s: VisitState) -> SampleNode:
     """The visit, beside its pages."""
     doctor = current(s)
     other = [slot for slot in doctor.free if slot != s["slot"]][:4]
@@ -236,7 +236,7 @@ def summary(s: State) -> Node:
     )
 
 
-def booked_page(s: State) -> list[Node]:
+def booked_page(s: VisitState) -> list[SampleNode]:
     """Confirmation; the visit can be shared or moved."""
     body = el(
         "section.panel.stack",

@@ -1,11 +1,11 @@
 """Willow Clinic's header, footer and the faces of its team."""
 
 from annotations.sample.catalogues.willowclinic import DOCTORS, FOOTER, Doctor
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, icon, link, links, slug
 
 
-def header(s: State) -> Node:
+def header(s: VisitState) -> SampleNode:
     """Emergency line, name, menu."""
     alarm = el("p.alarm", icon("phone"), "In an emergency call 112. Out of hours: 555 0123")
     menu = (
@@ -33,7 +33,7 @@ def header(s: State) -> Node:
     )
 
 
-def face(doctor: Doctor, key: str = "") -> Node:
+def face(doctor: Doctor, key: str = "") -> SampleNode:
     """A team member in a few lines."""
     on = go("doctor", doctor=doctor.key)
     initials = "".join(word[0] for word in doctor.name.removeprefix("Dr ").split())
@@ -44,7 +44,7 @@ def face(doctor: Doctor, key: str = "") -> Node:
     )
 
 
-def footer() -> Node:
+def footer() -> SampleNode:
     """Links."""
     return el(
         "footer",

@@ -1,12 +1,12 @@
 """Willow Clinic's front page and the visit on it."""
 
 from annotations.sample.catalogues.willowclinic import ADVICE, DOCTORS, HOURS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, choose, date_field, dialog, icon, link, slug, table
 
 
-def home_page(s: State) -> list[Node]:
+def home_page(s: VisitState) -> list[SampleNode]:
     """What people come for, the next visit, team, advice."""
     tasks = (
         ("calendar", "Book a visit", "Same-week slots with most of the team", "doctors"),
@@ -37,7 +37,7 @@ def home_page(s: State) -> list[Node]:
     ]
 
 
-def next_visit(s: State) -> Node:
+def next_visit(s: VisitState) -> SampleNode:
     """The next visit, with buttons to move and cancel it."""
     return el(
         "section.next.row.between",
@@ -55,7 +55,7 @@ def next_visit(s: State) -> Node:
     )
 
 
-def opening_hours() -> Node:
+def opening_hours() -> SampleNode:
     """Both sites, day by day."""
     return table(
         ("", "Willow Street", "Canal House"),
@@ -71,7 +71,7 @@ def opening_hours() -> Node:
     )
 
 
-def move_dialog(s: State) -> Node | None:
+def move_dialog(s: VisitState) -> SampleNode | None:
     """Move the next visit."""
     if s["popup"] != "move":
         return None

@@ -1,12 +1,12 @@
 """Willow Clinic's medicines, test results and messages."""
 
 from annotations.sample.catalogues.willowclinic import DOCTORS, MEDICINES, PHARMACIES, RESULTS, TEAMS
-from annotations.sample.page import Node, State, el, go
+from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, check, choose, dialog, entry, facts, icon, link, links, slug, table
 
 
-def medicines_page(s: State) -> list[Node]:
+def medicines_page(s: VisitState) -> list[SampleNode]:
     """Repeat medicines: tick, choose a pharmacy, order."""
     rows = [
         el(
@@ -44,7 +44,7 @@ def medicines_page(s: State) -> list[Node]:
     ]
 
 
-def order_form(s: State, rows: list[Node]) -> Node:
+def order_form(s: VisitState, rows: list[SampleNode]) -> SampleNode:
     """Medicines, pharmacy and length of supply."""
     return el(
         "form.panel.stack",
@@ -60,7 +60,7 @@ def order_form(s: State, rows: list[Node]) -> Node:
     )
 
 
-def ordered_page(s: State) -> list[Node]:
+def ordered_page(s: VisitState) -> list[SampleNode]:
     """The order and a reminder."""
     names = ", ".join(name for key, name, *_ in MEDICINES if s[f"take-{key}"])
     body = el(
@@ -90,7 +90,7 @@ def ordered_page(s: State) -> list[Node]:
     ]
 
 
-def results_page(s: State) -> list[Node | None]:
+def results_page(s: VisitState) -> list[SampleNode | None]:
     """Values with ranges; each can be explained, compared or sent."""
     rows = result_rows(s)
     bar = el(
@@ -108,7 +108,7 @@ def results_page(s: State) -> list[Node | None]:
     ]
 
 
-def result_rows(s: State) -> list[Node]:
+def result_rows(s: VisitState) -> list[SampleNode]:
     """Values that pass the filters."""
     rows = []
     for index, (name, value, unit, usual, day) in enumerate(RESULTS):
@@ -142,7 +142,7 @@ def result_rows(s: State) -> list[Node]:
     return rows
 
 
-def message_page(s: State) -> list[Node]:
+def message_page(s: VisitState) -> list[SampleNode]:
     """A letter to the practice."""
     sent = el("p.yes", f"Sent. {s['team'] or TEAMS[0]} usually answer within one working day.") if s["sent"] else None
     form = el(
@@ -181,7 +181,7 @@ def message_page(s: State) -> list[Node]:
     ]
 
 
-def explain_dialog(s: State) -> Node | None:
+def explain_dialog(s: VisitState) -> SampleNode | None:
     """A test in plain words."""
     if s["popup"] != "explain":
         return None

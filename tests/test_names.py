@@ -1,0 +1,34 @@
+"""No two classes of the product share a name: a name that is read in one room means the same in every other."""
+
+import ast
+from collections import defaultdict
+
+from tests.test_imports import modules
+
+EVERYWHERE = {"Command"}  # Django asks for this name in every management command
+
+
+def top_level_classes(source: str) -> list[str]:
+    """The classes that a module offers. Those inside another, like `Run.State`, go by both names."""
+    return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+
+
+def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
+    """Class name -> the modules that have it, for names that more than one module has."""
+    homes = defaultdict(list)
+    for module, source in sources.items():
+        for name in top_level_classes(source):
+            homes[name].append(module)
+    return {name: found for name, found in homes.items() if len(found) > 1 and name not in EVERYWHERE}
+
+
+def test_no_class_name_is_there_twice() -> None:
+    assert shared_names({module: path.read_text("utf-8") for module, path in modules().items()}) == {}
+
+
+def test_a_shared_name_is_found() -> None:
+    nested = "class Run:\n    class State: pass"
+    assert shared_names({"a": "class Row: pass", "b": "class Row: pass", "c": nested, "d": nested}) == {
+        "Row": ["a", "b"],
+        "Run": ["c", "d"],
+    }
