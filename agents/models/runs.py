@@ -73,6 +73,9 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    done: int  # these two where it is read `with_progress`
+    failed: int
+
     objects = RunQuerySet.as_manager()
 
     class Meta:

@@ -30,7 +30,7 @@ def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:
         return None
     counts = kept.content["reasons"]
     return {
-        "counts": [(reason, counts.get(reason.key, 0)) for reason in failures.reasons(failures.top_k_of(run))],
+        "counts": [(reason, counts.get(reason.key, 0)) for reason in failures.reasons(run.top_k)],
         "by_turn": _slices(kept.content["by_turn"]),
         "by_website": _slices(kept.content["by_website"]),
     }
@@ -39,7 +39,7 @@ def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:
 def compute_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> dict[str, Any]:
     """`counts` (reason, failed steps), `by_turn` and `by_website`."""
     return {
-        "counts": failures.counted(run, failures.failed_steps(run)),
+        "counts": failures.counted(run, run.steps.failed()),
         "by_turn": failures.by_turn(judged, preset),
         "by_website": failures.by_website(judged, preset),
     }

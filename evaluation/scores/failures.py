@@ -53,17 +53,9 @@ def reasons(top_k: int) -> list[Reason]:
     ]
 
 
-def top_k_of(run: Run) -> int:
-    return run.recipe.get("rank", {}).get("top_k", 50)
-
-
-def failed_steps(run: Run) -> QuerySet[TrajectoryStep]:
-    return TrajectoryStep.objects.filter(run=run, success=False)
-
-
 def counted(run: Run, rows: QuerySet[TrajectoryStep]) -> list[tuple[Reason, int]]:
     """Each reason with its number of these failed steps of the run: one query."""
-    found = reasons(top_k_of(run))
+    found = reasons(run.top_k)
     # Numbered names: one that is also a field's ("error") would stand for the count inside the other conditions.
     filters = {f"reason_{place}": Count("id", filter=reason.condition) for place, reason in enumerate(found)}
     counts = rows.aggregate(**filters)

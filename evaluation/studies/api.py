@@ -119,14 +119,12 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
     @action(detail=True, methods=["post"])
     def budget(self, request: Request, pk: str) -> Response:
         """Replace the limits on what its model calls may use; null lifts one. `resume` goes on where it stopped."""
-        from evaluation.studies.budgets import set_budget
-
         study = self.get_object()
         rules.require(request.user, "evaluate", study.project)
         wanted = serializers.BudgetSerializer(data=request.data)
         wanted.is_valid(raise_exception=True)
         try:
-            set_budget(study, **wanted.validated_data)
+            study.set_budget(**wanted.validated_data)
         except ValueError as error:
             raise ValidationError({"detail": str(error)}) from error
         return Response(self.get_serializer(self.get_object()).data)

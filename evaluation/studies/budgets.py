@@ -64,16 +64,3 @@ def llm_of(run: Run) -> Llm | None:
         advice = f"Raise the budget of study {study.pk} and resume it; what was answered is kept."
         llm = BudgetedLlm(llm, StudyBudget(study.pk), advice)
     return CachedLlm(llm, DatabaseStore())
-
-
-def budget_fields(
-    tokens: int | None = None, cost: float | None = None, seconds: int | None = None
-) -> dict[str, float | None]:
-    """The limits of a study as its fields; None is no limit. ValueError for a negative one."""
-    SpendLimits(tokens, cost, seconds)
-    return {"budget_tokens": tokens, "budget_cost": cost, "budget_seconds": seconds}
-
-
-def set_budget(study: Study, **limits: float | None) -> None:
-    """Replace the limits of a study (`budget_fields`)."""
-    Study.objects.filter(pk=study.pk).update(**budget_fields(**limits))

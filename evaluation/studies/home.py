@@ -6,7 +6,6 @@ from annotations.access import rules
 from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job
 from evaluation.models import Study
-from evaluation.studies.progress import study_live, with_progress
 
 LATEST = 6
 
@@ -16,7 +15,7 @@ def context(user) -> dict[str, Any]:
     jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))[:LATEST]
     return {
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
-        "studies": [(study, study_live(study, with_progress(study))) for study in studies],
+        "studies": [(study, study.progress()) for study in studies],
         "jobs": [(job, job_live(job)) for job in jobs],
         "may_import": rules.projects(user, "import").exists(),
         "may_evaluate": rules.projects(user, "evaluate").exists(),

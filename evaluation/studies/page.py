@@ -17,7 +17,6 @@ from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
 from evaluation.scores.scoring import outcomes
 from evaluation.studies.forms import BudgetForm
-from evaluation.studies.progress import study_live, study_state, with_progress
 
 SHOWN_SHARDS = 10  # that lost their worker
 
@@ -25,10 +24,10 @@ SHOWN_SHARDS = 10  # that lost their worker
 def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
     """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
     may_evaluate, may_manage = (rights.can(ability, study.project_id) for ability in ("evaluate", "manage"))
-    runs = with_progress(study)
+    runs = study.runs_with_progress()
     for run in runs:
         run.error = rights.message(run.error, study.project_id, run.split)
-    live = study_live(study, runs)
+    live = study.progress(runs)
     preset = query.get("preset", study.preset)
     preset = preset if preset in Study.Preset.values else study.preset
     metrics = score_tables.main_metrics(runs)
@@ -53,7 +52,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "may_budget": may_evaluate,
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": may_evaluate and live.running and not study.cancel_requested,
-        "may_resume": may_evaluate and not live.running and study_state(runs) != Run.State.DONE,
+        "may_resume": may_evaluate and not live.running and live.fields["state"] != Run.State.DONE,
         "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
         "may_manage": may_manage,
         "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
@@ -63,7 +62,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
 def failed_steps(user, run: Run) -> QuerySet[TrajectoryStep]:
     """Of a run, without those of test splits for users who may not see their gold: a failed guess says what gold is
     not."""
-    rows = failures.failed_steps(run)
+    rows = run.steps.failed()
     return rules.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
 
 
@@ -75,7 +74,7 @@ def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryS
     rows = rows.annotate(representation=KT("trace__act__representation"))
     rows = rows.defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
     chosen: dict[str, str] = {}
-    reason = next((r for r in failures.reasons(failures.top_k_of(run)) if r.key == query.get("reason")), None)
+    reason = next((r for r in failures.reasons(run.top_k) if r.key == query.get("reason")), None)
     if reason:
         chosen["reason"] = reason.key
         chosen["reason_label"] = reason.label

@@ -5,10 +5,9 @@ import logging
 import math
 import time
 from collections.abc import Callable
-from datetime import timedelta
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.encoders import weights
@@ -27,15 +26,13 @@ from annotations.models.leases import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.scores.judging import Gold, Judgement, judge
 from evaluation.scores.scoring import store_scores
-from evaluation.studies.budgets import budget_fields, llm_of
+from evaluation.studies.budgets import llm_of
 
 logger = logging.getLogger(__name__)
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
 PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
-OPEN = (Run.State.QUEUED, Run.State.RUNNING)
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
-TELL_AGAIN = timedelta(minutes=2)  # a shard that waits longer than this gets another message
 
 
 # Planning -----------------------------------------------------------------------------------------------------------
@@ -89,7 +86,7 @@ def create_study(
             name=title[:200],
             preset=preset or chosen[0].preset,
             created_by=user,
-            **budget_fields(**(budget or {})),
+            **Study.budget_fields(**(budget or {})),
         )
         for recipe, split, seed in plans:
             run = _create_run(dataset, recipe, split, seed, limit, user)
@@ -162,7 +159,7 @@ def _parts(conversations: list[Conversation], most: float) -> list[list[Conversa
 def _publish_on_commit(run: Run) -> None:
     """Wake workers up once the rows are there. Robust: without Redis the study still stands, and the reaper
     publishes later."""
-    transaction.on_commit(lambda: publish_shards(run.shards.filter(state=Shard.State.QUEUED)), robust=True)
+    transaction.on_commit(lambda: publish_shards(run.shards.waiting()), robust=True)
 
 
 def publish_shards(shards: QuerySet[Shard]) -> None:
@@ -198,8 +195,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
             raise SliceOver
 
-    started = Run.objects.filter(pk=run.pk, state=Run.State.QUEUED)
-    started.update(state=Run.State.RUNNING, started_at=timezone.now())
+    run.begin()
     with shard.heartbeat():
         try:
             run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm_of(run))
@@ -208,7 +204,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             return
         except SliceOver:
             shard.hand_back()
-            publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
+            publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
             return
         except BudgetExceeded as over:
             shard.release(str(over))
@@ -229,7 +225,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             shard.release(f"{type(error).__name__}: {error}")
             if isinstance(error, OUTAGES):
                 logger.warning("%s goes on: the database was away", shard)
-                publish_shards(Shard.objects.filter(pk=shard.pk, state=Shard.State.QUEUED))
+                publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
                 return
             finish_run(run)  # does nothing while another attempt follows
             raise
@@ -275,86 +271,45 @@ def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
 def finish_run(run: Run) -> bool:
     """End a run whose shards are all over: scores first, then its state. True for the caller that ended it."""
     with transaction.atomic():
-        locked = _locked(run)
-        if locked.state not in OPEN:
-            return False
-        states = set(locked.shards.values_list("state", flat=True))
-        if states & {Shard.State.QUEUED, Shard.State.RUNNING}:
+        locked = run.locked()
+        if locked.is_over or locked.shards.open().exists():
             return False
         stored = store_scores(locked)
-        errors = locked.shards.filter(state=Shard.State.FAILED).exclude(last_error="")
-        locked.error = errors.values_list("last_error", flat=True).first() or ""
-        if stored == locked.step_count:
-            locked.state = Run.State.DONE
-        elif stored:
-            locked.state = Run.State.DONE_WITH_ERRORS
-        else:
-            locked.state = Run.State.FAILED
-        locked.finished_at = timezone.now()
-        locked.save(update_fields=["state", "error", "finished_at"])
-        _end_trajectories(locked)
+        locked.finish(stored, locked.shards.first_error())
         RunTally.fold()
     events.publish(events.run_group(run.pk), stored, locked.state)
     return True
 
 
-def _locked(run: Run) -> Run:
-    """The run, so that only one caller ends it; rows that refer to it can still be added."""
-    return Run.objects.select_for_update(no_key=True).get(pk=run.pk)
-
-
-def _end_trajectories(run: Run) -> None:
-    unfinished = run.trajectories.exclude(state=Trajectory.State.DONE)
-    unfinished.update(state=Trajectory.State.FAILED)
-
-
 def cancel_study(study: Study, reason: str = "") -> None:
     """Stop at the next batch. What is stored stays and is scored; `resume_study` runs the rest."""
-    Study.objects.filter(pk=study.pk).update(cancel_requested=True)
-    for run in study.runs.filter(state__in=OPEN):
+    study.ask_to_cancel()
+    for run in study.runs.open():
         with transaction.atomic():
-            if _locked(run).state not in OPEN:
+            if run.locked().is_over:
                 continue  # it has just ended by itself
-            # Taking the token away makes the next write of a running worker fail: it stops within one batch.
-            run.shards.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING]).update(
-                state=Shard.State.CANCELLED, lease_token=None, lease_until=None, finished_at=timezone.now()
-            )
+            run.shards.cancel()
             stored = store_scores(run)
-            ended = {"state": Run.State.CANCELLED, "finished_at": timezone.now(), "error": reason}
-            Run.objects.filter(pk=run.pk).update(**ended)
-            _end_trajectories(run)
+            run.cancel(reason)
         events.publish(events.run_group(run.pk), stored, Run.State.CANCELLED)
 
 
 def resume_study(study: Study) -> None:
     """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
-    runs = study.runs.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
+    runs = study.runs.resumable()
     if not runs:
         raise ValueError("every run of this study is complete or still under way")
-    Study.objects.filter(pk=study.pk).update(cancel_requested=False)
+    study.ask_to_cancel(False)
     for run in runs:
         with transaction.atomic():
-            again = Q(state__in=[Shard.State.CANCELLED, Shard.State.FAILED])
-            run.shards.filter(again).update(
-                state=Shard.State.QUEUED,
-                attempt=0,
-                last_error="",
-                error_id="",
-                last_log="",
-                finished_at=None,
-                created_at=timezone.now(),
-            )
-            run.trajectories.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
-            Run.objects.filter(pk=run.pk).update(state=Run.State.QUEUED, finished_at=None, error="")
+            run.shards.queue_again()
+            run.queue_again()
             _publish_on_commit(run)
 
 
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish what waits, end runs whose last message was lost."""
-    waiting = Shard.objects.filter(pk__in=Shard.objects.reap())
-    # Messages pile up behind a long queue, so only those shards are told again whose message may be gone.
-    unheard = Q(published_at=None) | Q(published_at__lt=timezone.now() - TELL_AGAIN) | Q(attempt__gt=0)
-    publish_shards(waiting.filter(unheard))
-    for run in Run.objects.filter(state__in=OPEN):
+    publish_shards(Shard.objects.filter(pk__in=Shard.objects.reap()).unheard())
+    for run in Run.objects.open():
         finish_run(run)
     RunTally.fold()

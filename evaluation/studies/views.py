@@ -16,10 +16,8 @@ from annotations.models import Dataset
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, failures
 from evaluation.studies import home
-from evaluation.studies.budgets import set_budget
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
 from evaluation.studies.page import failed_steps, failure_rows, study_context
-from evaluation.studies.progress import study_live, with_progress
 from evaluation.studies.running import cancel_study, create_study, resume_study
 
 ROWS = 50
@@ -31,7 +29,7 @@ def home_page(request: HttpRequest) -> HttpResponse:
 
 def studies(request: HttpRequest) -> HttpResponse:
     page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
-    rows = [(row, study_live(row, with_progress(row))) for row in page]
+    rows = [(row, row.progress()) for row in page]
     may = rules.projects(request.user, "evaluate").exists()
     return render(request, "evaluation/studies.html", {"page": page, "rows": rows, "may_evaluate": may})
 
@@ -62,7 +60,7 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
 @require_GET
 def study_state(request: HttpRequest, pk: int) -> JsonResponse:
     found = get_object_or_404(_visible(request), pk=pk)
-    return JsonResponse(study_live(found, with_progress(found)).to_dict())
+    return JsonResponse(found.progress().to_dict())
 
 
 @require_POST
@@ -94,7 +92,7 @@ def budget(request: HttpRequest, pk: int) -> HttpResponse:
         messages.error(request, "A limit must be a number above 0, or empty for none.")
         return redirect("study", pk)
     try:
-        set_budget(found, **budget_of(form.cleaned_data))
+        found.set_budget(**budget_of(form.cleaned_data))
     except ValueError as error:
         messages.error(request, str(error))
     else:
@@ -118,7 +116,7 @@ def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
 def failing(request: HttpRequest, pk: int) -> HttpResponse:
     """The failed steps of one run, by reason; each leads to its replay."""
     found = get_object_or_404(_visible(request), pk=pk)
-    runs = with_progress(found)
+    runs = found.runs_with_progress()
     run = next((run for run in runs if str(run.pk) == request.GET.get("run")), runs[0] if runs else None)
     if run is None:
         raise Http404

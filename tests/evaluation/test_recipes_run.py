@@ -11,7 +11,6 @@ from agents.recipes.literature import RECIPES
 from annotations.models import Dataset, Rationale, Split
 from evaluation.models import Study
 from evaluation.studies import running
-from evaluation.studies.budgets import set_budget
 from tests import factories
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
@@ -127,7 +126,7 @@ def test_a_budget_stops_a_study_cleanly_and_raising_it_goes_on(dataset, weights,
     assert stored < stopped.step_count
     study.refresh_from_db()
     assert study.spent_tokens <= 600
-    set_budget(study, tokens=None, cost=None, seconds=None)
+    study.set_budget(tokens=None, cost=None, seconds=None)
     running.resume_study(Study.objects.get(pk=study.pk))
     running.run_inline(study)
     assert study.runs.get().state == Run.State.DONE

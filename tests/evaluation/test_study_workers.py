@@ -12,7 +12,7 @@ from django.utils import timezone
 from agents.models import Run
 from annotations.models import Conversation
 from evaluation import tasks
-from evaluation.models import Shard
+from evaluation.models.shards import TELL_AGAIN, Shard
 from evaluation.studies import running
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
@@ -74,13 +74,13 @@ def test_a_cancel_that_comes_too_late_leaves_the_ended_run_as_it_is(
     dataset, hash_encoder, in_thread, monkeypatch
 ) -> None:
     study = make_study(dataset)
-    run, lock = study.runs.get(), running._locked
+    run, lock = study.runs.get(), Run.locked
 
     def end_just_before(locked: Run) -> Run:
         in_thread(lambda: Run.objects.filter(pk=run.pk).update(state=Run.State.DONE))
         return lock(locked)
 
-    monkeypatch.setattr(running, "_locked", end_just_before)
+    monkeypatch.setattr(Run, "locked", end_just_before)
     running.cancel_study(study)
     assert Run.objects.get(pk=run.pk).state == Run.State.DONE
     assert run.shards.get().state == Shard.State.QUEUED, "untouched"
@@ -91,7 +91,7 @@ def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(datas
     lost, told, old, freed, held = run.shards.order_by("index")
     now = timezone.now()
     Shard.objects.filter(pk=told.pk).update(published_at=now)
-    Shard.objects.filter(pk=old.pk).update(published_at=now - 2 * running.TELL_AGAIN)
+    Shard.objects.filter(pk=old.pk).update(published_at=now - 2 * TELL_AGAIN)
     dead = {"state": Shard.State.RUNNING, "attempt": 1, "lease_token": uuid.uuid4(), "lease_owner": "elsewhere:1"}
     Shard.objects.filter(pk=freed.pk).update(published_at=now, lease_until=now - timedelta(seconds=1), **dead)
     Shard.objects.filter(pk=held.pk).update(published_at=now, lease_until=now + timedelta(seconds=60), **dead)

@@ -186,7 +186,7 @@ def outcomes_of(run: Run, *changes: dict) -> None:
 
 
 def counts(run: Run) -> dict[str, int]:
-    return {reason.key: count for reason, count in failures.counted(run, failures.failed_steps(run))}
+    return {reason.key: count for reason, count in failures.counted(run, run.steps.failed())}
 
 
 def test_every_failed_step_has_exactly_one_reason() -> None:

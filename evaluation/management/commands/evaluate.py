@@ -11,8 +11,8 @@ from agents.recipes.literature import RECIPES
 from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.shown import lines, numbers
-from evaluation.models import Shard, Study
-from evaluation.studies.following import follow, progress
+from evaluation.models import Study
+from evaluation.studies.following import follow
 from evaluation.studies.running import cancel_study, create_study, run_inline
 
 
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         try:
             if options["inline"]:
-                run_inline(study, lambda: self.stderr.write(progress(study)))
+                run_inline(study, lambda: self.stderr.write(study.summary()))
             else:
                 follow(study, self.stderr.write)
         except KeyboardInterrupt:
@@ -119,14 +119,6 @@ def _result(study: Study, runs: list[Run], split: str) -> dict[str, Any]:
 
 
 def _counts(run: Run) -> dict[str, int]:
-    return {
-        "conversations": run.trajectories.filter(steps__isnull=False).distinct().count(),
-        "turns": run.steps.values("step__turn").distinct().count(),
-        "steps": run.steps.count(),
-        "failed": run.steps.exclude(error="").count() + _missing_steps(run),
-    }
-
-
-def _missing_steps(run: Run) -> int:
-    lost = run.shards.filter(state=Shard.State.FAILED).exists()
-    return run.step_count - run.steps.count() if lost else 0
+    found = run.counts()
+    missing = run.step_count - found["steps"] if run.shards.failed().exists() else 0
+    return found | {"failed": run.steps.with_error().count() + missing}

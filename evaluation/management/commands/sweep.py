@@ -12,7 +12,7 @@ from evaluation.management.commands.evaluate import pairs
 from evaluation.models import Study
 from evaluation.reports.formats import objects, to_markdown
 from evaluation.reports.tables import report
-from evaluation.studies.following import follow, progress
+from evaluation.studies.following import follow
 from evaluation.studies.running import create_study, run_inline
 
 TEST_NOTE = "Note: these settings are compared on test data; choose on dev to report a setting on a test split."
@@ -57,7 +57,7 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["inline"]:
-            run_inline(study, lambda: self.stderr.write(progress(study)))
+            run_inline(study, lambda: self.stderr.write(study.summary()))
         else:
             follow(study, self.stderr.write)
         tables = report([study])

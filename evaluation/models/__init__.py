@@ -1,0 +1,10 @@
+"""Judging what agents did: studies, the shards that workers run, scores, and where runs fail.
+
+May import all of `agents` and `annotations`.
+"""
+
+from evaluation.models.scores import Breakdown, Score
+from evaluation.models.shards import Shard
+from evaluation.models.studies import Study
+
+__all__ = ["Breakdown", "Score", "Shard", "Study"]

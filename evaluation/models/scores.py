@@ -1,0 +1,53 @@
+"""Scores of runs, and where runs fail: functions of stored steps."""
+
+from django.db import models
+from django.db.models import F, Q
+
+from agents.models import Run
+from evaluation.models.studies import Study
+
+
+class ScoreQuerySet(models.QuerySet):
+    def headline(self, preset: str) -> "ScoreQuerySet":
+        return self.filter(preset=preset, headline=True)
+
+
+class Score(models.Model):
+    """One metric value of a run with its 95 % interval; `grouping` says what the mean is taken over."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="scores")
+    preset = models.CharField(max_length=10, choices=Study.Preset.choices)
+    metric = models.CharField(max_length=60)
+    grouping = models.CharField(max_length=40)
+    headline = models.BooleanField(default=False)
+    value = models.FloatField()
+    low = models.FloatField()
+    high = models.FloatField()
+    n = models.PositiveIntegerField(help_text="Items averaged at the outermost level.")
+
+    objects = ScoreQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "preset", "metric", "grouping"], name="score_once"),
+            models.CheckConstraint(condition=Q(low__lte=F("high")), name="score_interval_ordered"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.metric} {self.value:.3f}"
+
+
+class Breakdown(models.Model):
+    """Where a scored run fails, by reason and slice; a function of its stored steps, like scores."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="breakdowns")
+    preset = models.CharField(max_length=10, choices=Study.Preset.choices)
+    step_count = models.PositiveIntegerField(help_text="Stored steps of the run when this was computed.")
+    content = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "preset"], name="breakdown_once")]
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}, {self.preset}"

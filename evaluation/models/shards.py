@@ -1,0 +1,89 @@
+"""Shards: the part of a run that one worker does under one lease."""
+
+from datetime import timedelta
+
+from django.db import models
+from django.db.models import Max, Q, Sum
+from django.utils import timezone
+
+from agents.encoders.memory_limits import inference_advice
+from agents.models import Run
+from annotations.hosts.identity import shown
+from annotations.jobs.live import ago_text, worker_text
+from annotations.models import Leased, LeaseQuerySet
+
+TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
+NAMED_WORKERS = 3
+
+
+class ShardQuerySet(LeaseQuerySet):
+    def waiting(self) -> "ShardQuerySet":
+        return self.filter(state=Shard.State.QUEUED)
+
+    def open(self) -> "ShardQuerySet":
+        """Those that wait or are at work."""
+        return self.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING])
+
+    def failed(self) -> "ShardQuerySet":
+        return self.filter(state=Shard.State.FAILED)
+
+    def unheard(self) -> "ShardQuerySet":
+        """Those whose message may be gone. Messages pile up behind a long queue: only these are told again."""
+        before = timezone.now() - TELL_AGAIN
+        return self.filter(Q(published_at=None) | Q(published_at__lt=before) | Q(attempt__gt=0))
+
+    def cancel(self) -> None:
+        """Taking the token away makes the next write of a worker fail: it stops within one batch."""
+        self.open().update(state=Shard.State.CANCELLED, finished_at=timezone.now(), **Shard.FREE)
+
+    def queue_again(self) -> None:
+        """Those that were cancelled or have failed wait for workers as if they were new."""
+        self.filter(state__in=[Shard.State.CANCELLED, Shard.State.FAILED]).update(
+            state=Shard.State.QUEUED,
+            attempt=0,
+            last_error="",
+            error_id="",
+            last_log="",
+            finished_at=None,
+            created_at=timezone.now(),
+        )
+
+    def first_error(self) -> str:
+        """Why the first that failed did; "" where none says."""
+        return self.failed().exclude(last_error="").values_list("last_error", flat=True).first() or ""
+
+    def under_way(self) -> int:
+        """Steps of those that workers hold; some of them may be stored already."""
+        return self.filter(state=Shard.State.RUNNING).aggregate(n=Sum("step_count"))["n"] or 0
+
+    def workers_text(self) -> str:
+        """Who works on them; for waiting ones, since when and for what."""
+        at_work = self.filter(state=Shard.State.RUNNING).order_by().values("lease_owner")
+        heard = [row for row in at_work.annotate(heard=Max("heartbeat_at")) if row["heard"]]
+        if heard:
+            named = heard[:NAMED_WORKERS]
+            return "; ".join(f"{shown(row['lease_owner'])}, last heard {ago_text(row['heard'])}" for row in named)
+        first = self.waiting().order_by("created_at").first()
+        return worker_text(first) if first else ""
+
+
+class Shard(Leased):
+    """Some conversations of a run: what one worker does under one lease. Results are stored per batch of steps."""
+
+    run = models.ForeignKey(Run, models.CASCADE, related_name="shards")
+    index = models.PositiveIntegerField()
+    conversation_ids = models.JSONField()
+    step_count = models.PositiveIntegerField()
+    published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
+
+    objects = ShardQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["index"]
+        constraints = [models.UniqueConstraint(fields=["run", "index"], name="shard_index_once")]
+
+    def __str__(self) -> str:
+        return f"shard {self.index} of run {self.run_id}"
+
+    def memory_advice(self) -> str:
+        return inference_advice(self.run.recipe)
