@@ -65,8 +65,11 @@ class WorkflowViewSet(ReadOnlyViewSet):
     """Reusable routines. Those that a run over test splits induced tell gold actions and are left out where gold is
     hidden."""
 
-    queryset = workflow_rows.with_gold_split(
-        Workflow.objects.defer("embedding").select_related("edited_by", "dataset__project").prefetch_related("sources")
+    queryset = (
+        Workflow.objects.defer("embedding")
+        .select_related("edited_by", "dataset__project")
+        .prefetch_related("sources")
+        .with_gold_split()
     )
     serializer_class = serializers.WorkflowSerializer
     filterset_class = filters.WorkflowFilter

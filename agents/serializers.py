@@ -41,7 +41,7 @@ class WorkflowEditSerializer(serializers.ModelSerializer):
 
     def validate_name(self, name: str) -> str:
         found = self.instance
-        if workflow_rows.taken(found.dataset, found.website_id, name, found.pk):
+        if found.dataset.workflows.named(name, found.website_id).exclude(pk=found.pk).exists():
             raise serializers.ValidationError("Another workflow of this website has this name.")
         return name
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from django import forms
 
 from agents.encoders import weights
-from agents.memory.workflow_rows import lines, taken
+from agents.memory.workflow_rows import lines
 from agents.models import Workflow
 from annotations.forms import FilterForm
 from annotations.models import Dataset, Split, Website
@@ -42,7 +42,8 @@ class WorkflowForm(forms.ModelForm):
     def clean(self) -> dict:
         values = super().clean() or {}
         website, name = values.get("website"), values.get("name")
-        if name and taken(self.dataset, website.pk if website else None, name, self.instance.pk):
+        same = self.dataset.workflows.named(name, website.pk if website else None).exclude(pk=self.instance.pk)
+        if name and same.exists():
             self.add_error("name", "Another workflow of this website has this name.")
         return values
 

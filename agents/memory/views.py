@@ -3,18 +3,19 @@
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from agents.memory import workflow_rows as rows
+from agents.memory.counts import encoder_counts, rationale_counts
 from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilterForm, WorkflowForm
-from agents.models import Workflow
+from agents.models import TrajectoryStep, Workflow
+from agents.models.memory import WorkflowQuerySet
 from annotations.access import rules
 from annotations.corpus.views import visible_dataset
 from annotations.jobs.progress import job_live
-from annotations.models import Dataset, Job, Rationale, Split, Step
+from annotations.models import Dataset, Job, Split
 
 ROWS = 50
 SHOWN_USES = 50
@@ -30,12 +31,13 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
     found = visible_dataset(request, name)
     run = request.GET.get("run", "")
     known = rows.visible(request.user).filter(dataset=found).select_related("website", "run")
-    known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.filter(run=None)
+    known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.standing()
     sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
     filters = WorkflowFilterForm(request.GET, sites)
     page = Paginator(_filtered(known, filters.active()), ROWS).get_page(request.GET.get("page"))
     rights = rules.rights_of(request)
-    used = rows.use_counts([row.pk for row in page], tests=rights.sees_gold(found.project_id, Split.TEST_TASK))
+    tests = rights.sees_gold(found.project_id, Split.TEST_TASK)
+    used = TrajectoryStep.objects.count_by_workflow([row.pk for row in page], tests=tests)
     for row in page:
         row.used = used.get(row.pk, 0)
     context = {
@@ -50,14 +52,14 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "agents/workflows.html", context)
 
 
-def _filtered(known: QuerySet[Workflow], chosen: dict[str, str]) -> QuerySet[Workflow]:
+def _filtered(known: WorkflowQuerySet, chosen: dict[str, str]) -> WorkflowQuerySet:
     if "website" in chosen:
         known = known.filter(website__name=chosen["website"])
     if "origin" in chosen:
         known = known.filter(origin=chosen["origin"])
     if text := chosen.get("q"):
-        known = known.filter(Q(name__icontains=text) | Q(description__icontains=text) | Q(body__icontains=text))
-    return known.order_by("website__name", "website_id", "position", "pk")
+        known = known.containing(text)
+    return known.by_website()
 
 
 def workflow(request: HttpRequest, pk: int) -> HttpResponse:
@@ -78,7 +80,9 @@ def workflow(request: HttpRequest, pk: int) -> HttpResponse:
 def _workflow_page(request: HttpRequest, found: Workflow, form: WorkflowForm | None) -> HttpResponse:
     from agents.memory.induce import prompt_of
 
-    told = rows.uses(found).select_related("run", "trajectory__conversation").defer("trace")
+    told = (
+        TrajectoryStep.objects.shown_workflow(found.pk).select_related("run", "trajectory__conversation").defer("trace")
+    )
     used = rules.gold_filter(request.user, told, "trajectory__conversation__split", "run__dataset__project")
     context = {
         "workflow": found,
@@ -101,7 +105,8 @@ def workflow_new(request: HttpRequest, name: str) -> HttpResponse:
     form = WorkflowForm(request.POST or None, instance=blank, dataset=found)
     if request.method == "POST" and form.is_valid():
         made = Workflow(dataset=found, origin=Workflow.Origin.PERSON)
-        made.position = found.workflows.filter(website=form.cleaned_data["website"], run=None).count()
+        made.website = form.cleaned_data["website"]
+        made.place_last()
         return redirect("dataset-workflow", rows.edit(made, request.user, form.cleaned_data).pk)
     return render(request, "agents/workflow_new.html", {"dataset": found, "form": form})
 
@@ -130,10 +135,10 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
     jobs = Job.objects.filter(dataset=found, kind__in=KINDS).select_related("created_by")
     context = {
         "dataset": found,
-        "encoders": _encoders(found),
-        "workflow_count": found.workflows.filter(run=None).count(),
-        "site_count": found.workflows.filter(run=None).values("website").distinct().count(),
-        "rationales": _rationale_counts(found),
+        "encoders": encoder_counts(found),
+        "workflow_count": found.workflows.standing().count(),
+        "site_count": found.workflows.standing().values("website").distinct().count(),
+        "rationales": rationale_counts(found),
         "jobs": [(job, job_live(job)) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
         "may": {kind: rules.can(request.user, kind, found.project) for kind in KINDS},
         "forms": {kind: invalid.get(kind) or _form(kind, found) for kind in KINDS},
@@ -174,31 +179,3 @@ def _form(kind: str, dataset: Dataset, data=None):
     train = dataset.conversations.filter(split=Split.TRAIN).values("website")
     names = dataset.websites.filter(pk__in=train).order_by("name").values_list("name", flat=True).distinct()
     return InduceForm(data, websites=names, auto_id="induce_%s")
-
-
-def _encoders(dataset: Dataset) -> list[dict]:
-    """Per encoder (and form of snippet): how many snippets, exemplars and workflows it has embedded."""
-    from agents.models import Exemplar, MemorySnippet
-
-    found: dict[str, dict] = {}
-    for part, known in (
-        ("snippets", MemorySnippet.objects.filter(conversation__dataset=dataset)),
-        ("exemplars", Exemplar.objects.filter(dataset=dataset)),
-        ("workflows", dataset.workflows.filter(run=None, embedding__isnull=False)),
-    ):
-        for encoder, count in known.order_by().values_list("encoder").annotate(n=Count("pk")):
-            found.setdefault(encoder, {"encoder": encoder, "snippets": 0, "exemplars": 0, "workflows": 0})[part] = count
-    return [found[encoder] for encoder in sorted(found)]
-
-
-def _rationale_counts(dataset: Dataset) -> list[dict]:
-    """Per split: steps, and how many of them a person or a model has explained."""
-    by = {source: Exists(Rationale.objects.filter(step=OuterRef("pk"), source=source)) for source in ("human", "model")}
-    steps = Step.objects.filter(turn__conversation__dataset=dataset).annotate(**by)
-    split = "turn__conversation__split"
-    counts = {
-        "steps": Count("pk"),
-        "people": Count("pk", filter=Q(human=True)),
-        "models": Count("pk", filter=Q(model=True)),
-    }
-    return [row | {"split": row[split]} for row in steps.order_by(split).values(split).annotate(**counts)]

@@ -1,10 +1,14 @@
 """What agents remember: past steps, whole trajectories of the train split, and workflows."""
 
+from typing import Any, Self
+
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Case, CharField, F, Q, Value, When
+from django.utils import timezone
 from pgvector.django import HalfVectorField, HnswIndex, VectorField
 
+from agents.encoders import weights
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 DIMENSIONS = 384  # all-MiniLM-L6-v2
@@ -78,6 +82,39 @@ class Exemplar(models.Model):
         return self.key_text[:80]
 
 
+class WorkflowQuerySet(models.QuerySet["Workflow"]):
+    def standing(self) -> Self:
+        """Without those that a run made for itself."""
+        return self.filter(run=None)
+
+    def named(self, name: str, website_id: int | None) -> Self:
+        """Those of a website, or of any, that have this name."""
+        return self.standing().filter(website=website_id, name=name)
+
+    def with_gold_split(self) -> Self:
+        """With `gold_split`, the split whose gold it may tell: online ones repeat what the steps of their run were
+        shown, gold actions of earlier steps included. A run over every split has test steps among them."""
+        told = Case(
+            When(run=None, then=Value("train")),
+            When(run__split="", then=Value("test")),
+            default=F("run__split"),
+            output_field=CharField(),
+        )
+        return self.annotate(gold_split=told)
+
+    def containing(self, text: str) -> Self:
+        """Those that say it anywhere."""
+        return self.filter(Q(name__icontains=text) | Q(description__icontains=text) | Q(body__icontains=text))
+
+    def by_website(self) -> Self:
+        return self.order_by("website__name", "website_id", "position", "pk")
+
+    def encoder(self) -> str:
+        """That of the newest which has one, or the packaged one."""
+        known = self.exclude(encoder="").order_by("-pk").values_list("encoder", flat=True).first()
+        return known or weights.MINILM
+
+
 class Workflow(models.Model):
     """A reusable routine with placeholders: induced from train trajectories (AWM offline), from what an agent did
     earlier in a run (online; then it belongs to that run), or written by a person."""
@@ -102,6 +139,8 @@ class Workflow(models.Model):
     encoder = models.CharField(max_length=200, blank=True)
     embedding = HalfVectorField(dimensions=DIMENSIONS, null=True, blank=True)
 
+    objects = WorkflowQuerySet.as_manager()
+
     class Meta:
         ordering = ["website__name", "position", "id"]
         constraints = [
@@ -121,3 +160,19 @@ class Workflow(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def place_last(self) -> None:
+        """Behind the others of its website."""
+        self.position = self.dataset.workflows.standing().filter(website=self.website).count()
+
+    def correct(self, user, values: dict[str, Any]) -> bool:
+        """Store what a person changed or wrote; it is then no longer replaced by a model's. True when the description
+        is another: it must be embedded, and is found by its site alone until then."""
+        changed = self.pk is None or values.get("description", self.description) != self.description
+        for name, value in values.items():
+            setattr(self, name, value)
+        self.edited_by, self.edited_at = user, timezone.now()
+        if changed:
+            self.encoder, self.embedding = "", None
+        self.save()
+        return changed

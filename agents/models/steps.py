@@ -5,7 +5,7 @@ from typing import Any
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
-from django.db import models
+from django.db import connection, models
 from django.db.models import Q
 
 from agents.models.runs import Run, RunTally
@@ -30,6 +30,20 @@ class TrajectoryStepQuerySet(models.QuerySet):
         """Those in which the agent was shown a workflow, newest run first."""
         rows = self.filter(workflow_ids__contains=[pk])
         return rows.order_by("-run_id", "trajectory__conversation__position", "trajectory_id", "seq")
+
+    def count_by_workflow(self, pks: Sequence[int], *, tests: bool) -> dict[int, int]:
+        """Workflow -> how many steps of all runs were shown it, without `tests` in runs over the other splits only;
+        those that were never shown are left out. Raw, for one pass: the index over the arrays finds the steps, and
+        their elements are counted as they are read."""
+        steps, runs = self.model._meta.db_table, Run._meta.db_table
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"SELECT shown, count(*) FROM {steps} step, unnest(workflow_ids) AS shown "  # our tables  # nosec B608
+                "WHERE workflow_ids && %s::bigint[] AND shown = ANY(%s::bigint[]) AND (%s OR EXISTS (SELECT 1 "
+                f"FROM {runs} WHERE id = step.run_id AND split <> '' AND split NOT LIKE 'test%%')) GROUP BY shown",
+                [list(pks), list(pks), tests],
+            )
+            return dict(cursor.fetchall())
 
 
 class TrajectoryStep(models.Model):

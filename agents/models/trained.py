@@ -1,12 +1,26 @@
 """Models that were trained here."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
+from django.utils import timezone
 
 from agents.encoders.weights import model_root
+from annotations.jobs.live import Live
+from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job, Project, Split
+
+# The first that there is.
+HEADLINES = ("dev_step_success", "dev_success", "dev_exact_match", "dev_recall@1", "train_loss")
+
+
+class TrainedModelQuerySet(models.QuerySet["TrainedModel"]):
+    def unbegun(self) -> Self:
+        """Those whose training is over and whose curve is empty: another may have their name."""
+        return self.filter(curve=[], job__state__in=(Job.State.FAILED, Job.State.CANCELLED))
 
 
 class TrainedModel(models.Model):
@@ -39,6 +53,8 @@ class TrainedModel(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    objects = TrainedModelQuerySet.as_manager()
+
     class Meta:
         ordering = ["-id"]
 
@@ -48,3 +64,33 @@ class TrainedModel(models.Model):
     @property
     def folder(self) -> Path:
         return model_root() / self.name
+
+    def predecessors(self) -> TrainedModelQuerySet:
+        """Its project's models of this name whose place it takes."""
+        return type(self).objects.filter(name=self.name, project=self.project).unbegun()
+
+    def keep_curve(self, curve: list[dict[str, Any]]) -> None:
+        """Nothing else of it is written: its training goes on."""
+        self.curve = list(curve)
+        type(self).objects.filter(pk=self.pk).update(curve=self.curve)
+
+    def finish(self) -> None:
+        """Its training has ended and its weights are complete; what its slices kept is not needed any more."""
+        self.ready, self.finished_at, self.checkpoint = True, timezone.now(), {}
+        self.save()
+
+    def headline(self) -> tuple[str, float] | None:
+        """The metric that a list shows: name and value."""
+        return next(((name, self.metrics[name]) for name in HEADLINES if name in self.metrics), None)
+
+    def trained_with(self) -> dict[str, Any]:
+        """Its settings; before it began, those that were asked for."""
+        return self.config or (self.job.params["changes"] if self.job else {})
+
+    def progress(self) -> Live:
+        """That of its training; the page reads its parts again when the curve has a new point."""
+        if self.job is None:
+            state = "done" if self.ready else "failed"
+            return Live(False, state, {"headline": self.name, "detail": "", "state": state, "state_label": state})
+        live = job_live(self.job)
+        return replace(live, version=f"{live.version} {len(self.curve)}")

@@ -10,8 +10,6 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
 
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
@@ -75,7 +73,7 @@ def start_training(
     params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
     job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
     with transaction.atomic():
-        _unbegun(model).delete()
+        model.predecessors().delete()
         work.queue(job) if publish else job.save()
         model.job = job
         model.save()
@@ -88,7 +86,7 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
         errors["kind"] = f"Choose one of {', '.join(TrainedModel.Kind.values)}."
     try:
         model.clean_fields(exclude=["kind", "project", "dataset", "created_by", "curve", "config", "metrics", "job"])
-        if TrainedModel.objects.filter(name=model.name).exclude(pk__in=_unbegun(model)).exists():
+        if TrainedModel.objects.filter(name=model.name).exclude(pk__in=model.predecessors()).exists():
             errors["name"] = f"There is a model {model.name} already; choose another name."
     except ValidationError as error:
         errors |= {field: " ".join(messages) for field, messages in error.message_dict.items()}
@@ -107,12 +105,6 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
-
-
-def _unbegun(model: TrainedModel) -> QuerySet[TrainedModel]:
-    """The project's model of this name if its training is over and its curve is empty."""
-    over = (Job.State.FAILED, Job.State.CANCELLED)
-    return TrainedModel.objects.filter(name=model.name, project=model.project, curve=[], job__state__in=over)
 
 
 def run_training(job: Job) -> bool:
@@ -145,8 +137,7 @@ def run_training(job: Job) -> bool:
     model.files = keep_model(model)
     with job.fenced():
         kept.forget()
-        model.ready, model.finished_at, model.checkpoint = True, timezone.now(), {}
-        model.save()
+        model.finish()
     report: dict[str, Any] = {
         "said": f"Trained {model.name}",
         "seconds": round(seconds, 1),
@@ -166,8 +157,7 @@ def _teller(job: Job, model: TrainedModel) -> Callable[..., None]:
         values = {"phase": phase, "done": done, "total": total, "unit": unit, **more}
         work.tell_job(job, values | {"seconds": round(before + time.monotonic() - begun, 1)})
         if curve is not None and len(curve) != len(model.curve):
-            model.curve = list(curve)
-            TrainedModel.objects.filter(pk=model.pk).update(curve=model.curve)
+            model.keep_curve(curve)
 
     return tell
 

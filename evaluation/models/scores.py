@@ -1,5 +1,7 @@
 """Scores of runs, and where runs fail: functions of stored steps."""
 
+from typing import Self
+
 from django.db import models
 from django.db.models import F, Q
 
@@ -7,8 +9,8 @@ from agents.models import Run
 from evaluation.models.studies import Study
 
 
-class ScoreQuerySet(models.QuerySet):
-    def headline(self, preset: str) -> "ScoreQuerySet":
+class ScoreQuerySet(models.QuerySet["Score"]):
+    def headline(self, preset: str) -> Self:
         return self.filter(preset=preset, headline=True)
 
 

@@ -1,6 +1,7 @@
 """Shards: the part of a run that one worker does under one lease."""
 
 from datetime import timedelta
+from typing import Self
 
 from django.db import models
 from django.db.models import Max, Q, Sum
@@ -17,17 +18,17 @@ NAMED_WORKERS = 3
 
 
 class ShardQuerySet(LeaseQuerySet):
-    def waiting(self) -> "ShardQuerySet":
+    def waiting(self) -> Self:
         return self.filter(state=Shard.State.QUEUED)
 
-    def open(self) -> "ShardQuerySet":
+    def open(self) -> Self:
         """Those that wait or are at work."""
         return self.filter(state__in=[Shard.State.QUEUED, Shard.State.RUNNING])
 
-    def failed(self) -> "ShardQuerySet":
+    def failed(self) -> Self:
         return self.filter(state=Shard.State.FAILED)
 
-    def unheard(self) -> "ShardQuerySet":
+    def unheard(self) -> Self:
         """Those whose message may be gone. Messages pile up behind a long queue: only these are told again."""
         before = timezone.now() - TELL_AGAIN
         return self.filter(Q(published_at=None) | Q(published_at__lt=before) | Q(attempt__gt=0))
