@@ -1,5 +1,6 @@
 """What an agent did in one conversation of a run."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db import models
@@ -10,6 +11,11 @@ from annotations.models import Conversation, Step, Turn
 
 
 class TrajectoryQuerySet(models.QuerySet):
+    def plan(self, run: Run, conversations: Iterable[Conversation]) -> None:
+        """One that waits for each of these."""
+        rows = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
+        self.bulk_create(rows)
+
     def give_up(self) -> None:
         """No further step will be stored: those that lack some have failed."""
         self.exclude(state=Trajectory.State.DONE).update(state=Trajectory.State.FAILED)

@@ -1,5 +1,6 @@
 """Shards: the part of a run that one worker does under one lease."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Self
 
@@ -11,13 +12,25 @@ from agents.encoders.memory_limits import inference_advice
 from agents.models import Run
 from annotations.hosts.identity import shown
 from annotations.jobs.live import ago_text, worker_text
-from annotations.models import Leased, LeaseQuerySet
+from annotations.models import Conversation, Leased, LeaseQuerySet
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 NAMED_WORKERS = 3
 
 
 class ShardQuerySet(LeaseQuerySet):
+    def cut(self, run: Run, conversations: Sequence[Conversation], most: float) -> None:
+        """Shards of whole conversations, about `most` steps together."""
+        self.bulk_create(
+            Shard(
+                run=run,
+                index=index,
+                conversation_ids=[conversation.pk for conversation in part],
+                step_count=sum(conversation.step_count for conversation in part),
+            )
+            for index, part in enumerate(_parts(conversations, most))
+        )
+
     def waiting(self) -> Self:
         return self.filter(state=Shard.State.QUEUED)
 
@@ -88,3 +101,15 @@ class Shard(Leased):
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)
+
+
+def _parts(conversations: Sequence[Conversation], most: float) -> list[list[Conversation]]:
+    parts: list[list[Conversation]] = []
+    size = most
+    for conversation in conversations:
+        if size + conversation.step_count > most or not parts:
+            parts.append([])
+            size = 0
+        parts[-1].append(conversation)
+        size += conversation.step_count
+    return parts

@@ -1,17 +1,26 @@
 """Studies: planned comparisons of recipes, how far they are, and what their model calls may use."""
 
+import hashlib
+import math
 import time
 from collections.abc import Sequence
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Min, Sum
+from django.db.models import F, Min, Q, QuerySet, Sum
+from django.db.models.expressions import CombinedExpression
 
-from agents.llm.budget import SpendLimits
+from agents.llm.budget import SpendLimits, Spent
 from agents.models import Run
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from annotations.hosts.code import code_revision
 from annotations.jobs.live import Live
-from annotations.models import Project
+from annotations.models import Conversation, Dataset, Project, Split
 from evaluation.models.progress import bar_of, state_of, words_of
+
+SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
+PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
 
 
 class Study(models.Model):
@@ -43,6 +52,27 @@ class Study(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def plan_run(self, dataset: Dataset, recipe: Recipe, split: str, seed: int, limit: int | None) -> Run:
+        """A queued run of it with the trajectories and shards of its conversations. ValueError where there are none."""
+        conversations = _conversations(dataset, split, limit)
+        run = Run.objects.create(
+            recipe_name=recipe.name,
+            recipe=literature.to_dict(recipe),
+            recipe_sha256=literature.sha256(recipe),
+            dataset=dataset,
+            split=split,
+            seed=seed,
+            limit=limit,
+            code_revision=code_revision(),
+            created_by=self.created_by,
+            data_sha256=hashlib.sha256("".join(c.content_sha256 for c in conversations).encode()).hexdigest(),
+            step_count=sum(conversation.step_count for conversation in conversations),
+        )
+        run.trajectories.plan(run, conversations)
+        run.shards.cut(run, conversations, shard_steps(recipe))
+        self.runs.add(run)
+        return run
 
     def runs_with_progress(self) -> list[Run]:
         """Its runs, each with `done` and `failed` steps."""
@@ -82,4 +112,58 @@ class Study(models.Model):
 
     def set_budget(self, **limits: float | None) -> None:
         """Replace the limits on what its model calls may use. One that stopped at its budget is resumed by hand."""
-        type(self).objects.filter(pk=self.pk).update(**self.budget_fields(**limits))
+        self._row().update(**self.budget_fields(**limits))
+
+    # The row is an `agents.llm.budget.Budget`, which all workers share: it is read and written as it is now.
+
+    def limits(self) -> SpendLimits:
+        return SpendLimits(*self._row().values_list("budget_tokens", "budget_cost", "budget_seconds").get())
+
+    def spent(self) -> Spent:
+        return Spent(*self._row().values_list("spent_tokens", "spent_cost", "spent_seconds").get())
+
+    def book(self, amount: Spent) -> bool:
+        """Add an amount if the limits allow it: one statement, so workers cannot overshoot together."""
+        after = _with(amount)
+        allowed = self._row().filter(
+            Q(budget_tokens=None) | Q(budget_tokens__gte=after["spent_tokens"]),
+            Q(budget_cost=None) | Q(budget_cost__gte=after["spent_cost"]),
+            Q(budget_seconds=None) | Q(budget_seconds__gt=after["spent_seconds"]),
+        )
+        return bool(allowed.update(**after))
+
+    def add(self, amount: Spent) -> None:
+        self._row().update(**_with(amount))
+
+    def _row(self) -> QuerySet["Study"]:
+        return type(self).objects.filter(pk=self.pk)
+
+
+def _with(amount: Spent) -> dict[str, CombinedExpression]:
+    """What is spent with this amount, as fields."""
+    return {
+        "spent_tokens": F("spent_tokens") + amount.tokens,
+        "spent_cost": F("spent_cost") + amount.cost,
+        "spent_seconds": F("spent_seconds") + amount.seconds,
+    }
+
+
+def _conversations(dataset: Dataset, split: str, limit: int | None) -> list[Conversation]:
+    if split and split not in Split.values:
+        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
+    rows = dataset.conversations.order_by("position", "id")
+    if split:
+        rows = rows.filter(split=split)
+    found = list(rows.filter(step_count__gt=0)[:limit])
+    if not found:
+        where = f"split {split} of {dataset.name}" if split else dataset.name
+        raise ValueError(f"{where} has no conversation with steps")
+    return found
+
+
+def shard_steps(recipe: Recipe) -> float:
+    """About how many steps one worker does under one lease. What is induced online follows from the conversations
+    before, so one worker does them all."""
+    if recipe.recall.induction == "online":
+        return math.inf
+    return SHARD_STEPS if recipe.plan.kind in ("first", "grounded") else PROMPTED_SHARD_STEPS

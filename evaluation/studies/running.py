@@ -1,8 +1,6 @@
 """Studies: plan runs and shards, let workers run them, cancel, resume, and end them with scores."""
 
-import hashlib
 import logging
-import math
 import time
 from collections.abc import Callable
 
@@ -13,15 +11,14 @@ from django.utils import timezone
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, inference_advice, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
-from agents.models import Run, RunTally, Trajectory
+from agents.models import Run, RunTally
 from agents.recipes import literature, saved
 from agents.runs import events
 from agents.runs.runner import run_conversations
 from agents.types import Decision
 from annotations.access import rules
-from annotations.hosts.code import code_revision
 from annotations.jobs import full_disk, stopping, waking
-from annotations.models import Conversation, Dataset, LeaseLost, Split, Step
+from annotations.models import Dataset, LeaseLost, Step
 from annotations.models.leases import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.scores.judging import Gold, Judgement, judge
@@ -30,8 +27,6 @@ from evaluation.studies.budgets import llm_of
 
 logger = logging.getLogger(__name__)
 
-SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
-PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
 
 
@@ -89,8 +84,7 @@ def create_study(
             **Study.budget_fields(**(budget or {})),
         )
         for recipe, split, seed in plans:
-            run = _create_run(dataset, recipe, split, seed, limit, user)
-            study.runs.add(run)
+            run = study.plan_run(dataset, recipe, split, seed, limit)
             if publish:
                 _publish_on_commit(run)
     return study
@@ -102,58 +96,6 @@ def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str 
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
     return recipe
-
-
-def _create_run(dataset: Dataset, recipe: "literature.Recipe", split: str, seed: int, limit: int | None, user) -> Run:
-    if split and split not in Split.values:
-        raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
-    rows = dataset.conversations.order_by("position", "id")
-    if split:
-        rows = rows.filter(split=split)
-    counted = list(rows.filter(step_count__gt=0)[:limit])
-    if not counted:
-        where = f"split {split} of {dataset.name}" if split else dataset.name
-        raise ValueError(f"{where} has no conversation with steps")
-    run = Run.objects.create(
-        recipe_name=recipe.name,
-        recipe=literature.to_dict(recipe),
-        recipe_sha256=literature.sha256(recipe),
-        dataset=dataset,
-        split=split,
-        seed=seed,
-        limit=limit,
-        code_revision=code_revision(),
-        created_by=user,
-        data_sha256=hashlib.sha256("".join(c.content_sha256 for c in counted).encode()).hexdigest(),
-        step_count=sum(c.step_count for c in counted),
-    )
-    Trajectory.objects.bulk_create(Trajectory(run=run, conversation=c, step_count=c.step_count) for c in counted)
-    Shard.objects.bulk_create(
-        Shard(run=run, index=index, conversation_ids=[c.pk for c in part], step_count=sum(c.step_count for c in part))
-        for index, part in enumerate(_parts(counted, _shard_steps(recipe)))
-    )
-    return run
-
-
-def _shard_steps(recipe: "literature.Recipe") -> float:
-    """About how many steps one worker does under one lease. What is induced online follows from the conversations
-    before, so one worker does them all."""
-    if recipe.recall.induction == "online":
-        return math.inf
-    return SHARD_STEPS if recipe.plan.kind in ("first", "grounded") else PROMPTED_SHARD_STEPS
-
-
-def _parts(conversations: list[Conversation], most: float) -> list[list[Conversation]]:
-    """Whole conversations, about `most` steps together."""
-    parts: list[list[Conversation]] = []
-    size = most
-    for conversation in conversations:
-        if size + conversation.step_count > most or not parts:
-            parts.append([])
-            size = 0
-        parts[-1].append(conversation)
-        size += conversation.step_count
-    return parts
 
 
 def _publish_on_commit(run: Run) -> None:

@@ -26,9 +26,9 @@ def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
 @pytest.fixture
 def small_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """A shard per conversation or so."""
-    from evaluation.studies import running
+    from evaluation.models import studies
 
-    monkeypatch.setattr(running, "SHARD_STEPS", 6)
+    monkeypatch.setattr(studies, "SHARD_STEPS", 6)
 
 
 @pytest.fixture

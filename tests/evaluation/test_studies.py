@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 
+from agents.llm.budget import Spent
 from agents.models import Run, Trajectory
 from annotations.models import Conversation, Snapshot, Step
 from evaluation.models import Shard, Study
@@ -252,3 +253,15 @@ def test_a_long_shard_goes_on_in_another_task_without_using_up_its_attempts(data
     assert slices > 3
     assert told == [shard.pk] * (slices - 1)
     assert run.steps.count() == run.step_count
+
+
+def test_a_study_books_what_its_limits_allow_in_one_statement(dataset, django_assert_num_queries) -> None:
+    study = make_study(dataset)
+    study.set_budget(tokens=10, seconds=5)
+    with django_assert_num_queries(1):
+        assert study.book(Spent(tokens=10, cost=0.5, seconds=4.5))
+    assert not study.book(Spent(tokens=1))
+    assert not study.book(Spent(seconds=0.5))  # time is over when the limit is reached
+    assert study.spent() == Spent(10, 0.5, 4.5)
+    study.add(Spent(tokens=-1))
+    assert study.book(Spent(tokens=1))
