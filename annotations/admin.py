@@ -209,10 +209,8 @@ class JobAdmin(MadeElsewhere, ShowsGold):
 
     @admin.action(description="Cancel", permissions=["work"])
     def cancel(self, request: HttpRequest, rows: QuerySet[Job]) -> None:
-        from annotations.jobs import running
-
         for job in rows:
-            running.cancel(job)
+            job.cancel()
         self.message_user(request, "Queued jobs are cancelled; running ones stop at their next batch.")
 
     @admin.action(description="Retry", permissions=["work"])

@@ -18,8 +18,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from annotations.access import host_secret
-from annotations.jobs import running
-from annotations.models import Leased
+from annotations.models import Job, Leased
 from annotations.storage import FREE_BYTES, store
 from evaluation.models import Shard
 from webnav_site import heartbeats
@@ -27,8 +26,8 @@ from webnav_site import heartbeats
 # Queue -> what waits in it. Beat puts tidying into "default", which nobody waits for.
 QUEUES: dict[str, Callable[[], list[QuerySet]]] = {
     "default": list,
-    "io": lambda: [running.waiting_in("io")],
-    "gpu": lambda: [running.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
+    "io": lambda: [Job.objects.waiting_in("io")],
+    "gpu": lambda: [Job.objects.waiting_in("gpu"), Shard.objects.filter(state=Leased.State.QUEUED)],
 }
 PATIENCE_SECONDS = 60  # reliability.md 6.2, 5: nothing waits silently for longer
 

@@ -6,7 +6,6 @@ from django.core.management.base import CommandError
 
 from agents.llm.errors import LlmError
 from agents.memory.follow import follow, work_inline
-from annotations.jobs.running import cancel
 from annotations.models import Dataset, Job
 
 MAX_TOLD = 20
@@ -29,7 +28,7 @@ def end(job: Job, inline: bool, say: Callable[[str], object]) -> Job:
     except LlmError as error:
         raise CommandError(f"{error} (what was done is kept; job {job.pk} goes on when it is tried again)") from error
     except KeyboardInterrupt:
-        cancel(job)
+        job.cancel()
         raise CommandError(f"cancelled; what was done is kept (job {job.pk})") from None
     if found.state not in (Job.State.DONE, Job.State.DONE_WITH_ERRORS):
         raise CommandError(found.last_error or f"job {found.pk}: {found.state}")

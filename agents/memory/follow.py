@@ -33,7 +33,7 @@ def follow(job: Job, say: Callable[[str], object]) -> Job:
                 warned = True
             time.sleep(POLL_SECONDS)
     except KeyboardInterrupt:
-        running.cancel(job)
+        job.cancel()
         raise
     return found
 

@@ -118,7 +118,7 @@ class _Progress:
             self.phase, self.phase_begun, self.first = phase, now, done
         pace = (done - self.first) / (now - self.phase_begun) if now > self.phase_begun else 0.0
         values = {"phase": phase, "done": done, "total": total, "unit": unit, "seconds": self.seconds}
-        work.tell_job(self.job, values | {"per_second": round(pace, 2) or None} | more)
+        self.job.go_on(values | {"per_second": round(pace, 2) or None} | more)
         over = stopping.asked() or now - self.begun > work.SLICE_SECONDS
         if over and self.first < done < total:  # each slice does some work
             raise _SliceOver

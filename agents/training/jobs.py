@@ -19,6 +19,7 @@ from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
 from annotations.models import Dataset, Job, LeaseLost, Split
+from annotations.models.jobs import Cancelled
 
 BASES = {
     "cross_encoder": "microsoft/deberta-v3-base",
@@ -126,7 +127,7 @@ def run_training(job: Job) -> bool:
         training = Work(model, job.params, until, _teller(job, model), kept.keep)
         outcome = training.run()
     except LeaseLost as lost:
-        raise work.Cancelled from lost
+        raise Cancelled from lost
     except Exception as error:
         if not is_out_of_memory(error):
             raise
@@ -155,7 +156,7 @@ def _teller(job: Job, model: TrainedModel) -> Callable[..., None]:
 
     def tell(phase: str, done: int, total: int | None, unit: str, curve: list[dict] | None = None, **more: Any) -> None:
         values = {"phase": phase, "done": done, "total": total, "unit": unit, **more}
-        work.tell_job(job, values | {"seconds": round(before + time.monotonic() - begun, 1)})
+        job.go_on(values | {"seconds": round(before + time.monotonic() - begun, 1)})
         if curve is not None and len(curve) != len(model.curve):
             model.keep_curve(curve)
 

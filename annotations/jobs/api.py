@@ -26,7 +26,6 @@ from annotations.jobs.serializers import (
     ImportRequestSerializer,
     JobDetailSerializer,
     JobSerializer,
-    has_result,
 )
 from annotations.models import Job, Scope
 
@@ -54,11 +53,10 @@ class JobViewSet(ReadOnlyViewSet):
     @action(detail=True, methods=["post"])
     def cancel(self, request: Request, pk: str) -> Response:
         """A queued job ends at once, a running one at its next batch."""
-        from annotations.jobs import running
 
         job = self.get_object()
         rules.require(request.user, job.kind, job.project)
-        running.cancel(job)
+        job.cancel()
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None, responses=JobDetailSerializer, parameters=[idempotency.PARAMETER])
@@ -84,7 +82,7 @@ class JobViewSet(ReadOnlyViewSet):
     def file(self, request: Request, pk: str) -> HttpResponseBase:
         """The result of an export, with ETag and byte ranges."""
         job = self.get_object()
-        if not has_result(job):
+        if not job.has_result:
             raise Http404
         rules.require_download(request.user, job)
         return send_file(

@@ -16,7 +16,7 @@ def job_live(job: Job) -> Live:
         "state": job.state,
         "state_label": label,
     }
-    return Live(not job.is_over, f"{job.state} {_errors(job)} {job.cancel_requested}", fields, _bar(job))
+    return Live(not job.is_over, f"{job.state} {job.error_count} {job.cancel_requested}", fields, _bar(job))
 
 
 def _headline(job: Job) -> str:
@@ -38,38 +38,16 @@ def _details(job: Job) -> list[str]:
         seconds = job.report.get("seconds")
         took = f"in {span_text(seconds)}" if seconds else ""
         return [took, f"finished {ago_text(job.finished_at)}" if job.finished_at else ""]
-    pace = pace_text(progress.get("per_second"), _seconds_left(job), progress.get("unit", ""))
+    pace = pace_text(progress.get("per_second"), job.seconds_left, progress.get("unit", ""))
     return [progress.get("phase", ""), *pace, worker_text(job)]
-
-
-def _fraction(job: Job) -> float | None:
-    """How much is done, by records where their number is known, else by bytes of whole files."""
-    progress = job.progress
-    if progress.get("total"):
-        return min(1.0, progress.get("done", 0) / progress["total"])
-    if progress.get("bytes_total"):
-        return min(1.0, progress.get("bytes_done", 0) / progress["bytes_total"])
-    return None
-
-
-def _seconds_left(job: Job) -> float | None:
-    progress, fraction = job.progress, _fraction(job)
-    if progress.get("total") and progress.get("per_second"):
-        return max(0.0, (progress["total"] - progress.get("done", 0)) / progress["per_second"])
-    elapsed = job.report.get("seconds")
-    return elapsed * (1 - fraction) / fraction if elapsed and fraction else None
 
 
 def _bar(job: Job) -> tuple[float, float, float]:
     if job.state in (State.DONE, State.DONE_WITH_ERRORS):
         landed = job.report.get("landed", job.report.get("conversations", 0) + job.report.get("skipped", 0))
-        errors = _errors(job)
+        errors = job.error_count
         return (landed / (landed + errors), errors / (landed + errors), 0.0) if errors else (1.0, 0.0, 0.0)
-    fraction = _fraction(job) or 0.0
+    fraction = job.fraction or 0.0
     if job.is_over:
         return (0.0, fraction or 1.0, 0.0) if job.state == State.FAILED else (fraction, 0.0, 0.0)
     return (fraction, 0.0, 0.0 if fraction else 0.02)
-
-
-def _errors(job: Job) -> int:
-    return job.report.get("error_count", 0)

@@ -12,8 +12,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import QuerySet
-from django.utils import timezone
 from django.utils.text import slugify
 
 from annotations.access import rules
@@ -23,21 +21,17 @@ from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.datasets.records import BadRecord
 from annotations.jobs import full_disk, placement, stopping, waking
-from annotations.jobs.uploads import below_import_root, forget_upload, keep_upload, source_of
+from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
+from annotations.models.jobs import Cancelled
 from annotations.models.leases import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
 MAX_RUNNING_PER_USER = 5
 LONGEST_NAME = Dataset._meta.get_field("name").max_length
-IO_KINDS = (Job.Kind.IMPORT, Job.Kind.EXPORT, Job.Kind.RELEASE)
 SHOWN_WARNINGS = 100
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
-
-
-class Cancelled(Exception):
-    """The job was cancelled by a person."""
 
 
 # Starting -----------------------------------------------------------------------------------------------------------
@@ -111,8 +105,7 @@ def start_export(*, user, dataset: Dataset, format: str, split: str = "", releas
 
 def check_quota(user, errors: dict[str, str]) -> None:
     """Add an error where the user has too many unfinished jobs."""
-    open_states = [Job.State.QUEUED, Job.State.RUNNING]
-    if Job.objects.filter(created_by=user, state__in=open_states).count() >= MAX_RUNNING_PER_USER:
+    if Job.objects.filter(created_by=user).unfinished().count() >= MAX_RUNNING_PER_USER:
         errors["__all__"] = f"You have {MAX_RUNNING_PER_USER} unfinished jobs; wait for one or cancel one."
 
 
@@ -134,18 +127,7 @@ def _tell_workers(job: Job) -> None:
     from annotations.tasks import run_job
 
     if waking.broker_answers():
-        run_job.apply_async((job.pk,), queue=queue_of(job.kind))
-
-
-def queue_of(kind: str) -> str:
-    """Files are `io` work; training, embedding and what asks models are `gpu` work."""
-    return "io" if kind in IO_KINDS else "gpu"
-
-
-def waiting_in(queue: str) -> QuerySet[Job]:
-    """The jobs that wait for a worker of the queue `io` or `gpu`."""
-    queued = Job.objects.filter(state=Job.State.QUEUED)
-    return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
+        run_job.apply_async((job.pk,), queue=job.queue_of(job.kind))
 
 
 NEEDS: dict[str, Callable[[Job], placement.Needs]] = {}
@@ -157,36 +139,14 @@ def better_queue(pk: int) -> str | None:
     job = Job.objects.filter(pk=pk, state=Job.State.QUEUED).first()
     if job is None or job.kind not in NEEDS:
         return None
-    return placement.better_queue(queue_of(job.kind), NEEDS[job.kind](job))
-
-
-def cancel(job: Job) -> None:
-    """A queued job ends at once, a running one at its next batch."""
-    Job.objects.filter(pk=job.pk).update(cancel_requested=True)
-    Job.objects.filter(pk=job.pk, state=Job.State.QUEUED).update(state=Job.State.CANCELLED, finished_at=timezone.now())
+    return placement.better_queue(job.queue_of(job.kind), NEEDS[job.kind](job))
 
 
 def retry(job: Job) -> Job:
-    """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew when
-    it had come to its end with errors."""
-    over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
-    if job.kind == Job.Kind.IMPORT and not job.params["path"] and not (job.file and store.exists(job.file)):
-        raise ValidationError("The upload is gone: start a new import.")
-    fields = {
-        "state": Job.State.QUEUED,
-        "attempt": 0,
-        "furthest": {},
-        "cancel_requested": False,
-        "last_error": "",
-        "error_id": "",
-        "last_log": "",
-        "finished_at": None,
-    }
+    """Queue a job again that ended without success, and tell a worker of it. Raises ValidationError."""
     with transaction.atomic():
-        if not Job.objects.filter(pk=job.pk, state__in=over).update(**fields):
-            raise ValidationError("Only a job that has ended without success can be retried.")
+        job.queue_again()
         publish(job)
-    job.refresh_from_db()
     return job
 
 
@@ -202,11 +162,11 @@ def run(job: Job) -> bool:
             job.finish(Job.State.CANCELLED)
         except ArchiveError as error:  # refused for what it is: trying again would refuse it again
             if job.finish(Job.State.FAILED, last_error=_explained(error)):
-                forget_upload(job)
+                job.forget_file()
         except (ValueError, OSError, ValidationError) as error:  # bad input: explained, not retried
             job.finish(Job.State.FAILED, last_error=_explained(error))
         except MemoryError:
-            job.finish(Job.State.FAILED, last_error=_out_of_memory(job))
+            job.finish(Job.State.FAILED, last_error=job.out_of_memory())
         except Exception as error:
             if full_disk.is_full(error):
                 job.finish(Job.State.FAILED, last_error=full_disk.MESSAGE)
@@ -216,11 +176,6 @@ def run(job: Job) -> bool:
                 return True
             raise
     return False
-
-
-def _out_of_memory(job: Job) -> str:
-    advice = job.memory_advice() or "give the worker more, or split the work: an import by --limit or file by file"
-    return f"Out of memory: {advice}"
 
 
 def _explained(error: Exception) -> str:
@@ -280,7 +235,7 @@ def _finish_import(job: Job, report: ImportReport) -> None:
     progress = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
     progress.pop("resume", None)  # it has come to its end: tried again, it starts anew
     if job.finish(state, report=report.to_dict(), last_error=error, progress=progress) and state == Job.State.DONE:
-        forget_upload(job)
+        job.forget_file()
 
 
 def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:
@@ -322,7 +277,7 @@ def _run_export(job: Job) -> bool:
     total = rows.count()
 
     def tell(phase: str, done: int) -> None:
-        tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+        job.go_on({"phase": phase, "done": done, "total": total, "unit": "conversations"})
 
     tell("writing", 0)
     name = f"exports/{job.pk}.zip"
@@ -371,11 +326,3 @@ def _zip(folder: Path, archive: Path) -> None:
 
 RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
 """Kind -> what works on a claimed job for one slice and says whether it must go on; others add theirs."""
-
-
-def tell_job(job: Job, values: dict) -> None:
-    """Store the progress; raises Cancelled when the job is no longer ours or was cancelled."""
-    if not job.tell(values):
-        raise Cancelled
-    job.progress = values
-    job.told()

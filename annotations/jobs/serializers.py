@@ -48,17 +48,12 @@ class JobSerializer(serializers.ModelSerializer):
         return {key: value for key, value in job.progress.items() if key != "resume"}
 
     def get_file(self, job: Job) -> str | None:
-        return reverse("api:job-file", [job.pk], request=self.context["request"]) if has_result(job) else None
+        return reverse("api:job-file", [job.pk], request=self.context["request"]) if job.has_result else None
 
 
 class JobDetailSerializer(JobSerializer):
     class Meta(JobSerializer.Meta):
         fields = [*JobSerializer.Meta.fields, "report"]
-
-
-def has_result(job: Job) -> bool:
-    """Whether the job made a file to download: an import's file is somebody's upload and is never handed out."""
-    return job.kind == Job.Kind.EXPORT and job.state == Job.State.DONE and bool(job.file)
 
 
 class OwnRelatedField(serializers.SlugRelatedField):

@@ -10,8 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
 from annotations.datasets.files import is_zip, unpack_zip
-from annotations.models import Job
-from annotations.storage import forget_scratch, private_folder, scratch, store
+from annotations.storage import private_folder, scratch, store
 
 UPLOADS = "uploads"
 UNPACKED = ".unpacked.json"  # beside the folder of a zip that is unpacked whole: its damaged members
@@ -77,10 +76,3 @@ def safe_name(name: str) -> str:
     """A file name of letters, digits, dots, hyphens and underscores only, short enough for every file system."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
     return safe[-100:].lstrip(".") or "upload"
-
-
-def forget_upload(job: Job) -> None:
-    """Remove a job's upload, if it had one, and what this machine made of it."""
-    if job.file:
-        store.delete(job.file)
-        forget_scratch(job.file)

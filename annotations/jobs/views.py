@@ -91,7 +91,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "may_manage": rules.can(request.user, "manage", found.project),
         "may_cancel": may and not found.is_over and not found.cancel_requested,
         "may_retry": may and found.state in unsuccessful,
-        "may_download": _has_result(found) and rules.may_download(request.user, found),
+        "may_download": _has_file(found) and rules.may_download(request.user, found),
     }
     return render(request, "annotations/job.html", context)
 
@@ -105,7 +105,7 @@ def job_state(request: HttpRequest, pk: int) -> JsonResponse:
 def cancel_job(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     rules.require(request.user, found.kind, found.project)
-    work.cancel(found)
+    found.cancel()
     return redirect("job", pk)
 
 
@@ -124,7 +124,7 @@ def retry_job(request: HttpRequest, pk: int) -> HttpResponse:
 def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """The result of an export; uploads are never given back."""
     found = get_object_or_404(_visible(request), pk=pk)
-    if not _has_result(found):
+    if not _has_file(found):
         raise Http404
     rules.require_download(request.user, found)
     return send_file(
@@ -175,8 +175,8 @@ def _told(request: HttpRequest, pk: int) -> Job:
     return found
 
 
-def _has_result(found: Job) -> bool:
-    return found.kind == Job.Kind.EXPORT and found.state == Job.State.DONE and store.exists(found.file)
+def _has_file(found: Job) -> bool:
+    return found.has_result and store.exists(found.file)
 
 
 def _project_of(request: HttpRequest):

@@ -3,12 +3,14 @@
 from pathlib import Path
 
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.utils import timezone
 
 from annotations.models.datasets import Dataset
 from annotations.models.leases import Leased, LeaseQuerySet
 from annotations.models.projects import Project
-from annotations.storage import store
+from annotations.storage import forget_scratch, store
 
 _MODEL = "start the gpu worker with CUDA_VISIBLE_DEVICES= to compute on the processor, or choose a smaller encoder."
 LESS_MEMORY = {
@@ -19,6 +21,21 @@ LESS_MEMORY = {
     "import": "import the file in parts.",
 }
 """Kind of job -> what makes it need less memory."""
+IO_KINDS = ("import", "export", "release")  # files: what trains, embeds or asks models is `gpu` work
+
+
+class Cancelled(Exception):
+    """The job was cancelled by a person, or is another worker's now."""
+
+
+class JobQuerySet(LeaseQuerySet):
+    def unfinished(self) -> "JobQuerySet":
+        return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
+
+    def waiting_in(self, queue: str) -> "JobQuerySet":
+        """Those that wait for a worker of the queue `io` or `gpu`."""
+        queued = self.filter(state=Job.State.QUEUED)
+        return queued.filter(kind__in=IO_KINDS) if queue == "io" else queued.exclude(kind__in=IO_KINDS)
 
 
 class Job(Leased):
@@ -45,7 +62,7 @@ class Job(Leased):
     report = models.JSONField(default=dict)
     cancel_requested = models.BooleanField(default=False)
 
-    objects = LeaseQuerySet.as_manager()
+    objects = JobQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]
@@ -62,6 +79,82 @@ class Job(Leased):
             self.attempt = fields["attempt"] = min(self.attempt, 1)
         held = Job.objects.filter(pk=self.pk, lease_token=self.lease_token, cancel_requested=False)
         return bool(held.update(progress=progress, **fields))
+
+    def go_on(self, progress: dict) -> None:
+        """Store the progress; raises Cancelled when the job is no longer ours or was cancelled."""
+        if not self.tell(progress):
+            raise Cancelled
+        self.progress = progress
+        self.told()
+
+    def cancel(self) -> None:
+        """A queued job ends at once, a running one at its next batch."""
+        own = Job.objects.filter(pk=self.pk)
+        own.update(cancel_requested=True)
+        own.filter(state=Job.State.QUEUED).update(state=Job.State.CANCELLED, finished_at=timezone.now())
+
+    def queue_again(self) -> None:
+        """Queue a failed or cancelled job again, with the same upload: it goes on where it stopped, or starts anew
+        when it had come to its end with errors. ValidationError where it cannot; workers are told by `running.retry`.
+        """
+        over = [Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS]
+        if self.kind == Job.Kind.IMPORT and not self.params["path"] and not (self.file and store.exists(self.file)):
+            raise ValidationError("The upload is gone: start a new import.")
+        anew = {
+            "state": Job.State.QUEUED,
+            "attempt": 0,
+            "furthest": {},
+            "cancel_requested": False,
+            "last_error": "",
+            "error_id": "",
+            "last_log": "",
+            "finished_at": None,
+        }
+        if not Job.objects.filter(pk=self.pk, state__in=over).update(**anew):
+            raise ValidationError("Only a job that has ended without success can be retried.")
+        self.refresh_from_db()
+
+    @staticmethod
+    def queue_of(kind: str) -> str:
+        """Where jobs of a kind wait for a worker."""
+        return "io" if kind in IO_KINDS else "gpu"
+
+    @property
+    def has_result(self) -> bool:
+        """Whether it made a file to download: an import's file is somebody's upload and is never handed out."""
+        return self.kind == Job.Kind.EXPORT and self.state == Job.State.DONE and bool(self.file)
+
+    @property
+    def error_count(self) -> int:
+        return self.report.get("error_count", 0)
+
+    @property
+    def fraction(self) -> float | None:
+        """How much is done, by records where their number is known, else by bytes of whole files."""
+        progress = self.progress
+        if progress.get("total"):
+            return min(1.0, progress.get("done", 0) / progress["total"])
+        if progress.get("bytes_total"):
+            return min(1.0, progress.get("bytes_done", 0) / progress["bytes_total"])
+        return None
+
+    @property
+    def seconds_left(self) -> float | None:
+        progress, fraction = self.progress, self.fraction
+        if progress.get("total") and progress.get("per_second"):
+            return max(0.0, (progress["total"] - progress.get("done", 0)) / progress["per_second"])
+        elapsed = self.report.get("seconds")
+        return elapsed * (1 - fraction) / fraction if elapsed and fraction else None
+
+    def forget_file(self) -> None:
+        """Remove its upload, if it had one, and what this machine made of it."""
+        if self.file:
+            store.delete(self.file)
+            forget_scratch(self.file)
+
+    def out_of_memory(self) -> str:
+        advice = self.memory_advice() or "give the worker more, or split the work: an import by --limit or file by file"
+        return f"Out of memory: {advice}"
 
     def memory_advice(self) -> str:
         return LESS_MEMORY.get(self.kind, "")

@@ -102,7 +102,7 @@ def run_release(job: Job) -> bool:
     total = job.dataset.conversations.count()
 
     def tell(phase: str, done: int) -> None:
-        running.tell_job(job, {"phase": phase, "done": done, "total": total, "unit": "conversations"})
+        job.go_on({"phase": phase, "done": done, "total": total, "unit": "conversations"})
 
     params = {name: value for name, value in job.params.items() if name != "name"}
     try:

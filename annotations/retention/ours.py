@@ -73,7 +73,7 @@ class Uploads(Kind):
             return 0
         jobs = list(self._jobs(before)[:limit])
         for job in jobs:
-            uploads.forget_upload(job)
+            job.forget_file()
             Job.objects.filter(pk=job.pk).update(file="")
         strays = list(islice(self._strays(before), limit - len(jobs)))
         for name in strays:

@@ -125,7 +125,7 @@ def test_a_cancelled_job_stops_at_its_next_batch(dataset, monkeypatch) -> None:
     real = memory.build_snippets
 
     def cancel_meanwhile(*args):
-        running.cancel(job)
+        job.cancel()
         return real(*args)
 
     monkeypatch.setattr(memory, "CONVERSATIONS", 1)
@@ -280,7 +280,7 @@ def test_only_admins_start_them(dataset, start) -> None:
         with pytest.raises(PermissionDenied):
             start(user=factories.make_user(role, dataset.project), dataset=dataset)
     job = start(user=factories.make_user("admin", dataset.project), dataset=dataset)
-    assert running.queue_of(job.kind) == "gpu"
+    assert job.queue_of(job.kind) == "gpu"
 
 
 def test_what_makes_no_sense_is_refused(dataset) -> None:

@@ -100,7 +100,7 @@ def test_slices_of_one_step_each_end_with_the_same_model(dataset, tmp_path, monk
 def test_a_cancelled_training_stops_and_goes_on_when_tried_again(dataset, tmp_path, monkeypatch) -> None:
     model = start(dataset, tmp_path, "seq2seq", epochs=2)
     monkeypatch.setattr(running, "SLICE_SECONDS", 0)
-    job = run_inline(model, lambda: running.cancel(model.job))
+    job = run_inline(model, lambda: model.job.cancel())
     assert job.state == "cancelled"
     reached = torch.load(model.folder / "work" / "checkpoint.pt", weights_only=True)["step"]
     monkeypatch.setattr(running, "SLICE_SECONDS", 240)

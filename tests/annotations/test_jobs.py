@@ -242,13 +242,13 @@ def test_an_unexpected_error_is_noted_and_tried_again(start, monkeypatch: pytest
 
 def test_a_queued_job_is_cancelled_at_once(start) -> None:
     job = start(upload=PLAIN)
-    running.cancel(job)
+    job.cancel()
     assert (work(job).state, Conversation.objects.count()) == (State.CANCELLED, 0)
 
 
 def test_a_running_job_is_cancelled_at_its_next_batch(start) -> None:
     job = Job.objects.claim(start(upload=PLAIN).pk)
-    running.cancel(job)
+    job.cancel()
     assert not running.run(job)
     job.refresh_from_db()
     assert (job.state, Conversation.objects.count()) == (State.CANCELLED, 0)
@@ -257,7 +257,7 @@ def test_a_running_job_is_cancelled_at_its_next_batch(start) -> None:
 def test_a_running_export_is_cancelled_too(project, admin, settings) -> None:
     dataset = factories.make_conversation(dataset=factories.make_dataset(project)).dataset
     job = Job.objects.claim(running.start_export(user=admin, dataset=dataset, format="jsonl").pk)
-    running.cancel(job)
+    job.cancel()
     running.run(job)
     job.refresh_from_db()
     assert (job.state, job.file) == (State.CANCELLED, "")
@@ -265,7 +265,7 @@ def test_a_running_export_is_cancelled_too(project, admin, settings) -> None:
 
 def test_a_cancelled_import_is_retried_with_the_same_upload(start) -> None:
     job = start(upload=PLAIN)
-    running.cancel(job)
+    job.cancel()
     assert work(running.retry(job)).state == State.DONE
 
 

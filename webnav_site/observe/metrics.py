@@ -23,7 +23,6 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
 
 from annotations.access.clients import client_address, networks
-from annotations.jobs.running import queue_of
 from annotations.models import Job, Leased
 from annotations.observe import counters
 from evaluation.models import Shard
@@ -159,7 +158,7 @@ def queues() -> dict[str, tuple[int, float]]:
     now = timezone.now()
     queued = Job.objects.filter(state=Leased.State.QUEUED).values_list("kind")
     for kind, count, since in queued.annotate(n=Count("pk"), since=Min("created_at")).order_by():
-        found[queue_of(kind)].append((count, (now - since).total_seconds()))
+        found[Job.queue_of(kind)].append((count, (now - since).total_seconds()))
     shards = Shard.objects.filter(state=Leased.State.QUEUED).aggregate(n=Count("pk"), since=Min("created_at"))
     if shards["n"]:
         found["gpu"].append((shards["n"], (now - shards["since"]).total_seconds()))

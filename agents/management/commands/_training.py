@@ -11,7 +11,6 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.models import TrainedModel
 from agents.training import card
 from agents.training.jobs import BASES, run_inline, start_training
-from annotations.jobs.running import cancel
 from annotations.models import Dataset, Job, Split
 
 POLL_SECONDS = 1.0
@@ -49,7 +48,7 @@ class TrainCommand(BaseCommand):
         try:
             job = run_inline(model, on_progress=self._progress) if options["inline"] else self._follow(model)
         except KeyboardInterrupt:
-            cancel(model.job)
+            model.job.cancel()
             raise CommandError("cancelled; “Try again” on its page goes on from the last checkpoint") from None
         model.refresh_from_db()
         if job.state != Job.State.DONE:
