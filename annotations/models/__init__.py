@@ -14,7 +14,7 @@ from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
 from annotations.models.queue import NotFree, NotReady, NotYours
 from annotations.models.releases import Redaction, Release, ReleasedConversation
-from annotations.models.remarks import Comment, Delivery, KeyMap, Mention, Webhook
+from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
 from annotations.models.sessions import Session, SessionTask
 from annotations.models.source_files import SourceFile
@@ -26,6 +26,7 @@ __all__ = [
     "DEFAULT_RUBRIC",
     "AccessEvent",
     "Assignment",
+    "BadComment",
     "Campaign",
     "Comment",
     "Conversation",

@@ -1,16 +1,19 @@
 """Campaigns: one round of annotation of a dataset, its rules and its guidelines."""
 
 import math
+from typing import Any
 
 import pghistory
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
+from django.utils.text import slugify
 
 from annotations.models.datasets import Dataset
 from annotations.models.projects import Project
 
 USER = settings.AUTH_USER_MODEL
+TARGET_FORMAT = "mt-mind2web"
 DEFAULT_RUBRIC = [
     {"code": "cut-misplaced", "stage": "decompose", "question": "Every cut lies where the user's intent changes."},
     {"code": "uncovered", "stage": "decompose", "question": "Each sub-instruction asks for all of its steps."},
@@ -106,6 +109,30 @@ class Campaign(models.Model):
     def is_open(self) -> bool:
         """Whether work is handed out."""
         return self.deleted_at is None and self.closed_at is None
+
+    def target_dataset(self) -> Dataset:
+        """Where its verified conversations go; made when the first one passes."""
+        if self.target is None:  # locked and read again, so that two verdicts at once make one dataset
+            self.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
+        if self.target is None:
+            self.target = Dataset.objects.create(
+                project=self.project,
+                name=Dataset.objects.free_name(slugify(self.name)[:90] or f"campaign-{self.pk}"),
+                source_format=TARGET_FORMAT,
+                licence=self.source.licence,
+                description=f"Verified conversations of the campaign “{self.name}” on {self.source}.",
+            )
+            self.save(update_fields=["target"])
+        return self.target
+
+    def able_people(self, stage: str) -> list[Any]:
+        """Members of the project who may work on a stage, by name."""
+        members = self.project.memberships.able(Stage(stage).ability).filter(user__is_active=True)
+        return [member.user for member in members.select_related("user").order_by("user__username")]
+
+    def places_per_session(self, stage: str) -> int:
+        """How many people work on one session in a stage, if none gives up and one rewrite each is verified."""
+        return self.overlap * (self.verify_overlap if stage == Stage.VERIFY else 1)
 
     def next_position(self) -> int:
         """Where a new session comes: after all others."""

@@ -34,6 +34,12 @@ class DatasetQuerySet(models.QuerySet):
         """Datasets with what the list page shows."""
         return self.select_related("project").counted()
 
+    def free_name(self, stem: str) -> str:
+        """The stem, or with a number after it where that name is taken."""
+        taken = set(self.filter(name__startswith=stem).values_list("name", flat=True))
+        names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
+        return next(name for name in names if name not in taken)
+
     def counted(self) -> "DatasetQuerySet":
         """Datasets with `conversation_count`, `turn_count` and `step_count`."""
         here = {"dataset": OuterRef("pk")}

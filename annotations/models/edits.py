@@ -1,6 +1,8 @@
 """How annotations come about: every edit that was made, and what models proposed."""
 
+from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -115,6 +117,47 @@ class Edit(models.Model):
             parts[self.step_id][field] = self.before if self.before is not None else empty
 
 
+@dataclass(frozen=True)
+class PassRate:
+    """How a model's proposals of one kind ended. `rate`: accepted unchanged, of those decided; `distance`: mean edit
+    distance of the results to them, 0 … 1; both None while nothing is decided."""
+
+    kind: str
+    model: str
+    unchanged: int
+    edited: int
+    rejected: int
+    open: int
+    rate: float | None
+    distance: float | None
+
+
+class ProposalQuerySet(models.QuerySet):
+    def pass_rates(self) -> list[PassRate]:
+        """Of every model and kind, the most used first."""
+        rows: dict[tuple[str, str], list[tuple[str, float | None]]] = defaultdict(list)
+        for kind, model, outcome, distance in self.values_list("kind", "model_name", "outcome", "distance"):
+            rows[kind, model].append((outcome, distance))
+        rates = []
+        for (kind, model), found in rows.items():
+            count = {outcome: sum(other == outcome for other, _ in found) for outcome in Proposal.Outcome}
+            decided = len(found) - count[Proposal.Outcome.OPEN]
+            distances = [distance for _, distance in found if distance is not None]
+            rates.append(
+                PassRate(
+                    kind,
+                    model,
+                    count[Proposal.Outcome.UNCHANGED],
+                    count[Proposal.Outcome.EDITED],
+                    count[Proposal.Outcome.REJECTED],
+                    count[Proposal.Outcome.OPEN],
+                    count[Proposal.Outcome.UNCHANGED] / decided if decided else None,
+                    sum(distances) / len(distances) if distances else None,
+                )
+            )
+        return sorted(rates, key=lambda r: (-(r.unchanged + r.edited + r.rejected), r.kind, r.model))
+
+
 class Proposal(models.Model):
     """What a model suggested, and what became of it."""
 
@@ -139,6 +182,8 @@ class Proposal(models.Model):
     distance = models.FloatField(null=True, blank=True, help_text="Edit distance of the result to it, 0 … 1.")
     created_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ProposalQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

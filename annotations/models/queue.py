@@ -74,6 +74,11 @@ class ItemQuerySet(models.QuerySet):
         """Without test splits for people who may not see their gold: the steps of a session show it."""
         return self if project.shows_gold(user, "test") else self.exclude(session__split__startswith="test")
 
+    def for_planning(self) -> "ItemQuerySet":
+        """Heaviest first, with all that deciding who gets them needs."""
+        rows = self.select_related("session__campaign", "subject").prefetch_related("assignments")
+        return rows.order_by("-session__weight", "session__position", "pk")
+
     def free_for(self, user: User, campaign: Campaign, stage: str) -> "ItemQuerySet":
         """Items of an open pool that this person could get now, the one to be done first in front."""
         return self.to_do(campaign, stage).with_places().not_of(user).seen_by(user, campaign.project)
@@ -123,6 +128,17 @@ class AssignmentQuerySet(HeldQuerySet):
         """Begun by people whose lease ran out, never returned for correction: their authors go on with those."""
         begun = self.filter(state=self.model.State.IN_PROGRESS, review=self.model.Review.NONE)
         return begun.run_out().order_by("lease_until")
+
+    def not_begun(self, items: ItemQuerySet) -> "AssignmentQuerySet":
+        """Those of items that nobody has touched, in their first round."""
+        return self.filter(item__in=items.order_by(), state=self.model.State.ASSIGNED, round=1, version=0)
+
+    @transaction.atomic
+    def take_back(self, items: ItemQuerySet) -> int:
+        """Free the places of everything of these items that nobody has begun; how many."""
+        rows = self.filter(pk__in=self.not_begun(items).values("pk")).select_for_update()
+        still = self.filter(pk__in=[row.pk for row in rows], state=self.model.State.ASSIGNED)
+        return still.update(state=self.model.State.RELEASED)
 
     def lock(self) -> "AssignmentQuerySet":
         """Locked until the transaction ends, without what is read along with them."""

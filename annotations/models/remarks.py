@@ -1,16 +1,25 @@
 """What people say about work, and whom it reaches: comments, mentions, webhooks, keys."""
 
+from datetime import timedelta
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from annotations.models.assignments import Assignment
 from annotations.models.campaigns import Kept, tracked
 from annotations.models.conversations import Step
-from annotations.models.projects import Project
+from annotations.models.projects import Project, User
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
+KEPT = timedelta(days=30)  # how long a comment in the bin can be taken out again
+
+
+class BadComment(ValueError):
+    """A comment that cannot be made or changed so; the message is for its author."""
 
 
 @tracked
@@ -43,6 +52,57 @@ class Comment(models.Model):
 
     def __str__(self) -> str:
         return self.text[:80]
+
+    def resolve(self, user: User) -> bool:
+        """Close a thread; False when it was closed already."""
+        done = Comment.objects.filter(pk=self.pk, resolved_at=None)
+        if not done.update(resolved_at=timezone.now(), resolved_by=user):
+            return False
+        self.refresh_from_db()
+        return True
+
+    def reopen(self) -> None:
+        Comment.objects.filter(pk=self.pk).update(resolved_at=None, resolved_by=None)
+
+    def put_into_bin(self) -> None:
+        """Its answers stay where they are, under a gap."""
+        Comment.objects.filter(pk=self.pk, deleted_at=None).update(deleted_at=timezone.now())
+
+    def take_out_of_bin(self) -> None:
+        """Within 30 days; BadComment after that."""
+        if self.deleted_at and self.deleted_at < timezone.now() - KEPT:
+            raise BadComment(f"It was deleted more than {KEPT.days} days ago.")
+        Comment.objects.filter(pk=self.pk).update(deleted_at=None)
+
+    def may_be_deleted_by(self, user: User) -> bool:
+        return self.author_id == user.pk or self.session.campaign.project.lets(user, "manage")
+
+    def annotation_for(self, user: User) -> Assignment | None:
+        """Where this user reads it: their own verification of the annotation, else the annotation itself, else their
+        own work on the session; None where they have none of these."""
+        own = Assignment.objects.active().filter(item__session=self.session_id, user=user)
+        found = own.filter(item__subject=self.assignment_id).last() if self.assignment_id else None
+        return found or self.assignment or own.last()
+
+    def place_name(self, places: dict[int, int]) -> str:
+        """What it is about, in words; "" for the whole session."""
+        if self.step_id is None:
+            return ""
+        step = f"step {places.get(self.step_id, '?')}"
+        if self.node_id:
+            return f"element {self.node_id}, {step}"
+        return f"part from {step}" if self.is_about_turn else step
+
+    def facts(self) -> dict[str, Any]:
+        """What webhooks learn; not the text, which is for the members of the project."""
+        return {
+            "comment": self.pk,
+            "author": self.author.get_username(),
+            "session": self.session.name,
+            "campaign": {"id": self.session.campaign_id, "name": self.session.campaign.name},
+            "step": self.step_id,
+            "answers": self.parent_id,
+        }
 
 
 class Mention(models.Model):

@@ -1,9 +1,11 @@
 """Sessions: the conversations of a campaign in the making, organised from source tasks."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.conf import settings
 from django.db import connection, models
+from django.db.models import Exists, OuterRef
 
 from annotations.models.campaigns import Campaign, Kept, tracked
 from annotations.models.conversations import Conversation, Split, Step, Turn
@@ -19,6 +21,13 @@ JOIN annotations_step st ON st.turn_id = t.id
 WHERE k.session_id = %s
 ORDER BY k.position, t.index, st.index
 """
+
+
+class SessionQuerySet(Kept):
+    def unopened(self) -> "SessionQuerySet":
+        """Live sessions with tasks that nobody can work on yet."""
+        filled = SessionTask.objects.filter(session=OuterRef("pk"), conversation__turns__steps__isnull=False)
+        return self.live().filter(Exists(filled), items=None)
 
 
 @tracked
@@ -47,7 +56,7 @@ class Session(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
-    objects = Kept.as_manager()
+    objects = SessionQuerySet.as_manager()
 
     class Meta:
         ordering = ["position", "id"]
@@ -69,6 +78,20 @@ class Session(models.Model):
             found[-1][1].append(step)
         return found
 
+    def use_as_gold(self, expert: Any) -> None:
+        """Make it a hidden gold item: its solution is this annotation of the same steps. ValueError when the tasks
+        differ, or when somebody has begun to work on it."""
+        tasks = SessionTask.objects.by_session({self.pk, expert.item.session_id})
+        if tasks[self.pk] != tasks[expert.item.session_id]:
+            raise ValueError("The annotation is of other tasks.")
+        if self.items.filter(assignments__isnull=False).exists():
+            raise ValueError("Somebody has begun to work on this session.")
+        order = self.places()
+        parts = sorted(expert.parts.all(), key=lambda part: order[part.first_step_id])
+        self.gold = [{"step": part.first_step_id} | part.contents() for part in parts]
+        self.is_gold = True
+        self.save(update_fields=["gold", "is_gold"])
+
     def bare_steps(self) -> Iterator[Step]:
         """All steps in order, with nothing but operation, value and the turn's instruction.
 
@@ -88,6 +111,16 @@ class Session(models.Model):
         return ordered.order_by("turn__conversation__sessiontask__position", "turn__index", "index")
 
 
+class SessionTaskQuerySet(models.QuerySet):
+    def by_session(self, sessions: set[int]) -> dict[int, tuple[int, ...]]:
+        """Session -> its tasks in order."""
+        found: dict[int, tuple[int, ...]] = dict.fromkeys(sessions, ())
+        rows = self.filter(session__in=sessions).order_by("session_id", "position")
+        for session, task in rows.values_list("session_id", "conversation_id"):
+            found[session] += (task,)
+        return found
+
+
 @tracked
 class SessionTask(models.Model):
     """A source task in its place. The tasks of a campaign's dataset without one are its leftovers."""
@@ -98,6 +131,8 @@ class SessionTask(models.Model):
         Conversation, models.PROTECT, help_text="The recorded task: a conversation of the source dataset."
     )
     position = models.PositiveIntegerField()
+
+    objects = SessionTaskQuerySet.as_manager()
 
     class Meta:
         ordering = ["position"]

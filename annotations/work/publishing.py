@@ -2,13 +2,9 @@
 
 from typing import Any
 
-from django.utils.text import slugify
-
 from annotations.corpus.exporting import conversation_records
 from annotations.corpus.store import content_sha256
-from annotations.models import Assignment, Campaign, Conversation, Dataset, Part, Session, Step, Target, Turn, Website
-
-FORMAT = "mt-mind2web"
+from annotations.models import Assignment, Conversation, Dataset, Part, Session, Step, Target, Turn, Website
 
 
 def publish(session: Session, assignment: Assignment) -> Conversation:
@@ -17,7 +13,7 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     A turn's instruction is the part's rewrite. Its `extra` holds {"original": the instruction standing alone,
     "mentions": [{id, phenomenon, start, end, antecedent: {turn, start, end} or null}]}; `turn` counts from 0.
     """
-    dataset = target_dataset(session.campaign)
+    dataset = session.campaign.target_dataset()
     conversation = Conversation.objects.create(
         dataset=dataset,
         source_id=session.name,
@@ -42,29 +38,6 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     Conversation.objects.filter(pk=conversation.pk).update(content_sha256=content_sha256(record, session.split))
     conversation.refresh_from_db()
     return conversation
-
-
-def target_dataset(campaign: Campaign) -> Dataset:
-    """Where the verified conversations of a campaign go; made when the first one passes."""
-    if campaign.target is None:  # locked and read again, so that two verdicts at once make one dataset
-        campaign.refresh_from_db(from_queryset=Campaign.objects.select_for_update(of=("self",)))
-    if campaign.target is None:
-        campaign.target = Dataset.objects.create(
-            project=campaign.project,
-            name=_free_name(campaign),
-            source_format=FORMAT,
-            licence=campaign.source.licence,
-            description=f"Verified conversations of the campaign “{campaign.name}” on {campaign.source}.",
-        )
-        campaign.save(update_fields=["target"])
-    return campaign.target
-
-
-def _free_name(campaign: Campaign) -> str:
-    stem = slugify(campaign.name)[:90] or f"campaign-{campaign.pk}"
-    taken = set(Dataset.objects.filter(name__startswith=stem).values_list("name", flat=True))
-    names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
-    return next(name for name in names if name not in taken)
 
 
 def _website(dataset: Dataset, source: Website) -> Website:

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotations.models import Comment, Delivery, Mention, Webhook
+from annotations.models import BadComment, Comment, Delivery, Mention, Webhook
 from annotations.work.discuss import comments
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
@@ -62,17 +62,17 @@ def test_a_comment_about_an_annotation_reaches_its_author_and_an_answer_the_one_
 
 @pytest.mark.parametrize("text", ["", "  ", "x" * 5001])
 def test_a_comment_says_something(text):
-    with pytest.raises(comments.BadComment):
+    with pytest.raises(BadComment):
         comments.say(factories.make_session(), factories.make_user(), text)
 
 
 def test_a_comment_stays_within_its_session():
     session, other = factories.make_session(), factories.make_session()
-    with pytest.raises(comments.BadComment, match="none of this session"):
+    with pytest.raises(BadComment, match="none of this session"):
         comments.say(session, factories.make_user(), "Here", step=other.steps().first())
-    with pytest.raises(comments.BadComment, match="needs its step"):
+    with pytest.raises(BadComment, match="needs its step"):
         comments.say(session, factories.make_user(), "Here", node_id="5")
-    with pytest.raises(comments.BadComment, match="not here any more"):
+    with pytest.raises(BadComment, match="not here any more"):
         comments.say(session, factories.make_user(), "Yes", parent=comments.say(other, factories.make_user(), "No"))
 
 
@@ -179,7 +179,7 @@ def test_the_inbox_shows_unread_mentions_first_and_marks_them_read():
     session, reviewer = subject.item.session, factories.make_user("reviewer", subject.item.session.campaign.project)
     old = comments.say(session, reviewer, "An old one", assignment=subject)
     comments.say(session, reviewer, "A deleted one", assignment=subject)
-    comments.delete(Comment.objects.last())
+    Comment.objects.last().put_into_bin()
     comments.say(session, reviewer, "A new one", assignment=subject)
     client = client_of(subject.user)
     assert comments.unread(subject.user).count() == 2

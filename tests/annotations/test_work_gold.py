@@ -104,7 +104,7 @@ def test_defects_of_two_verifiers_are_cohens_and_of_more_fleiss():
 def test_the_page_is_for_reviewers_and_shows_people_on_gold_to_admins():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
-    gold.use_as_gold(session, expert)
+    session.use_as_gold(expert)
     decomposed(session, [4], factories.make_user("annotator", campaign.project, username="greta"))
     url = reverse("annotate-agreement", args=[campaign.pk])
     pages = {role: client_of(factories.make_user(role, campaign.project)).get(url) for role in ("reviewer", "admin")}
@@ -133,15 +133,15 @@ def test_an_admin_makes_a_gold_item_of_a_session_that_was_solved_elsewhere():
 def test_gold_needs_the_same_tasks_and_nobody_at_work():
     session, expert = solved_elsewhere(factories.make_campaign())
     with pytest.raises(ValueError, match="other tasks"):
-        gold.use_as_gold(factories.make_session(session.campaign), expert)
+        factories.make_session(session.campaign).use_as_gold(expert)
     decomposed(session, [3])
     with pytest.raises(ValueError, match="has begun"):
-        gold.use_as_gold(session, expert)
+        session.use_as_gold(expert)
 
 
 def test_the_comparison_tells_near_missed_and_extra_cuts():
     session, expert = solved_elsewhere(factories.make_campaign())
-    gold.use_as_gold(session, expert)
+    session.use_as_gold(expert)
     compared = gold.compare(decomposed(session, [2]))
     assert (compared.right, compared.near, compared.missed, compared.extra) == ([], [3], [4], [])
     assert (compared.cuts, compared.words) == (0.5, None)
@@ -153,7 +153,7 @@ def test_the_comparison_tells_near_missed_and_extra_cuts():
 def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
-    gold.use_as_gold(session, expert)
+    session.use_as_gold(expert)
     stages.open_work(session)
     user = factories.make_user("annotator", campaign.project)
     first = next_item(user, campaign, "decompose")
@@ -179,7 +179,7 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
 def test_feedback_is_for_the_annotator_and_admins_after_submitting():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
-    gold.use_as_gold(session, expert)
+    session.use_as_gold(expert)
     done = decomposed(session, [3])
     open_one = factories.make_assignment(done.item, slot=1)
     url = reverse("annotate-feedback", args=[done.pk])

@@ -6,7 +6,7 @@ import pytest
 
 from annotations.models import Assignment, Edit, Job, Proposal
 from annotations.work.propose import proposing
-from annotations.work.propose.proposing import edit_distance, pass_rates
+from annotations.work.propose.proposing import edit_distance
 from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 
@@ -190,7 +190,7 @@ def test_pass_rates_are_kept_per_model_and_kind():
         Proposal.objects.create(
             campaign=campaign, kind="cuts", model_name=model, content={}, outcome=decided, distance=distance
         )
-    a, b = pass_rates(campaign)
+    a, b = campaign.proposals.pass_rates()
     assert (a.kind, a.model, a.unchanged, a.edited, a.rejected, a.open, a.rate) == ("cuts", "a", 2, 1, 1, 1, 0.5)
     assert a.distance == pytest.approx(0.3)
     assert (b.model, b.open, b.rate, b.distance) == ("b", 1, None, None)

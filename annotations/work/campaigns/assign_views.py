@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_POST
 
+from annotations.models import Assignment
 from annotations.work.campaigns import assigning
 from annotations.work.campaigns.forms import ItemFilterForm, OrderForm
 from annotations.work.campaigns.views import managed_campaign
@@ -33,7 +34,7 @@ def assign(request: HttpRequest, pk: int) -> HttpResponse:
         said = f"Assigned {len(made.pairs)} places: {shares}." if made.pairs else "Nothing was left to assign."
         messages.success(request, said)
         return redirect(_address(pk, filters))
-    plan = assigning.plan(campaign, filters.chosen_stage, assigning.loaded(items), order) if order else None
+    plan = assigning.plan(campaign, filters.chosen_stage, list(items.for_planning()), order) if order else None
     context = {
         "campaign": campaign,
         "filters": filters,
@@ -42,7 +43,7 @@ def assign(request: HttpRequest, pk: int) -> HttpResponse:
         "plan": plan,
         "shares": plan.per_person() if plan else [],
         "unfilled": [(count, REASONS[why]) for why, count in sorted(plan.unfilled.items())] if plan else [],
-        "not_begun": assigning.not_begun(items).count(),
+        "not_begun": Assignment.objects.not_begun(items).count(),
     }
     return render(request, "annotate/assign.html", context)
 
@@ -52,7 +53,7 @@ def take_back(request: HttpRequest, pk: int) -> HttpResponse:
     """Free what nobody has begun among the items of the filter."""
     campaign = managed_campaign(request, pk)
     filters = ItemFilterForm(request.POST, campaign)
-    count = assigning.take_back(filters.items())
+    count = Assignment.objects.take_back(filters.items())
     messages.success(request, f"Took back {count} place{'' if count == 1 else 's'} that nobody had begun.")
     return redirect(_address(pk, filters))
 

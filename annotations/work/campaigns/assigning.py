@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotations.models import Assignment, Campaign, Item, Stage
+from annotations.models import Assignment, Campaign, Item
 
 
 @dataclass(frozen=True)
@@ -33,12 +32,6 @@ class AssignmentPlan:
         return sorted(counts.items())
 
 
-def able_people(campaign: Campaign, stage: str) -> list[Any]:
-    """Members of the project who may work on a stage, by name."""
-    members = campaign.project.memberships.able(Stage(stage).ability).filter(user__is_active=True)
-    return [member.user for member in members.select_related("user").order_by("user__username")]
-
-
 def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) -> AssignmentPlan:
     """Fill every item up to the overlap, each place with the person who has least for their weight.
 
@@ -46,7 +39,7 @@ def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) ->
     cap, what they have had already included. Items come with `assignments`, `session` and `subject` loaded.
     """
     made = AssignmentPlan()
-    had = _had(campaign, stage)
+    had = Counter(Assignment.objects.of(campaign, stage).values_list("user_id", flat=True))  # each person's items
     weights = {person: weight for person, weight in order.people if weight > 0}
     sees_test = {person: campaign.project.shows_gold(person, "test") for person in weights}
     for item in items:
@@ -70,7 +63,7 @@ def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) ->
 def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) -> AssignmentPlan:
     """Do what `plan` says, on rows locked so that nobody claims the same places meanwhile."""
     locked = list(items.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
-    fresh = loaded(Item.objects.filter(pk__in=locked))
+    fresh = list(Item.objects.filter(pk__in=locked).for_planning())
     made = plan(campaign, stage, fresh, order)
     used = {
         item.pk: {one.slot for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
@@ -82,29 +75,3 @@ def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) 
         item.hand(person, slot)
     Item.objects.filter(pk__in=locked, overlap__lt=order.overlap).update(overlap=order.overlap)
     return made
-
-
-def loaded(items: QuerySet[Item]) -> list[Item]:
-    """Items as `plan` wants them, heaviest first."""
-    rows = items.select_related("session__campaign", "subject").prefetch_related("assignments")
-    return list(rows.order_by("-session__weight", "session__position", "pk"))
-
-
-def not_begun(items: QuerySet[Item]) -> QuerySet[Assignment]:
-    """Assignments that nobody has touched, in their first round."""
-    return Assignment.objects.filter(item__in=items.order_by(), state=Assignment.State.ASSIGNED, round=1, version=0)
-
-
-@transaction.atomic
-def take_back(items: QuerySet[Item]) -> int:
-    """Free the places of everything not begun; how many."""
-    rows = Assignment.objects.filter(pk__in=not_begun(items).values("pk")).select_for_update()
-    return Assignment.objects.filter(pk__in=[row.pk for row in rows], state=Assignment.State.ASSIGNED).update(
-        state=Assignment.State.RELEASED
-    )
-
-
-def _had(campaign: Campaign, stage: str) -> Counter:
-    """How many items of the stage each person has had, by their key."""
-    rows = Assignment.objects.active().filter(item__session__campaign=campaign, item__stage=stage)
-    return Counter(rows.values_list("user_id", flat=True))

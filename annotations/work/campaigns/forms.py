@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 
 from annotations.forms import FilterForm
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
-from annotations.work.campaigns.assigning import Order, able_people
+from annotations.work.campaigns.assigning import Order
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
 COUNT = {"min_value": 1, "max_value": 20}
@@ -176,7 +176,7 @@ class OrderForm(forms.Form):
     def __init__(self, data: Any, campaign: Campaign, stage: str) -> None:
         start = {"overlap": campaign.verify_overlap if stage == Stage.VERIFY else campaign.overlap, "cap": campaign.cap}
         super().__init__(data if data and "overlap" in data else None, initial=start)
-        self.people = able_people(campaign, stage)
+        self.people = campaign.able_people(stage)
         for person in self.people:
             self.fields[f"weight-{person.pk}"] = forms.FloatField(
                 min_value=0,

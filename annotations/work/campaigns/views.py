@@ -15,7 +15,6 @@ from annotations.models import Campaign, Dataset, Guideline, Item, Session, Stag
 from annotations.text import guidelines
 from annotations.work.campaigns.forms import CampaignForm, GuidelineForm
 from annotations.work.measure.progress import STATES, forecast, progress_of
-from annotations.work.propose.proposing import pass_rates
 
 KEPT = timedelta(days=30)
 
@@ -55,7 +54,7 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "people": sorted(progress.people.items()),
         "batches": sorted(progress.batches.items()),
         "guideline": found.guidelines.first(),
-        "rates": pass_rates(found),
+        "rates": found.proposals.pass_rates(),
         "may_manage": rules.can(request.user, "manage", found.project),
         "unseen": _unseen(found),
     }

@@ -1,8 +1,6 @@
 """Comments on work: said, answered, resolved, put into the bin and taken out again; and whom they reach."""
 
 import re
-from datetime import timedelta
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth import get_user_model
@@ -13,17 +11,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.access import rules
-from annotations.models import Assignment, Comment, Mention, Project, Session, Stage, Step
+from annotations.models import Assignment, BadComment, Comment, Mention, Project, Session, Stage, Step
 from annotations.work.tell.events import emit
 from annotations.work.write.document import readable
 
 MAX_TEXT = 5_000
-KEPT = timedelta(days=30)  # how long a comment in the bin can be taken out again
 _NAME = re.compile(r"(?<![\w@.+-])@([\w@.+-]+)")
-
-
-class BadComment(ValueError):
-    """A comment that cannot be made or changed so; the message is for its author."""
 
 
 def visible(user: AbstractBaseUser) -> QuerySet[Comment]:
@@ -75,7 +68,7 @@ def say(
     reached = set(named(text, session.campaign.project))
     reached |= {parent.author} if parent else {assignment.user} if assignment else set()
     Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached if user != author)
-    emit(session.campaign.project, "comment.created", _told(comment))
+    emit(session.campaign.project, "comment.created", comment.facts())
     return comment
 
 
@@ -88,35 +81,13 @@ def named(text: str, project: Project) -> QuerySet:
 @transaction.atomic
 def resolve(comment: Comment, user: AbstractBaseUser) -> None:
     """Close a thread; the second time does nothing."""
-    done = Comment.objects.filter(pk=comment.pk, resolved_at=None)
-    if done.update(resolved_at=timezone.now(), resolved_by=user):
-        comment.refresh_from_db()
-        emit(comment.session.campaign.project, "comment.resolved", _told(comment) | {"by": user.get_username()})
-
-
-def reopen(comment: Comment) -> None:
-    Comment.objects.filter(pk=comment.pk).update(resolved_at=None, resolved_by=None)
-
-
-def delete(comment: Comment) -> None:
-    """Into the bin; its answers stay where they are, under a gap."""
-    Comment.objects.filter(pk=comment.pk, deleted_at=None).update(deleted_at=timezone.now())
-
-
-def restore(comment: Comment) -> None:
-    """Out of the bin again, within 30 days; BadComment after that."""
-    if comment.deleted_at and comment.deleted_at < timezone.now() - KEPT:
-        raise BadComment(f"It was deleted more than {KEPT.days} days ago.")
-    Comment.objects.filter(pk=comment.pk).update(deleted_at=None)
+    if comment.resolve(user):
+        emit(comment.session.campaign.project, "comment.resolved", comment.facts() | {"by": user.get_username()})
 
 
 def may_speak(user: AbstractBaseUser, project: Project) -> bool:
     """Whoever works in a project may comment in it."""
     return rules.can(user, "annotate", project) or rules.can(user, "review", project)
-
-
-def may_delete(user: AbstractBaseUser, comment: Comment) -> bool:
-    return comment.author_id == user.pk or rules.can(user, "manage", comment.session.campaign.project)
 
 
 def place_url(comment: Comment, user: AbstractBaseUser, pages: dict[tuple, str] | None = None) -> str:
@@ -127,21 +98,13 @@ def place_url(comment: Comment, user: AbstractBaseUser, pages: dict[tuple, str] 
     pages = {} if pages is None else pages
     key = comment.session_id, comment.assignment_id
     if key not in pages:
-        pages[key] = _page(comment, user)
+        found = comment.annotation_for(user)
+        name = "annotate-verify" if found is not None and found.item.stage == Stage.VERIFY else "annotate-item"
+        pages[key] = "" if found is None else reverse(name, args=[found.pk])
     step = comment.step_id
     place = {"part": step} if comment.is_about_turn else {"step": step, "node": comment.node_id} if step else {}
     query = urlencode({name: value for name, value in place.items() if value} | {"comment": comment.pk})
     return f"{pages[key]}?{query}" if pages[key] else ""
-
-
-def _page(comment: Comment, user: AbstractBaseUser) -> str:
-    """Their own verification of the annotation, else the annotation itself, else their own work on the session."""
-    own = Assignment.objects.active().filter(item__session=comment.session_id, user=user)
-    found = own.filter(item__subject=comment.assignment_id).last() if comment.assignment_id else None
-    found = found or comment.assignment or own.last()
-    if found is None:
-        return ""
-    return reverse("annotate-verify" if found.item.stage == Stage.VERIFY else "annotate-item", args=[found.pk])
 
 
 def unread(user: AbstractBaseUser) -> QuerySet[Mention]:
@@ -151,15 +114,3 @@ def unread(user: AbstractBaseUser) -> QuerySet[Mention]:
 def see(user: AbstractBaseUser, comments: QuerySet[Comment]) -> int:
     """Take comments out of this user's unread ones; returns how many were."""
     return Mention.objects.filter(user=user, seen_at=None, comment__in=comments).update(seen_at=timezone.now())
-
-
-def _told(comment: Comment) -> dict[str, Any]:
-    """What webhooks learn; not the text, which is for the members of the project."""
-    return {
-        "comment": comment.pk,
-        "author": comment.author.get_username(),
-        "session": comment.session.name,
-        "campaign": {"id": comment.session.campaign_id, "name": comment.session.campaign.name},
-        "step": comment.step_id,
-        "answers": comment.parent_id,
-    }

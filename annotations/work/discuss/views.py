@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access import rules
-from annotations.models import Comment, Mention, Session
+from annotations.models import BadComment, Comment, Mention, Session
 from annotations.work.discuss import comments
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
@@ -47,14 +47,14 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
         comments.see(request.user, Comment.objects.filter(pk=found.pk))
         return JsonResponse(_listed(request, found.session))
     _require_speech(request, found.session)
-    if what in ("delete", "restore") and not comments.may_delete(request.user, found):
+    if what in ("delete", "restore") and not found.may_be_deleted_by(request.user):
         raise PermissionDenied("Comments are deleted and restored by their author or an admin.")
     if what == "resolve":
         comments.resolve(found, request.user)
     else:
         try:
-            {"reopen": comments.reopen, "delete": comments.delete, "restore": comments.restore}[what](found)
-        except comments.BadComment as error:
+            {"reopen": found.reopen, "delete": found.put_into_bin, "restore": found.take_out_of_bin}[what]()
+        except BadComment as error:
             raise BadEdit(str(error)) from error
     return JsonResponse(_listed(request, found.session))
 
@@ -117,7 +117,7 @@ def _say(request: HttpRequest, session: Session) -> Comment:
             is_about_turn=body.get("turn") is True,
             node_id=node_id,
         )
-    except comments.BadComment as error:
+    except BadComment as error:
         raise BadEdit(str(error)) from error
 
 
@@ -165,19 +165,9 @@ def _row(row: Comment, places: dict[int, int], url: str) -> dict[str, Any]:
         "step": row.step_id,
         "turn": row.is_about_turn,
         "node": row.node_id,
-        "place": place_name(row, places),
+        "place": row.place_name(places),
         "resolved": row.resolved_by.get_username() if row.resolved_by else bool(row.resolved_at),
         "deleted": row.deleted_at is not None,
         "url": url,
         "change": reverse("annotate-comment-change", args=[row.pk, "seen"]).removesuffix("seen/"),
     }
-
-
-def place_name(comment: Comment, places: dict[int, int]) -> str:
-    """What a comment is about, in words; "" for the whole session."""
-    if comment.step_id is None:
-        return ""
-    step = f"step {places.get(comment.step_id, '?')}"
-    if comment.node_id:
-        return f"element {comment.node_id}, {step}"
-    return f"part from {step}" if comment.is_about_turn else step

@@ -36,32 +36,14 @@ class ComparedPart:
     own: list[MarkedPiece] | None
 
 
-def use_as_gold(session: Session, expert: Assignment) -> None:
-    """Make a session a hidden gold item: its solution is this annotation of the same steps. ValueError when the tasks
-    differ, or when somebody has begun to work on the session."""
-    tasks = _tasks_of({session.pk, expert.item.session_id})
-    if tasks[session.pk] != tasks[expert.item.session_id]:
-        raise ValueError("The annotation is of other tasks.")
-    if session.items.filter(assignments__isnull=False).exists():
-        raise ValueError("Somebody has begun to work on this session.")
-    order = session.places()
-    parts = sorted(expert.parts.all(), key=lambda part: order[part.first_step_id])
-    session.gold = [
-        {"step": p.first_step_id, "instruction": p.instruction, "rewrite": p.rewrite, "mentions": p.mentions}
-        for p in parts
-    ]
-    session.is_gold = True
-    session.save(update_fields=["gold", "is_gold"])
-
-
 def candidates(campaign: Campaign) -> list[tuple[Session, Assignment]]:
     """Sessions nobody has begun, each with an annotation of the same tasks that has passed in another campaign."""
     passed = list(_passed_elsewhere(campaign))
-    tasks = _tasks_of({row.item.session_id for row in passed})
+    tasks = SessionTask.objects.by_session({row.item.session_id for row in passed})
     solved = {tasks[row.item.session_id]: row for row in passed}
     fresh = campaign.sessions.live().filter(is_gold=False).exclude(items__assignments__isnull=False)
     fresh = list(fresh) if solved else []
-    own = _tasks_of({session.pk for session in fresh})
+    own = SessionTask.objects.by_session({session.pk for session in fresh})
     return [(session, solved[own[session.pk]]) for session in fresh if own[session.pk] in solved]
 
 
@@ -125,15 +107,6 @@ def _turn(place: int, known: dict[str, Any], own: Part | None, field: str) -> Co
         return ComparedPart(place + 1, diff.runs(known[field], []), None)
     missing, added = diff.changed(known[field], getattr(own, field))
     return ComparedPart(place + 1, diff.runs(known[field], missing), diff.runs(getattr(own, field), added))
-
-
-def _tasks_of(sessions: set[int]) -> dict[int, tuple[int, ...]]:
-    """Session -> its tasks in order."""
-    found: dict[int, tuple[int, ...]] = dict.fromkeys(sessions, ())
-    rows = SessionTask.objects.filter(session__in=sessions).order_by("session_id", "position")
-    for session, task in rows.values_list("session_id", "conversation_id"):
-        found[session] += (task,)
-    return found
 
 
 def _places(cuts: set[int]) -> list[int]:

@@ -71,7 +71,7 @@ def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
         found[pk].sessions += count
         found[pk].passed_sessions += count - open_ones
         for stage in Stage.values:
-            places[pk, batch, stage] = open_ones * places_per_session(by_key[pk], stage)
+            places[pk, batch, stage] = open_ones * by_key[pk].places_per_session(stage)
     for row in _counts(by_key):
         progress = found[row["campaign"]]
         if not row["released"]:
@@ -82,11 +82,6 @@ def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
         found[pk].stages[stage].todo += max(0, free)
         _of(found[pk].batches, batch)[stage].todo += max(0, free)
     return found
-
-
-def places_per_session(campaign: Campaign, stage: str) -> int:
-    """How many people work on one session in a stage, if none of them gives up and one rewrite each is verified."""
-    return campaign.overlap * (campaign.verify_overlap if stage == Stage.VERIFY else 1)
 
 
 def forecast(campaign: Campaign, stage: str, left: int) -> str:

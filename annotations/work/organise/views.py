@@ -26,7 +26,7 @@ def organise(request: HttpRequest, pk: int) -> HttpResponse:
         "campaign": campaign,
         "state": state(campaign),
         "batches": sorted(filter(None, live.order_by().values_list("batch", flat=True).distinct())),
-        "unopened": unopened(campaign).count(),
+        "unopened": campaign.sessions.unopened().count(),
     }
     return render(request, "annotate/organise.html", context)
 
@@ -55,7 +55,7 @@ def act(request: HttpRequest, pk: int) -> JsonResponse:
             "proposals": proposal_rows(campaign, change.proposals),
             "decided": change.proposals,
             "undo": change.undo,
-            "unopened": unopened(campaign).count(),
+            "unopened": campaign.sessions.unopened().count(),
         }
     )
 
@@ -82,7 +82,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
     campaign = managed_campaign(request, pk)
     batch = request.POST.get("batch", "").strip()[:100]
     with transaction.atomic():
-        waiting = list(unopened(campaign).select_related("campaign__project").select_for_update(of=("self",)))
+        waiting = list(campaign.sessions.unopened().select_related("campaign__project").select_for_update(of=("self",)))
         for session in waiting:
             session.batch = batch
             session.save(update_fields=["batch"])
@@ -93,12 +93,6 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
     else:
         messages.info(request, "Every session with tasks is open already.")
     return redirect("annotate-campaign", pk)
-
-
-def unopened(campaign: Campaign):
-    """Live sessions with tasks that nobody can work on yet."""
-    filled = SessionTask.objects.filter(campaign=campaign, conversation__turns__steps__isnull=False).values("session")
-    return campaign.sessions.live().filter(items=None, pk__in=filled)
 
 
 def state(campaign: Campaign) -> dict[str, Any]:

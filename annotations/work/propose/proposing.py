@@ -4,9 +4,8 @@
 "mentions"}, …]} for rewrites. What a part does not name, or leaves empty, stays as it is.
 """
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from django.utils import timezone
@@ -25,21 +24,6 @@ Outcome = Proposal.Outcome
 
 class NoProposals(ValueError):
     """Nothing can be proposed here; the message says why."""
-
-
-@dataclass(frozen=True)
-class PassRate:
-    """How a model's proposals of one kind ended. `rate`: accepted unchanged, of those decided; `distance`: mean edit
-    distance of the results to them, 0 … 1; both None while nothing is decided."""
-
-    kind: str
-    model: str
-    unchanged: int
-    edited: int
-    rejected: int
-    open: int
-    rate: float | None
-    distance: float | None
 
 
 def propose(assignment: Assignment, kind: str, vectors: Vectors | None = None, encoder: str = "") -> Proposal:
@@ -119,31 +103,6 @@ def settle(assignment: Assignment) -> None:
         proposal.outcome = Outcome.UNCHANGED if proposal.distance == 0 else used
         proposal.decided_at = timezone.now()
     Proposal.objects.bulk_update(proposals, ["outcome", "distance", "decided_at"])
-
-
-def pass_rates(campaign: Campaign) -> list[PassRate]:
-    """Of every model and kind of the campaign, the most used first."""
-    rows: dict[tuple[str, str], list[tuple[str, float | None]]] = defaultdict(list)
-    for kind, model, outcome, distance in campaign.proposals.values_list("kind", "model_name", "outcome", "distance"):
-        rows[kind, model].append((outcome, distance))
-    rates = []
-    for (kind, model), found in rows.items():
-        count = {outcome: sum(other == outcome for other, _ in found) for outcome in Outcome}
-        decided = len(found) - count[Outcome.OPEN]
-        distances = [distance for _, distance in found if distance is not None]
-        rates.append(
-            PassRate(
-                kind,
-                model,
-                count[Outcome.UNCHANGED],
-                count[Outcome.EDITED],
-                count[Outcome.REJECTED],
-                count[Outcome.OPEN],
-                count[Outcome.UNCHANGED] / decided if decided else None,
-                sum(distances) / len(distances) if distances else None,
-            )
-        )
-    return sorted(rates, key=lambda r: (-(r.unchanged + r.edited + r.rejected), r.kind, r.model))
 
 
 def edit_distance(a: Sequence[str], b: Sequence[str]) -> float:

@@ -43,7 +43,7 @@ def make_gold(request: HttpRequest, pk: int) -> HttpResponse:
     if solved is None:
         messages.error(request, f"{session} cannot be a gold item: it was begun, or nobody has solved it elsewhere.")
     else:
-        gold.use_as_gold(session, solved)
+        session.use_as_gold(solved)
         messages.success(request, f"{session} is a gold item now; annotators are not told.")
     return redirect("annotate-agreement", session.campaign_id)
 
