@@ -12,7 +12,7 @@ from dataclasses import fields
 from itertools import islice
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
+from django.db.models import QuerySet
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
@@ -23,7 +23,7 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.models import Conversation, Release, ReleasedConversation, Screenshot, Snapshot, Step, Turn
+from annotations.models import Conversation, Release, ReleasedConversation, Screenshot, Snapshot, Step
 from annotations.models.pages import decompress, digest
 
 CHUNK = 20  # conversations in memory at a time
@@ -34,17 +34,8 @@ class DamagedRelease(ValueError):
     """Frozen content whose checksum is not the recorded one, or a page of it that is gone."""
 
 
-def light_conversations(conversations: QuerySet[Conversation]) -> QuerySet[Conversation]:
-    """Conversations with all that `freeze` needs, in the order of exports; pages without their content."""
-    steps = Step.objects.order_by("index").select_related("snapshot", "raw_snapshot", "snapshot_after", "screenshot")
-    light = steps.defer("snapshot__data", "raw_snapshot__data", "snapshot_after__data", "screenshot__data")
-    turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=light))
-    ordered = conversations.order_by("position", "id").select_related("website")
-    return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
-
-
 def freeze(conversation: Conversation) -> bytes:
-    """The frozen text of a conversation of `light_conversations`."""
+    """The frozen text of a conversation of `for_freezing`."""
     record = {
         "source_id": conversation.source_id,
         "website": conversation.website.name,

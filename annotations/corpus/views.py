@@ -12,7 +12,6 @@ from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tr
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
 
 ROWS = 50
-COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
 
 
 class CountedPaginator(Paginator):
@@ -27,7 +26,7 @@ def datasets(request: HttpRequest) -> HttpResponse:
     rows = list(rules.visible(request.user, Dataset.objects.for_list()).order_by("name"))
     rights = rules.rights_of(request)
     for row in rows:
-        row.bytes = page_bytes(row, row.step_count, tests=rights.sees_gold(row.project_id, "test"))
+        row.bytes = row.known_page_bytes(row.step_count, tests=rights.sees_gold(row.project_id, "test"))
     context = {"datasets": rows, "may_import": rules.projects(request.user, "import").exists()}
     return render(request, "annotations/datasets.html", context)
 
@@ -48,8 +47,8 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     context = {
         "dataset": found,
         "splits": splits,
-        "bytes": page_bytes(found, steps, tests=rights.sees_gold(found.project_id, "test")),
-        "websites": _websites(found),
+        "bytes": found.known_page_bytes(steps, tests=rights.sees_gold(found.project_id, "test")),
+        "websites": found.websites.counted().order_by("domain", "subdomain", "name"),
         "filters": filters,
         "page": page,
         "export_form": export_form or ExportForm(splits=[row["split"] for row in splits]),
@@ -95,20 +94,5 @@ def _list_rows(pks: list[int]) -> list[Conversation]:
     return list(rows.order_by("position", "id"))
 
 
-def _websites(found: Dataset) -> QuerySet:
-    """The dataset's websites, each with `count`, its conversations."""
-    rows = found.websites.annotate(count=ConversationTally.total("conversations", website=OuterRef("pk")))
-    return rows.order_by("domain", "subdomain", "name")
-
-
 def visible_dataset(request: HttpRequest, name: str) -> Dataset:
     return get_object_or_404(rules.visible(request.user, Dataset.objects.select_related("project")), name=name)
-
-
-def page_bytes(found: Dataset, step_count: int, *, tests: bool) -> dict[str, int]:
-    """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count.
-    Without `tests` those of the other splits."""
-    kept = found.page_totals
-    if found.is_miscounted(step_count) and step_count <= COUNTED_AT_ONCE:
-        kept = found.count_pages(step_count)
-    return kept if tests else kept.get("open", {})

@@ -86,6 +86,15 @@ class ConversationQuerySet(models.QuerySet):
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
         return self.select_related("website", "dataset").prefetch_related(Prefetch("turns", queryset=turns))
 
+    def for_freezing(self) -> "ConversationQuerySet":
+        """With all that a frozen text holds, in the order of exports; pages without their content."""
+        pages = ("snapshot", "raw_snapshot", "snapshot_after", "screenshot")
+        steps = Step.objects.order_by("index").select_related(*pages)
+        light = steps.defer(*(f"{page}__data" for page in pages))
+        turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=light))
+        ordered = self.order_by("position", "id").select_related("website")
+        return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
+
 
 class Conversation(models.Model):
     """Ordered turns of one user."""

@@ -1,11 +1,15 @@
 """Datasets and the websites they cover."""
 
+import re
+
 from django.db import connection, models
 from django.db.models import F, OuterRef
 
 from annotations.models.projects import Project
 from annotations.models.tallies import ConversationTally
 
+COUNTED_AT_ONCE = 20_000  # steps whose pages are counted while somebody waits; more are counted by beat
+RELEASE_VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
 # A page after the last step of a turn counts where the source keeps it; elsewhere it is the next step's page.
 PAGE_BYTES_SQL = """
 WITH used AS (
@@ -68,6 +72,22 @@ class Dataset(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def version_problem(self, version: str) -> str:
+        """What is wrong with the name of a new version; "" for nothing."""
+        if not RELEASE_VERSION.fullmatch(version):
+            return "Begin with a digit, then letters, digits, points, hyphens: 1.0, 2026.1, 2.0-rc1; 40 at most."
+        if self.releases.filter(version=version).exists():
+            return f"There is a release {version} of {self} already; releases never change: choose another version."
+        return ""
+
+    def known_page_bytes(self, steps: int, *, tests: bool) -> dict[str, int]:
+        """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count.
+        Without `tests` those of the other splits."""
+        kept = self.page_totals
+        if self.is_miscounted(steps) and steps <= COUNTED_AT_ONCE:
+            kept = self.count_pages(steps)
+        return kept if tests else kept.get("open", {})
+
     def is_miscounted(self, steps: int) -> bool:
         """Whether the bytes of its pages must be counted again."""
         return self.page_totals.get("steps") != steps or "open" not in self.page_totals
@@ -96,6 +116,12 @@ class Dataset(models.Model):
         }
 
 
+class WebsiteQuerySet(models.QuerySet):
+    def counted(self) -> "WebsiteQuerySet":
+        """Each with `count`, its conversations."""
+        return self.annotate(count=ConversationTally.total("conversations", website=OuterRef("pk")))
+
+
 class Website(models.Model):
     """A website inside a dataset, with its place in the dataset's taxonomy."""
 
@@ -107,6 +133,8 @@ class Website(models.Model):
         "PageDictionary", models.SET_NULL, null=True, blank=True, help_text="For pages imported from now on."
     )
 
+    objects = WebsiteQuerySet.as_manager()
+
     class Meta:
         ordering = [F("domain"), F("subdomain"), F("name")]
         constraints = [
@@ -116,3 +144,8 @@ class Website(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def within(self, dataset: Dataset) -> "Website":
+        """The same site of another dataset, made there if there is none."""
+        place = {"name": self.name, "domain": self.domain, "subdomain": self.subdomain}
+        return Website.objects.get_or_create(dataset=dataset, **place)[0]

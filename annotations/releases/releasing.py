@@ -1,19 +1,18 @@
 """Make a release: check a dataset, freeze what is in it, and say in a datasheet what it is."""
 
 import json
-import re
 import uuid
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from itertools import islice
 
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from annotations.access import rules
-from annotations.corpus.frozen import CHUNK, freeze, light_conversations, page_shas, release_sha256
+from annotations.corpus.frozen import CHUNK, freeze, page_shas, release_sha256
 from annotations.corpus.statistics import dataset_stats
 from annotations.jobs import running
-from annotations.models import Conversation, Dataset, Job, Release, ReleasedConversation, Snapshot
+from annotations.models import Dataset, Job, Release, ReleasedConversation, Snapshot
 from annotations.models.pages import compress, digest
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import datasheet
@@ -22,7 +21,6 @@ from annotations.work.tell.events import emit
 
 Progress = Callable[[str, int], None]
 TOLD_EVERY = 20  # conversations
-VERSION = re.compile(r"[0-9][A-Za-z0-9._-]{0,39}")
 CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
 
 
@@ -52,7 +50,7 @@ def make_release(
     checks = check_dataset(dataset, threshold)
     accepted = _accepted(checks, accepted_findings)
     checksums = []
-    for conversation in _conversations(dataset):
+    for conversation in dataset.conversations.for_freezing().iterator(chunk_size=CHUNK):
         checksums.append(digest(freeze(conversation)))
         if len(checksums) % TOLD_EVERY == 0:
             progress("reading", len(checksums))
@@ -118,18 +116,9 @@ def run_release(job: Job) -> bool:
 RUNNERS = {Job.Kind.RELEASE: run_release}
 
 
-def version_problem(dataset: Dataset, version: str) -> str:
-    """What is wrong with the name of a new version; "" for nothing."""
-    if not VERSION.fullmatch(version):
-        return "Begin with a digit, then letters, digits, points, hyphens: 1.0, 2026.1, 2.0-rc1; 40 at most."
-    if dataset.releases.filter(version=version).exists():
-        return f"There is a release {version} of {dataset} already; releases never change: choose another version."
-    return ""
-
-
 def _refuse_bad_fields(dataset: Dataset, version: str, licence: str, consent: str) -> None:
     errors = {}
-    if problem := version_problem(dataset, version):
+    if problem := dataset.version_problem(version):
         errors["version"] = problem
     if not licence.strip():
         errors["licence"] = "Say under which licence the release may be used."
@@ -154,13 +143,9 @@ def _accepted(checks: Checks, keys: Collection[str]) -> list[str]:
     return [concern.sentence for concern in concerns]
 
 
-def _conversations(dataset: Dataset) -> Iterator[Conversation]:
-    return light_conversations(dataset.conversations.all()).iterator(chunk_size=CHUNK)
-
-
 def _store(release: Release, checksums: list[str]) -> None:
     """Freeze again and store, in constant memory: a release is never updated, so its checksum came first."""
-    conversations = enumerate(_conversations(release.dataset))
+    conversations = enumerate(release.dataset.conversations.for_freezing().iterator(chunk_size=CHUNK))
     stored = 0
     while chunk := list(islice(conversations, CHUNK)):
         texts = [freeze(conversation) for _, conversation in chunk]

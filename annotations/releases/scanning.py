@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from django.conf import settings
-from django.db.models import F, Func
+from django.db.models import F, Func, QuerySet
 
 from annotations.models import Dataset, Snapshot, SourceFile, Step, Turn
 from annotations.releases import privacy
@@ -72,25 +72,120 @@ class _Large(NamedTuple):
         return f"{self.place}:{self.sha256}"
 
 
+class DatasetTexts:
+    """The texts of a dataset: small ones as they come, large ones once per content."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+
+    def small(self) -> Iterator[tuple[str, str, Use, bool]]:
+        """(place, text, use, whether somebody typed it) of instructions, values and what is kept beside them."""
+        turns = Turn.objects.filter(conversation__dataset=self.dataset).order_by("conversation__position", "index")
+        for conversation, instruction, extra in turns.values_list("conversation", "instruction", "extra").iterator():
+            yield "instruction", instruction, Use(conversation, None), False
+            yield "extra", "\n".join(strings(extra)), Use(conversation, None), False
+        rows = self._steps().values_list("turn__conversation", "pk", "value", "action_repr", "extra")
+        for conversation, pk, value, action, extra in rows.iterator():
+            yield "value", value, Use(conversation, pk), True
+            yield "action", action, Use(conversation, pk), True
+            yield "extra", "\n".join(strings(extra)), Use(conversation, pk), False
+        for pk, extra in self.dataset.conversations.values_list("pk", "extra"):
+            yield "extra", "\n".join(strings(extra)), Use(pk, None), False
+
+    def large(self) -> list[_Large]:
+        return [*self._pages(), *self._candidates(), *self._files()]
+
+    def _steps(self) -> QuerySet[Step]:
+        own = Step.objects.filter(turn__conversation__dataset=self.dataset)
+        return own.order_by("turn__conversation__position", "turn__index", "index")
+
+    def _pages(self) -> list[_Large]:
+        """Every distinct page of the dataset with the steps that show it."""
+        uses: dict[int, list[Use]] = {}
+        for step, conversation, *pages in self._steps().values_list("pk", "turn__conversation", *PAGE_FIELDS):
+            for page in {page for page in pages if page}:
+                uses.setdefault(page, []).append(Use(conversation, step))
+        shas = dict(Snapshot.objects.filter(pk__in=uses).values_list("pk", "sha256"))
+        return [_Large("page", shas[pk], uses[pk], lambda pk=pk: _page(pk)) for pk in uses]
+
+    def _candidates(self) -> list[_Large]:
+        """The attributes of candidate elements, which pages as recorded have and cleaned pages may lack."""
+        digest = Func(F("candidates"), function="sha256")
+        rows = self._steps().exclude(candidate_count=0).annotate(sha256=digest)
+        return [
+            _Large("candidate", bytes(sha256).hex(), [Use(conversation, pk)], lambda pk=pk: _attributes(pk))
+            for pk, conversation, sha256 in rows.values_list("pk", "turn__conversation", "sha256")
+        ]
+
+    def _files(self) -> list[_Large]:
+        """Files of the source that exports give back."""
+        rows = SourceFile.objects.filter(conversation__dataset=self.dataset).order_by("conversation", "path")
+        digest = Func(F("data"), function="sha256")
+        return [
+            _Large("file", bytes(sha256).hex(), [Use(conversation, None)], lambda pk=pk: _file(pk))
+            for pk, conversation, sha256 in rows.annotate(sha256=digest).values_list("pk", "conversation", "sha256")
+        ]
+
+
+def strings(value: object) -> list[str]:
+    """Every string in a JSON value, in order."""
+    found: list[str] = []
+    privacy.map_strings(value, lambda text: found.append(text) or text)
+    return found
+
+
+def _page(pk: int) -> str:
+    return Snapshot.objects.with_content().get(pk=pk).html
+
+
+def _attributes(pk: int) -> str:
+    positives, negatives = Step.objects.only("candidates").get(pk=pk).candidate_records()
+    return "\n".join(candidate.attributes for candidate in (*positives, *negatives))
+
+
+def _file(pk: int) -> str:
+    return SourceFile.objects.get(pk=pk).content.decode("utf-8", "replace")
+
+
+class ScanMemory:
+    """Results of earlier scans by content: places and fingerprints, never the texts themselves."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.path = Path(settings.VAR_DIR) / "private-scans" / f"{dataset.pk}-{privacy.VERSION}.json"
+
+    def read(self) -> dict[str, list[Piece]]:
+        try:
+            stored = json.loads(self.path.read_text("utf-8"))
+        except (OSError, ValueError):  # none yet, or damaged: everything is scanned
+            return {}
+        return {key: [tuple(piece) for piece in pieces] for key, pieces in stored.items()}
+
+    def write(self, known: dict[str, list[Piece]]) -> None:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        partial = self.path.with_name(f".{self.path.name}.{uuid.uuid4().hex}")  # another scan may be writing too
+        partial.write_text(json.dumps(known), "utf-8")
+        partial.replace(self.path)
+
+
 def scan_dataset(dataset: Dataset, seconds: float | None = None) -> PrivacyReport:
     """Scan everything, or stop reading large texts after so many seconds: what was read by then is remembered, so that
     the next call goes on from there."""
-    found: dict[str, PrivateText] = {}
-    for place, text, use, typed in _small_texts(dataset):
+    texts, found = DatasetTexts(dataset), dict[str, PrivateText]()
+    for place, text, use, typed in texts.small():
         for piece in privacy.scan(text, typed):
             private = text[piece.start : piece.end]
             _note(found, piece.kind, privacy.fingerprint(piece.kind, private), lambda said=private: said, place, [use])
     until = None if seconds is None else time.monotonic() + seconds
-    large = [*_pages(dataset), *_candidates(dataset), *_files(dataset)]
-    scanned = _scan_large(dataset, large, found, until)
+    large = texts.large()
+    scanned = _scan_large(ScanMemory(dataset), large, found, until)
     order = {kind: place for place, kind in enumerate(privacy.KINDS)}
-    texts = sorted(found.values(), key=lambda text: (order[text.kind], -text.count, text.text))
-    return PrivacyReport(texts, len(large), scanned)
+    ordered = sorted(found.values(), key=lambda text: (order[text.kind], -text.count, text.text))
+    return PrivacyReport(ordered, len(large), scanned)
 
 
-def _scan_large(dataset: Dataset, large: list[_Large], found: dict[str, PrivateText], until: float | None) -> int:
+def _scan_large(memory: ScanMemory, large: list[_Large], found: dict[str, PrivateText], until: float | None) -> int:
     """Note what is in these texts; how many of them have been read, now or before."""
-    before = _remembered(dataset)
+    before = memory.read()
     known: dict[str, list[Piece]] = {}
     for item in large:
         if item.key in before:
@@ -98,7 +193,7 @@ def _scan_large(dataset: Dataset, large: list[_Large], found: dict[str, PrivateT
         elif item.key not in known and (until is None or time.monotonic() < until):
             known[item.key] = _pieces(item.load())
     if known != before:
-        _remember(dataset, known)
+        memory.write(known)
     scanned = [item for item in large if item.key in known]
     for item in scanned:
         for kind, start, end, fingerprint in known[item.key]:
@@ -117,27 +212,6 @@ def _pieces(text: str) -> list[Piece]:
     return [(kind, start, end, privacy.fingerprint(kind, text[start:end])) for kind, start, end in privacy.scan(text)]
 
 
-def _memory(dataset: Dataset) -> Path:
-    """Results of earlier scans by content: places and fingerprints, never the texts themselves."""
-    return Path(settings.VAR_DIR) / "private-scans" / f"{dataset.pk}-{privacy.VERSION}.json"
-
-
-def _remembered(dataset: Dataset) -> dict[str, list[Piece]]:
-    try:
-        stored = json.loads(_memory(dataset).read_text("utf-8"))
-    except (OSError, ValueError):  # none yet, or damaged: everything is scanned
-        return {}
-    return {key: [tuple(piece) for piece in pieces] for key, pieces in stored.items()}
-
-
-def _remember(dataset: Dataset, known: dict[str, list[Piece]]) -> None:
-    path = _memory(dataset)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{uuid.uuid4().hex}")  # another scan may be writing too
-    partial.write_text(json.dumps(known), "utf-8")
-    partial.replace(path)
-
-
 def _note(
     found: dict[str, PrivateText], kind: str, fingerprint: str, text: Callable[[], str], place: str, uses: list[Use]
 ) -> None:
@@ -145,73 +219,3 @@ def _note(
         found[fingerprint] = PrivateText(kind, fingerprint, text(), uses[0])
     found[fingerprint].places[place] += 1
     found[fingerprint].conversations.update(use.conversation for use in uses)
-
-
-def _small_texts(dataset: Dataset) -> Iterator[tuple[str, str, Use, bool]]:
-    """(place, text, use, whether somebody typed it) of instructions, values and what is kept beside them."""
-    turns = Turn.objects.filter(conversation__dataset=dataset).order_by("conversation__position", "index")
-    for conversation, instruction, extra in turns.values_list("conversation", "instruction", "extra").iterator():
-        yield "instruction", instruction, Use(conversation, None), False
-        yield "extra", "\n".join(strings(extra)), Use(conversation, None), False
-    rows = _steps(dataset).values_list("turn__conversation", "pk", "value", "action_repr", "extra")
-    for conversation, pk, value, action, extra in rows.iterator():
-        yield "value", value, Use(conversation, pk), True
-        yield "action", action, Use(conversation, pk), True
-        yield "extra", "\n".join(strings(extra)), Use(conversation, pk), False
-    for pk, extra in dataset.conversations.values_list("pk", "extra"):
-        yield "extra", "\n".join(strings(extra)), Use(pk, None), False
-
-
-def strings(value: object) -> list[str]:
-    """Every string in a JSON value, in order."""
-    found: list[str] = []
-    privacy.map_strings(value, lambda text: found.append(text) or text)
-    return found
-
-
-def _steps(dataset: Dataset):
-    own = Step.objects.filter(turn__conversation__dataset=dataset)
-    return own.order_by("turn__conversation__position", "turn__index", "index")
-
-
-def _pages(dataset: Dataset) -> list[_Large]:
-    """Every distinct page of the dataset with the steps that show it."""
-    uses: dict[int, list[Use]] = {}
-    for step, conversation, *pages in _steps(dataset).values_list("pk", "turn__conversation", *PAGE_FIELDS):
-        for page in {page for page in pages if page}:
-            uses.setdefault(page, []).append(Use(conversation, step))
-    shas = dict(Snapshot.objects.filter(pk__in=uses).values_list("pk", "sha256"))
-    return [_Large("page", shas[pk], uses[pk], lambda pk=pk: _page(pk)) for pk in uses]
-
-
-def _page(pk: int) -> str:
-    return Snapshot.objects.with_content().get(pk=pk).html
-
-
-def _candidates(dataset: Dataset) -> list[_Large]:
-    """The attributes of candidate elements, which pages as recorded have and cleaned pages may lack."""
-    digest = Func(F("candidates"), function="sha256")
-    rows = _steps(dataset).exclude(candidate_count=0).annotate(sha256=digest)
-    return [
-        _Large("candidate", bytes(sha256).hex(), [Use(conversation, pk)], lambda pk=pk: _attributes(pk))
-        for pk, conversation, sha256 in rows.values_list("pk", "turn__conversation", "sha256")
-    ]
-
-
-def _attributes(pk: int) -> str:
-    positives, negatives = Step.objects.only("candidates").get(pk=pk).candidate_records()
-    return "\n".join(candidate.attributes for candidate in (*positives, *negatives))
-
-
-def _files(dataset: Dataset) -> list[_Large]:
-    """Files of the source that exports give back."""
-    rows = SourceFile.objects.filter(conversation__dataset=dataset).order_by("conversation", "path")
-    digest = Func(F("data"), function="sha256")
-    return [
-        _Large("file", bytes(sha256).hex(), [Use(conversation, None)], lambda pk=pk: _file(pk))
-        for pk, conversation, sha256 in rows.annotate(sha256=digest).values_list("pk", "conversation", "sha256")
-    ]
-
-
-def _file(pk: int) -> str:
-    return SourceFile.objects.get(pk=pk).content.decode("utf-8", "replace")

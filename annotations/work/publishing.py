@@ -4,7 +4,7 @@ from typing import Any
 
 from annotations.corpus.exporting import conversation_records
 from annotations.corpus.store import content_sha256
-from annotations.models import Assignment, Conversation, Dataset, Part, Session, Step, Target, Turn, Website
+from annotations.models import Assignment, Conversation, Part, Session, Step, Target, Turn
 
 
 def publish(session: Session, assignment: Assignment) -> Conversation:
@@ -17,7 +17,7 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     conversation = Conversation.objects.create(
         dataset=dataset,
         source_id=session.name,
-        website=_website(dataset, session.website),
+        website=session.website.within(dataset),
         split=session.split,
         position=session.position,
         content_sha256="",
@@ -38,12 +38,6 @@ def publish(session: Session, assignment: Assignment) -> Conversation:
     Conversation.objects.filter(pk=conversation.pk).update(content_sha256=content_sha256(record, session.split))
     conversation.refresh_from_db()
     return conversation
-
-
-def _website(dataset: Dataset, source: Website) -> Website:
-    return Website.objects.get_or_create(
-        dataset=dataset, name=source.name, domain=source.domain, subdomain=source.subdomain
-    )[0]
 
 
 def _mentions(part: Part, numbers: dict[int, int]) -> list[dict[str, Any]]:
