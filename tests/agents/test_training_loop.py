@@ -12,10 +12,9 @@ from agents.training import loop
 from agents.training.checkpoint import FILE, load_checkpoint, save_checkpoint
 from agents.training.language import Seq2SeqTask
 from agents.training.loop import TrainingError, TrainingProgress, train
-from agents.training.samples import TextSamples
 from agents.training.settings import PlannerSettings, make_settings
 from agents.training.weights import load_tokenizer
-from tests.agents.training_world import text_pairs
+from tests.agents.training_world import TextSamples, text_pairs
 from tests.tiny_models import tiny_t5
 
 ROOT = Path(__file__).resolve().parent.parent.parent

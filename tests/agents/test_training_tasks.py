@@ -13,12 +13,13 @@ from agents.training.left_out import LeftOut
 from agents.training.loop import TrainingError, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask, hit_rates
-from agents.training.samples import PageSamples, TextSamples
+from agents.training.samples import PageSamples
 from agents.training.settings import make_settings
 from agents.training.weights import load_model, load_tokenizer
 from annotations.dom.limits import PageError
 from tests.agents.training_world import (
     ListedRows,
+    TextSamples,
     drawn,
     groups_of,
     planning_steps,

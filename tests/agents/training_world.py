@@ -1,15 +1,42 @@
 """Small trainings for tests: pages, steps and settings that tiny models learn in seconds."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from agents.planner.snippets import PastStep
-from agents.training.examples import PlanningStep, RankingStep, TextPair
+from agents.training.examples import PlanningStep, RankingStep
 from agents.training.pairs import Line, Pairs, prepare
+from agents.training.samples import Ids
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
 
 ANIMALS = ("ant", "bat", "cat", "dog", "eel", "fox", "gnu", "hen", "ibex", "jay")
 ROLES = {"press": "button", "write": "textbox", "choose": "listbox", "follow": "link"}
 ACTS = (("CLICK", ""), ("TYPE", "red"), ("SELECT", "blue"), ("TYPE", "two"), ("CLICK", ""))
+
+
+@dataclass(frozen=True, slots=True)
+class TextPair:
+    """A prompt and its answer."""
+
+    prompt: str
+    answer: str
+
+
+class TextSamples:
+    """Prompts and answers that are texts already. Prompts are cut from the left."""
+
+    def __init__(self, pairs: Sequence[TextPair], tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
+        self.pairs, self.tokenizer, self.max_length, self.size = pairs, tokenizer, max_length, len(pairs)
+
+    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+        chosen = [self.pairs[index] for index in indices]
+        prompts = self.tokenizer([pair.prompt for pair in chosen])["input_ids"]
+        answers = self.tokenizer(text_target=[pair.answer for pair in chosen])["input_ids"]
+        return [(prompt[-self.max_length :], answer) for prompt, answer in zip(prompts, answers, strict=True)]
 
 
 def text_pairs(count: int = 50) -> list[TextPair]:
