@@ -6,7 +6,7 @@ from pathlib import Path
 
 from lxml import etree
 
-from annotations.dom.css import words
+from annotations.dom.css import allowed_names
 
 _FILE = Path(__file__).parent / "data" / "hostile_payloads.txt"
 
@@ -41,14 +41,14 @@ def payloads() -> list[Payload]:
 
 
 _TAGS = sorted(
-    words(
+    allowed_names(
         """html head body div span a script style iframe object embed svg math text title meta base link form input
         textarea select option table tr td template noscript img image use animate set foreignObject desc mtext
         annotation-xml my-element xmp plaintext listing frameset frame video source audio canvas marquee SCRIPT"""
     )
 )
 _NAMES = sorted(
-    words(
+    allowed_names(
         """href src srcdoc srcset style onclick onload on_error formaction action xlink_href class id name value data
         data_node_id backend_node_id is slot nonce http_equiv content type ping target poster background usemap
         autofocus popovertarget contenteditable input_value text_value title fill transform d viewBox media onFocus"""

@@ -3,6 +3,7 @@
 import ast
 from collections import defaultdict
 
+from annotations.text.stop_words import NO_TOPIC
 from tests.test_imports import modules
 
 EVERYWHERE = {"Command"}  # Django asks for this name in every management command
@@ -32,3 +33,15 @@ def test_a_shared_name_is_found() -> None:
         "Row": ["a", "b"],
         "Run": ["c", "d"],
     }
+
+
+def word_lists(source: str) -> list[str]:
+    """Texts of a module that list stop words: many words, half of them such that every purpose passes over."""
+    strings = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    found = (set(text.split()) for text in strings if isinstance(text, str))
+    return [" ".join(words) for words in found if len(words & NO_TOPIC) > 15 and len(words & NO_TOPIC) * 2 > len(words)]
+
+
+def test_stop_words_are_listed_in_one_module() -> None:
+    sources = {module: path.read_text("utf-8") for module, path in modules().items()}
+    assert [module for module, source in sources.items() if word_lists(source)] == ["annotations.text.stop_words"]

@@ -3,14 +3,8 @@
 import re
 from collections.abc import Sequence
 
-STOP_WORDS = frozenset(
-    (
-        "a an and are as at be by do for from get go i if in into is it its just let like make me my of off on one "
-        "only or our please same show so take that the their them then there these this those to up us want with "
-        "would you your click press enter type select choose find search pick set fill field box button text link "
-        "page use put"
-    ).split()
-)
+from annotations.text.stop_words import NO_VALUE
+
 PLACEHOLDER = re.compile(r"^(?:choose|select|any|all|please|pick|none|-+|—)\b|^\W*$", re.I)
 NUMBER_WORDS = {
     word: str(n) for n, word in enumerate("zero one two three four five six seven eight nine ten eleven twelve".split())
@@ -48,7 +42,7 @@ def words(text: str) -> list[str]:
 
 
 def content_words(text: str) -> set[str]:
-    return {word for word in words(text) if word not in STOP_WORDS}
+    return {word for word in words(text) if word not in NO_VALUE}
 
 
 def quoted(instruction: str) -> list[str]:
@@ -97,7 +91,7 @@ def _trimmed(span: str) -> str:
     """Without an article in front, and without what follows a function word: "the site for bins" → "site"."""
     kept: list[str] = []
     for word in span.split():
-        if word.lower().strip(",.;") in STOP_WORDS:
+        if word.lower().strip(",.;") in NO_VALUE:
             if kept:
                 break
             continue
@@ -107,7 +101,7 @@ def _trimmed(span: str) -> str:
 
 def _unused(spans: Sequence[str], taken: set[str]) -> list[str]:
     unique = dict.fromkeys(span.strip(" ,.;:!?") for span in spans)
-    return [span for span in unique if span and span.lower() not in taken and span.lower() not in STOP_WORDS]
+    return [span for span in unique if span and span.lower() not in taken and span.lower() not in NO_VALUE]
 
 
 def best_option(options: Sequence[str], instruction: str) -> tuple[int, float] | None:
@@ -117,7 +111,7 @@ def best_option(options: Sequence[str], instruction: str) -> tuple[int, float] |
     numbers; "Choose a size" and the like are no answers.
     """
     spoken = [NUMBER_WORDS.get(word, word) for word in words(instruction)]
-    have = {word for word in spoken if word not in STOP_WORDS}
+    have = {word for word in spoken if word not in NO_VALUE}
     padded = f" {' '.join(spoken)} "
     best: tuple[float, int, int] | None = None
     for index, option in enumerate(options):
@@ -127,7 +121,7 @@ def best_option(options: Sequence[str], instruction: str) -> tuple[int, float] |
         if f" {' '.join(parts)} " in padded:
             score = 1.0
         else:
-            wanted = [part for part in parts if part not in STOP_WORDS] or parts
+            wanted = [part for part in parts if part not in NO_VALUE] or parts
             score = 0.9 * sum(part in have for part in wanted) / len(wanted)
         key = (score, len(parts) if score == 1.0 else 0, -index)
         if score > 0 and (best is None or key > best):

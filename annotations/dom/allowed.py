@@ -5,7 +5,7 @@ Stored pages write attribute names with `_` (`aria_label`); both spellings are r
 
 import re
 
-from annotations.dom.css import filter_declarations, is_data_image, words
+from annotations.dom.css import allowed_names, filter_declarations, is_data_image
 
 XHTML = "http://www.w3.org/1999/xhtml"
 SVG = "http://www.w3.org/2000/svg"
@@ -17,7 +17,7 @@ HREF_ATTRIBUTE = "data-href"
 
 _MAX_ADDRESS = 500
 
-HTML_TAGS = words(
+HTML_TAGS = allowed_names(
     """a abbr address article aside b bdi bdo big blockquote br button caption center cite code col colgroup data dd
     del details dfn dialog dir div dl dt em fieldset figcaption figure font footer form h1 h2 h3 h4 h5 h6 header hgroup
     hr i img input ins kbd label legend li main mark menu meter nav nobr ol optgroup option output p pre progress q rp
@@ -25,38 +25,38 @@ HTML_TAGS = words(
     time tr tt u ul var wbr"""
 )
 # Drawing only: nothing that refers to, embeds, animates or links.
-SVG_TAGS = words("svg g path rect circle ellipse line polyline polygon text tspan")
+SVG_TAGS = allowed_names("svg g path rect circle ellipse line polyline polygon text tspan")
 # Shown as a labelled box; what was recorded inside an iframe is shown in it.
-PLACEHOLDER_TAGS = words("iframe frame object embed applet video audio canvas portal fencedframe")
+PLACEHOLDER_TAGS = allowed_names("iframe frame object embed applet video audio canvas portal fencedframe")
 # Left out with everything below them.
-DROPPED_TAGS = words(
+DROPPED_TAGS = allowed_names(
     """head script noscript noembed noframes template style link meta base title param source track xmp plaintext
     hash-comment hash-cdata-section pseudo-before pseudo-after pseudo-marker pseudo-backdrop"""
 )
 # Rendered by the browser as a whole: what lies inside has no box of its own.
 CLOSED_TAGS = frozenset({"input", "img", "textarea", "select", "br", "hr", "wbr", "meter", "progress", "svg"})
 
-INPUT_TYPES = words(
+INPUT_TYPES = allowed_names(
     """text search tel url email password number checkbox radio submit reset button image file hidden range color date
     time month week datetime-local"""
 )
 
-_TEXT = words(
+_TEXT = allowed_names(
     """class id title lang role alt placeholder value label for size rows cols colspan rowspan span scope width height
     align valign bgcolor color face border cellpadding cellspacing start min max step low high optimum maxlength
     datetime"""
 )
-_FLAGS = words("disabled readonly multiple hidden open reversed nowrap required")
-_ARIA = words(
+_FLAGS = allowed_names("disabled readonly multiple hidden open reversed nowrap required")
+_ARIA = allowed_names(
     """label description expanded selected checked pressed current hidden disabled haspopup level valuenow valuemin
     valuemax valuetext roledescription required invalid modal sort orientation placeholder"""
 )
-_SVG_TEXT = words(
+_SVG_TEXT = allowed_names(
     """d x y x1 y1 x2 y2 cx cy r rx ry dx dy points width height fill-rule clip-rule stroke-width stroke-linecap
     stroke-linejoin stroke-miterlimit stroke-dasharray stroke-dashoffset opacity fill-opacity stroke-opacity
     preserveaspectratio text-anchor class id role aria-label aria-hidden"""
 )
-_SVG_CSS = words("fill stroke color transform")
+_SVG_CSS = allowed_names("fill stroke color transform")
 _NUMBERS = re.compile(r"[\d\s.,+e-]{1,100}", re.IGNORECASE)
 
 

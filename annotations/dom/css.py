@@ -18,7 +18,7 @@ MAX_ATTRIBUTE_CHARS = 20_000
 MAX_DEPTH = 32  # nested blocks; also keeps tinycss2's recursive serialiser away from Python's limit
 
 
-def words(text: str) -> frozenset[str]:
+def allowed_names(text: str) -> frozenset[str]:
     """The names in a text, separated by white space: how the allow-lists are written."""
     return frozenset(text.split())
 
@@ -30,7 +30,7 @@ FRAME_BLOCKS = frozenset({"keyframes", "-webkit-keyframes", "-moz-keyframes"})
 DECLARATION_BLOCKS = frozenset({"page", "property"})
 
 _FORBIDDEN_PROPERTIES = frozenset({"behavior", "-ms-behavior", "-moz-binding"})
-_VALUE_FUNCTIONS = words(
+_VALUE_FUNCTIONS = allowed_names(
     """rgb rgba hsl hsla hwb lab lch oklab oklch color color-mix light-dark calc min max clamp round mod rem abs sign
     sin cos tan asin acos atan atan2 pow sqrt hypot log exp var env linear-gradient radial-gradient conic-gradient
     repeating-linear-gradient repeating-radial-gradient repeating-conic-gradient gradient color-stop from to translate
@@ -39,7 +39,7 @@ _VALUE_FUNCTIONS = words(
     brightness contrast drop-shadow grayscale hue-rotate invert opacity saturate sepia alpha counter counters inset
     circle ellipse polygon path rect xywh ray symbols"""
 )
-_SELECTOR_FUNCTIONS = words(
+_SELECTOR_FUNCTIONS = allowed_names(
     """not is where has matches any nth-child nth-last-child nth-of-type nth-last-of-type nth-col lang dir host
     host-context slotted part cue highlight selector state style scroll-state"""
 )

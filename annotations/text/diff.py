@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
-from annotations.text.merging import words
+from annotations.text.merging import pieces
 
 
 class Span(NamedTuple):
@@ -24,7 +24,7 @@ class MarkedPiece(NamedTuple):
 
 def changed(before: str, after: str) -> tuple[list[Span], list[Span]]:
     """What is only in `before` (marked "del") and only in `after` (marked "ins"), word by word."""
-    a, b = words(before), words(after)
+    a, b = pieces(before), pieces(after)
     places_a, places_b = _places(a), _places(b)
     gone, come = [], []
     for kind, a_start, a_end, b_start, b_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():

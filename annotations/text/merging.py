@@ -15,7 +15,7 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 Hunk = tuple[int, int, list[str]]
 
 
-def words(text: str) -> list[str]:
+def pieces(text: str) -> list[str]:
     """Words, single punctuation marks and runs of white space; together they are the text."""
     return _WORD.findall(text)
 
@@ -26,8 +26,8 @@ def merge_texts(base: str, mine: str, theirs: str) -> str | None:
         return mine
     if mine == base:
         return theirs
-    beginning = words(base)
-    hunks = _joined(_hunks(beginning, words(mine)), _hunks(beginning, words(theirs)))
+    beginning = pieces(base)
+    hunks = _joined(_hunks(beginning, pieces(mine)), _hunks(beginning, pieces(theirs)))
     if hunks is None:
         return None
     merged, reached = [], 0

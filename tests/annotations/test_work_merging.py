@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.text.merging import merge_lists, merge_texts, words
+from annotations.text.merging import merge_lists, merge_texts, pieces
 
 TEXTS = st.lists(st.sampled_from(["red", "shoes", "find", "cheap", "in", "Boston", ",", "size", "9"]), max_size=8)
 LISTS = st.dictionaries(st.integers(0, 5), st.integers(0, 3)).map(lambda things: list(things.items()))
@@ -45,7 +45,7 @@ def test_what_was_added_or_taken_away_on_one_side_is_so_in_the_merge(base, mine,
 
 @given(st.text(max_size=30))
 def test_the_words_of_a_text_are_all_of_it(text):
-    assert "".join(words(text)) == text
+    assert "".join(pieces(text)) == text
 
 
 @given(LISTS, LISTS, LISTS)

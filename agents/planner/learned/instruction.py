@@ -6,15 +6,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from agents.planner.values import quoted
+from annotations.text.stop_words import NO_MENTION
 
 WORD = re.compile(r"[@#]?\w+(?:[.:'’/@-]\w+)*")
-FUNCTION_WORDS = frozenset(
-    (
-        "a an and are as at be by do for from go i if in into is it its just me my of on one or our please so than "
-        "that the their them then there these this those to until up us using want which with you your click press "
-        "enter type select choose find hit use make"
-    ).split()
-)
 MIN_PLURAL = 4  # letters; shorter words keep their s
 MONTHS = (
     *("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november"),
@@ -59,7 +53,7 @@ def normal(word: str) -> str:
     if word[-2:] in ("'s", "’s"):
         return word[:-2]
     is_plural = len(word) >= MIN_PLURAL and word.endswith("s") and not word.endswith("ss")
-    return word[:-1] if is_plural and word not in FUNCTION_WORDS else word
+    return word[:-1] if is_plural and word not in NO_MENTION else word
 
 
 @lru_cache(maxsize=4096)

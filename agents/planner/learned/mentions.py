@@ -8,8 +8,9 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from agents.planner.learned.history import History
-from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, phrase_at, tokens
+from agents.planner.learned.instruction import Instruction, phrase_at, tokens
 from agents.planner.learned.page import LEVELS, PageCandidates, implied_words, markup_words
+from annotations.text.stop_words import NO_MENTION
 
 Columns = dict[str, np.ndarray]
 
@@ -22,8 +23,7 @@ MIN_VERBATIM = 3  # characters of an id that is looked for as it stands
 def word_weights(instruction: Instruction, common: Collection[str]) -> dict[str, float]:
     """How much each word of the instruction tells: quoted ones always, those of a task's template little."""
     weights = {
-        word: 0.0 if word in FUNCTION_WORDS else TEMPLATE_WEIGHT if word in common else 1.0
-        for word in instruction.lower
+        word: 0.0 if word in NO_MENTION else TEMPLATE_WEIGHT if word in common else 1.0 for word in instruction.lower
     }
     return weights | {word: 1.0 for quote in instruction.quotes for word in tokens(quote)}
 
@@ -68,7 +68,7 @@ def name_columns(page: PageCandidates, instruction: Instruction, history: Histor
 
 def _place(own: Sequence[str], instruction: Instruction) -> int:
     """Word offset of the name in the instruction; -1 for none, or for function words alone."""
-    if all(word in FUNCTION_WORDS for word in own) and not any(own == tokens(q) for q in instruction.quotes):
+    if all(word in NO_MENTION for word in own) and not any(own == tokens(q) for q in instruction.quotes):
         return -1
     found = phrase_at(own, instruction.lower)
     return found[0] if found else -1

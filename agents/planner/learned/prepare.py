@@ -9,12 +9,13 @@ import numpy as np
 from agents.planner.learned import features, spans
 from agents.planner.learned.examples import Example
 from agents.planner.learned.history import History, read_history
-from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, read
+from agents.planner.learned.instruction import Instruction, read
 from agents.planner.learned.mentions import word_weights
 from agents.planner.learned.page import PageCandidates, markup_text, name_text, read_page
 from agents.types import NoCandidates, Observation
 from annotations.dom.elements import Element
 from annotations.sandbox.deadline import page_deadline
+from annotations.text.stop_words import NO_MENTION
 
 MAX_TELLING = 16  # words of an instruction that are encoded one by one
 TEMPLATE_SHARE = 0.5
@@ -91,4 +92,4 @@ def template_words(examples: Iterable[Example]) -> frozenset[str]:
         counts = Counter(word for text in texts for word in set(read(text).lower))
         if len(texts) >= MIN_INSTRUCTIONS:
             groups.update(word for word, count in counts.items() if count >= TEMPLATE_SHARE * len(texts))
-    return frozenset(word for word, count in groups.items() if count >= MIN_GROUPS) - FUNCTION_WORDS
+    return frozenset(word for word, count in groups.items() if count >= MIN_GROUPS) - NO_MENTION

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.planner.learned.history import History
-from agents.planner.learned.instruction import FUNCTION_WORDS, Instruction, phrase_at, read, tokens
+from agents.planner.learned.instruction import Instruction, phrase_at, read, tokens
 from agents.planner.learned.page import PageCandidates, markup_words, name
 from agents.planner.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
 from annotations.dom.elements import Element
+from annotations.text.stop_words import NO_MENTION
 
 KEYS = ("Enter", "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown")
 MAX_WORDS = 8
@@ -147,23 +148,23 @@ def _place(span: ValueSpan, instruction: Instruction, common: Collection[str]) -
     end = span.place + span.words
     after = instruction.lower[end] if inside and end < size else ""
     own = tokens(span.text)
-    told = sum(word not in common and word not in FUNCTION_WORDS for word in own)
+    told = sum(word not in common and word not in NO_MENTION for word in own)
     gap = (
         instruction.text[instruction.starts[end - 1] + len(instruction.words[end - 1]) :][:2] if inside and end else ""
     )
     return [
         span.place / size if inside else 0,
         inside and not after,
-        inside and before in FUNCTION_WORDS,
-        after in FUNCTION_WORDS,
+        inside and before in NO_MENTION,
+        after in NO_MENTION,
         before in common,
         after in common,
         min(len(own), 8) / 8,
         told / max(1, len(own)),
         bool(own) and own[0] in common,
         bool(own) and own[-1] in common,
-        bool(own) and own[0] in FUNCTION_WORDS,
-        bool(own) and own[-1] in FUNCTION_WORDS,
+        bool(own) and own[0] in NO_MENTION,
+        bool(own) and own[-1] in NO_MENTION,
         gap[:1] in (",", ".", ";", "!", "?"),
         before in ("to", "with", "as", "for", "by", "from", "is"),
     ]
@@ -195,7 +196,7 @@ def _look(span: ValueSpan, element: Element) -> list[float]:
 def _fit(span: ValueSpan, label: set[str], used: set[str], instruction: Instruction) -> list[float]:
     lead, own = set(span.lead.split()), set(tokens(span.text))
     named = phrase_at(tokens(span.text), instruction.lower) if own else []
-    told = own - FUNCTION_WORDS
+    told = own - NO_MENTION
     return [
         bool(lead & label),
         bool(span.lead) and span.lead.split()[-1] in label,

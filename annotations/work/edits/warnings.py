@@ -11,20 +11,11 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from annotations.text.stop_words import NOT_INFORMATIVE
 from annotations.work.edits.mentions import Mention
 
 _WORD = re.compile(r"\w+(?:[’'.,:/&-]\w+)*")
 
-# Words that say nothing a later reader could miss: function words, and what every request begins with.
-EMPTY = frozenset(
-    "a an the and or but if then than so as of to in on at by for from with without into onto over under up down out "
-    "off about near within between is are was were be been being am do does did done have has had having will would "
-    "can could should may might must shall i me my mine we us our you your it its they them their he him his she her "
-    "this that these those there here what which who whom whose where when how why not no yes all any each every some "
-    "such one ones same other another also just only too very now again please thanks thank want need like wish help "
-    "let find show search look get give see go tell make choose select pick click open check view list browse using "
-    "use".split()
-)
 REFERRING = frozenset("it its them they their those these this that there one ones same".split())
 # Of those, the ones that nearly always refer to something: "that" and "there" often do not.
 PRONOUNS = frozenset("it its them they their those these".split())
@@ -94,7 +85,7 @@ def check_instructions(parts: Sequence[PartText], tasks: Sequence[str]) -> list[
 
 
 @lru_cache(maxsize=256)  # the texts of a conversation are compared with one another again and again
-def words(text: str) -> tuple[Word, ...]:
+def placed_words(text: str) -> tuple[Word, ...]:
     return tuple(Word(m[0], m.start(), m.end(), _key(m[0])) for m in _WORD.finditer(text))
 
 
@@ -103,8 +94,8 @@ def informative(text: str) -> list[Word]:
     makes a name of an empty word, as of "May" and "US"."""
     return [
         word
-        for word in words(text)
-        if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in EMPTY or _is_name(word, text))
+        for word in placed_words(text)
+        if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in NOT_INFORMATIVE or _is_name(word, text))
     ]
 
 
@@ -136,13 +127,13 @@ class SaidWords:
 
 def says(text: str, value: str) -> bool:
     """Whether all words of a value are in the text; never for a value without words."""
-    wanted, there = words(value), SaidWords(words(text))
+    wanted, there = placed_words(value), SaidWords(placed_words(text))
     return bool(wanted) and all(word.key in there for word in wanted)
 
 
 def place_of(text: str, value: str) -> tuple[int, int] | None:
     """From the first to the last word of a value in the text; None when it is not there in one piece."""
-    wanted, there = [word.key for word in words(value)], words(text)
+    wanted, there = [word.key for word in placed_words(value)], placed_words(text)
     for start in range(len(there) - len(wanted) + 1) if wanted else ():
         run = there[start : start + len(wanted)]
         if all(alike(word.key, key) for word, key in zip(run, wanted, strict=True)):
@@ -174,7 +165,7 @@ def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
 
 def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
     """What the instruction says and the rewrite leaves out although no earlier turn says it, run by run."""
-    said = SaidWords(word for p in (*earlier, part) for word in words(p.rewrite))
+    said = SaidWords(word for p in (*earlier, part) for word in placed_words(p.rewrite))
     told = [warned.span for warned in lost if warned.span]
     runs: list[list[Word]] = [[]]
     for word in informative(part.instruction):  # empty words neither break a run nor begin one
@@ -197,7 +188,7 @@ def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned])
 
 def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     """A rewrite that reads as the instruction although an earlier turn speaks of the same."""
-    if [word.key for word in words(part.rewrite)] != [word.key for word in words(part.instruction)]:
+    if [word.key for word in placed_words(part.rewrite)] != [word.key for word in placed_words(part.instruction)]:
         return []
     before = SaidWords(word for p in earlier for word in informative(p.rewrite))
     shared = [word for word in informative(part.rewrite) if word.key in before]
@@ -213,7 +204,7 @@ def _unmarked(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
     spans = [(mention["start"], mention["end"]) for mention in part.mentions]
     filled = [word.start for word in informative(part.rewrite)]
     found = []
-    for word in words(part.rewrite):
+    for word in placed_words(part.rewrite):
         if any(start <= word.start < end for start, end in spans):
             continue
         alone = not any(p.rewrite.strip() for p in earlier) and not any(start < word.start for start in filled)

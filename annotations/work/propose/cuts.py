@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotations.work.edits.warnings import alike, informative, words
+from annotations.work.edits.warnings import alike, informative, placed_words
 from annotations.work.propose.grouping import tfidf
 
 Vectors = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
@@ -113,7 +113,7 @@ def _signs(steps: Sequence[SeenStep], vectors: Vectors) -> list[dict[str, float]
 
 def _sends(text: str) -> bool:
     label = text.partition("->")[0]
-    return any(word.key in SENDING for word in words(label))
+    return any(word.key in SENDING for word in placed_words(label))
 
 
 def _page_change(before: Face | None, after: Face | None) -> float:
@@ -177,7 +177,7 @@ def clauses_of(text: str) -> list[str]:
     for found in _CLAUSE.finditer(text):
         piece, rest = text[reached : found.start()], text[found.end() :]
         least = 3 if found[0].strip().lower() == "and" else 2
-        if len(words(piece)) >= least and len(words(rest)) >= 2:
+        if len(placed_words(piece)) >= least and len(placed_words(rest)) >= 2:
             pieces.append(piece.strip())
             reached = found.end()
     return [*pieces, text[reached:].strip().rstrip(".")]

@@ -12,14 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from annotations.text.stop_words import NO_TOPIC
+
 Vectors = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
 
 SHOWN = 3  # entities that a reason names
-STOPWORDS = frozenset(
-    "a an and any are as at be by can find for from get has have i in into is it its me more my of on only or our out"
-    " over please show some than that the their them then there these this to under up want was what when where which"
-    " who will with would you your".split()
-)
 WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
 QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
 NUMBER = re.compile(r"(?<![\w.])\$?\d[\d,./:-]*\d\b")
@@ -94,7 +91,7 @@ def suggest(tasks: Iterable[TaskFacts], vectors: Vectors | None = None, rules: R
 
 def tfidf(texts: list[str]) -> np.ndarray:
     """Unit vectors of the texts over their own words; a text without words is all zeros."""
-    counts = [Counter(_words(text)) for text in texts]
+    counts = [Counter(_topic_words(text)) for text in texts]
     seen = Counter(word for count in counts for word in count)
     columns = {word: place for place, word in enumerate(seen)}
     rows = np.zeros((len(texts), max(1, len(columns))), dtype=np.float32)
@@ -115,7 +112,7 @@ def entities(task: TaskFacts) -> dict[str, str]:
     kept = {}
     for entity in found:
         folded = " ".join(entity.casefold().split())
-        if len(folded) > 1 and folded not in STOPWORDS and folded not in site:
+        if len(folded) > 1 and folded not in NO_TOPIC and folded not in site:
             kept.setdefault(folded, " ".join(entity.split()))
     return kept
 
@@ -188,8 +185,8 @@ def _listed(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
-def _words(text: str) -> list[str]:
-    return [word for word in WORD.findall(text.casefold()) if word not in STOPWORDS]
+def _topic_words(text: str) -> list[str]:
+    return [word for word in WORD.findall(text.casefold()) if word not in NO_TOPIC]
 
 
 def _opens_sentence(text: str, name: str) -> bool:

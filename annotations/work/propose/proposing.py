@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotations.access import rules
 from annotations.jobs import running
 from annotations.models import Assignment, Campaign, Job, Part, Proposal, Stage, Step
-from annotations.text.merging import words
+from annotations.text.merging import pieces
 from annotations.work.propose.cuts import Face, SeenStep, Vectors, face_of, propose_cuts
 from annotations.work.propose.rewrites import propose_rewrites
 
@@ -144,4 +144,4 @@ def _rewrite_distance(proposed: list[dict[str, Any]], parts: list[Part]) -> floa
 
 def _text_distance(pairs: list[tuple[str, str]]) -> float:
     """Mean edit distance by words; 0 without texts."""
-    return sum(edit_distance(words(a), words(b)) for a, b in pairs) / len(pairs) if pairs else 0.0
+    return sum(edit_distance(pieces(a), pieces(b)) for a, b in pairs) / len(pairs) if pairs else 0.0

@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from annotations.text.stop_words import NOT_INFORMATIVE
 from annotations.work.edits.mentions import Mention
-from annotations.work.edits.warnings import EMPTY, PartText, Word, alike, check_rewrites, words
+from annotations.work.edits.warnings import PartText, Word, alike, check_rewrites, placed_words
 
 MAX_CHANGES = 2  # of one instruction; with more of them people would not follow
 WIDEST = 6  # words that an antecedent spans
@@ -94,11 +95,11 @@ def _made(step: int, instruction: str, changes: Sequence[_Change]) -> Rewrite:
 
 def _ellipsis(instruction: str, said: Sequence[PartText]) -> list[_Change]:
     """The beginning that the turn before has as well is left out, down to the preposition before what is new."""
-    own, before = words(instruction), words(said[-1].rewrite)
+    own, before = placed_words(instruction), placed_words(said[-1].rewrite)
     shared = next((i for i, (a, b) in enumerate(zip(own, before, strict=False)) if a.key != b.key), 0)
-    while shared and own[shared - 1].key in EMPTY:
+    while shared and own[shared - 1].key in NOT_INFORMATIVE:
         shared -= 1
-    if shared < 2 or shared >= len(own) or own[shared].key not in EMPTY:
+    if shared < 2 or shared >= len(own) or own[shared].key not in NOT_INFORMATIVE:
         return []  # "Add the red shoes" does not become "And red shoes"
     antecedent = _place(said[-1], before[:shared])
     return [_Change(0, own[shared - 1].end, "And", "ellipsis", antecedent)]
@@ -106,7 +107,7 @@ def _ellipsis(instruction: str, said: Sequence[PartText]) -> list[_Change]:
 
 def _things(instruction: str, said: Sequence[PartText]) -> list[_Change]:
     """Named things, places and days that an earlier turn has said, the longest first."""
-    own = words(instruction)
+    own = placed_words(instruction)
     found: list[_Change] = []
     for place in range(len(own)):
         change = _thing(own, place, instruction, said) or _where_or_when(own, place, instruction, said)
@@ -154,7 +155,7 @@ def _run(own: list[Word], start: int, text: str) -> list[Word]:
     run: list[Word] = []
     for word in own[start : start + WIDEST]:
         gap = text[run[-1].end : word.start] if run else " "
-        if (word.key in EMPTY and not (run and word.text[0].isupper())) or gap.strip():
+        if (word.key in NOT_INFORMATIVE and not (run and word.text[0].isupper())) or gap.strip():
             break
         run.append(word)
     return run
@@ -163,7 +164,7 @@ def _run(own: list[Word], start: int, text: str) -> list[Word]:
 def _said_by(run: list[Word], said: Sequence[PartText], *, together: bool = False) -> dict | None:
     """Where the nearest earlier turn says all of these words: a place of at most WIDEST words that covers them."""
     for part in reversed(said):
-        there = words(part.rewrite)
+        there = placed_words(part.rewrite)
         for width in range(len(run), (len(run) if together else WIDEST) + 1):
             for start in range(len(there) - width + 1):
                 window = there[start : start + width]
