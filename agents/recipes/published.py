@@ -39,6 +39,14 @@ SCALES = {"percent": 0.01, "fraction": 1.0}
 # source -> the data its numbers are about, as a dataset's format names it, and in words
 DATA = {"Self-MAP": "mt-mind2web", "Synapse": "mind2web", "MIMS": "mind2web", "context": "weblinx", "WMA": "webarena"}
 DATA_WORDS = {"mt-mind2web": "MT-Mind2Web", "mind2web": "Mind2Web", "weblinx": "WebLINX", "webarena": "WebArena"}
+METRIC_LABELS = {
+    "element_accuracy": "Ele. Acc",
+    "operation_f1": "Op. F1",
+    "step_success": "SSR",
+    "turn_success": "TSR",
+    "conversation_success": "SR",
+    "overall": "Overall",
+}
 SOURCE_WORDS = {"context": "context analysis"}
 
 
@@ -110,3 +118,21 @@ def of_table(source: str, table: str) -> dict[tuple[str, str], dict[str, float]]
 def of_recipe(name: str, data: str = "") -> list[PublishedCell]:
     """The printed numbers of a recipe; with `data`, only those measured on it."""
     return [cell for cell in cells() if cell.recipe == name and data in ("", cell.data)]
+
+
+def tables_of(recipe: str) -> list[dict[str, Any]]:
+    """A table per printed row: its label and data, the metrics as columns, the splits as rows; percent as printed."""
+    tables: dict[str, dict[str, Any]] = {}
+    for cell in of_recipe(recipe):
+        table = tables.setdefault(cell.label, {"label": cell.label, "data": cell.data, "metrics": {}, "values": {}})
+        table["metrics"][cell.metric] = METRIC_LABELS.get(cell.metric, cell.metric.capitalize())
+        table["values"].setdefault(cell.split, {})[cell.metric] = round(100 * cell.value, 4)
+    for table in tables.values():
+        rows = table.pop("values")
+        decimals = 1 if all(round(v, 1) == v for row in rows.values() for v in row.values()) else 2
+        table["data"] = DATA_WORDS[table["data"]]
+        table["rows"] = [
+            (split, [f"{row[metric]:.{decimals}f}" if metric in row else "–" for metric in table["metrics"]])
+            for split, row in rows.items()
+        ]
+    return list(tables.values())

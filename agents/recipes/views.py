@@ -10,15 +10,6 @@ from agents.recipes.forms import DeriveForm
 from agents.recipes.literature import Recipe, missing
 from annotations.access import rules
 
-METRIC_LABELS = {
-    "element_accuracy": "Ele. Acc",
-    "operation_f1": "Op. F1",
-    "step_success": "SSR",
-    "turn_success": "TSR",
-    "conversation_success": "SR",
-    "overall": "Overall",
-}
-
 
 def recipes(request: HttpRequest) -> HttpResponse:
     """Every recipe by family (the paper that describes it), with what it lacks here."""
@@ -45,7 +36,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "lacking": missing(found),
         "stages": sentences.stages(found, parent),
         "quirks": sentences.quirks(found, parent),
-        "published": _published(name),
+        "published": published.tables_of(name),
         "may_evaluate": _may_evaluate(request),
     }
     return render(request, "agents/recipe.html", context)
@@ -72,21 +63,3 @@ def _get(request: HttpRequest, name: str) -> Recipe:
 
 def _may_evaluate(request: HttpRequest) -> bool:
     return rules.projects(request.user, "evaluate").exists()
-
-
-def _published(name: str) -> list[dict]:
-    """A table per printed row: its label and data, the metrics as columns, the splits as rows; percent as printed."""
-    tables: dict[str, dict] = {}
-    for cell in published.of_recipe(name):
-        table = tables.setdefault(cell.label, {"label": cell.label, "data": cell.data, "metrics": {}, "values": {}})
-        table["metrics"][cell.metric] = METRIC_LABELS.get(cell.metric, cell.metric.capitalize())
-        table["values"].setdefault(cell.split, {})[cell.metric] = round(100 * cell.value, 4)
-    for table in tables.values():
-        rows = table.pop("values")
-        decimals = 1 if all(round(v, 1) == v for row in rows.values() for v in row.values()) else 2
-        table["data"] = published.DATA_WORDS[table["data"]]
-        table["rows"] = [
-            (split, [f"{row[metric]:.{decimals}f}" if metric in row else "–" for metric in table["metrics"]])
-            for split, row in rows.items()
-        ]
-    return list(tables.values())

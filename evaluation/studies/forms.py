@@ -6,8 +6,10 @@ from django.db.models import QuerySet
 from agents.encoders import weights
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from annotations.access.rules import User
 from annotations.models import ConversationTally, Dataset
 from evaluation.models import Study
+from evaluation.studies.running import create_study
 
 
 class StudyForm(forms.Form):
@@ -78,9 +80,21 @@ class StudyForm(forms.Form):
                 self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
         return data
 
-    def budget(self) -> dict[str, float | None]:
-        """Limits by unit, as `create_study` takes them."""
-        return budget_of(self.cleaned_data)
+    def start(self, user: User) -> Study:
+        """The study that it asks for; ValueError says why it cannot start."""
+        data = self.cleaned_data
+        return create_study(
+            user=user,
+            dataset=data["dataset"],
+            recipes=data["recipes"],
+            splits=data["splits"] or [""],
+            seeds=[data["seed"]],
+            limit=data["limit"],
+            overrides=data["overrides"],
+            preset=data["preset"] or None,
+            name=data["name"],
+            budget=budget_of(data),
+        )
 
 
 class BudgetForm(forms.Form):

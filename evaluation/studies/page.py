@@ -4,11 +4,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
-from django.http import QueryDict
+from django.http import Http404, QueryDict
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from annotations.access import rules
+from annotations.access.rules import User
 from evaluation.metrics import label
 from evaluation.metrics.scores import Preset
 from evaluation.models import Score, Shard, Study
@@ -59,14 +60,25 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     }
 
 
-def failed_steps(user, run: Run) -> QuerySet[TrajectoryStep]:
+def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, Any]:
+    """What the list of failed steps shows of the run that `query` names, or the first; `rows` are all that fit."""
+    runs = study.runs_with_progress()
+    run = next((run for run in runs if str(run.pk) == query.get("run")), runs[0] if runs else None)
+    if run is None:
+        raise Http404
+    rows, chosen = failure_rows(user, run, query)
+    reasons = failures.counted(run, failed_steps(user, run))
+    return {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
+
+
+def failed_steps(user: User, run: Run) -> QuerySet[TrajectoryStep]:
     """Of a run, without those of test splits for users who may not see their gold: a failed guess says what gold is
     not."""
     rows = run.steps.failed()
     return rules.gold_filter(user, rows, "trajectory__conversation__split", "run__dataset__project")
 
 
-def failure_rows(user, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
+def failure_rows(user: User, run: Run, query: QueryDict) -> tuple[QuerySet[TrajectoryStep], dict[str, str]]:
     """Failed steps of a run for the list, and the filters that were understood."""
     rows = failed_steps(user, run).select_related(
         "trajectory__conversation__website", "step__turn__conversation__dataset"

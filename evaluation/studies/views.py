@@ -14,11 +14,11 @@ from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.models import Dataset
 from evaluation.models import Score, Study
-from evaluation.scores import exporting, failures
+from evaluation.scores import exporting
 from evaluation.studies import home
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
-from evaluation.studies.page import failed_steps, failure_rows, study_context
-from evaluation.studies.running import cancel_study, create_study, resume_study
+from evaluation.studies.page import failures_context, study_context
+from evaluation.studies.running import cancel_study, resume_study
 
 ROWS = 50
 
@@ -44,9 +44,10 @@ def study_new(request: HttpRequest) -> HttpResponse:
     initial = {"dataset": request.GET.get("dataset", only), "recipes": [r.name for r in offered if r.name == chosen]}
     form = StudyForm(request.POST or None, datasets=datasets, offered=offered, initial=initial)
     if request.method == "POST" and form.is_valid():
-        study = _start(request, form)
-        if study is not None:
-            return redirect("study", study.pk)
+        try:
+            return redirect("study", form.start(request.user).pk)
+        except ValueError as error:
+            form.add_error(None, str(error))
     listed = [(recipe, missing(recipe)) for recipe in offered]
     return render(request, "evaluation/study_new.html", {"form": form, "recipes": listed})
 
@@ -115,44 +116,10 @@ def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
 
 def failing(request: HttpRequest, pk: int) -> HttpResponse:
     """The failed steps of one run, by reason; each leads to its replay."""
-    found = get_object_or_404(_visible(request), pk=pk)
-    runs = found.runs_with_progress()
-    run = next((run for run in runs if str(run.pk) == request.GET.get("run")), runs[0] if runs else None)
-    if run is None:
-        raise Http404
-    rows, chosen = failure_rows(request.user, run, request.GET)
-    context = {
-        "study": found,
-        "run": run,
-        "runs": runs,
-        "chosen": chosen,
-        "reasons": failures.counted(run, failed_steps(request.user, run)),
-        "page": Paginator(rows, ROWS).get_page(request.GET.get("page")),
-    }
-    return render(request, "evaluation/failures.html", context)
+    context = failures_context(get_object_or_404(_visible(request), pk=pk), request.GET, request.user)
+    page = Paginator(context.pop("rows"), ROWS).get_page(request.GET.get("page"))
+    return render(request, "evaluation/failures.html", context | {"page": page})
 
 
 def _visible(request: HttpRequest) -> QuerySet[Study]:
     return rules.visible(request.user, Study.objects.select_related("project", "created_by"))
-
-
-def _start(request: HttpRequest, form: StudyForm) -> Study | None:
-    """The started study; None when it cannot start, with the reason in the form."""
-    data = form.cleaned_data
-    rules.require(request.user, "evaluate", data["dataset"].project)
-    try:
-        return create_study(
-            user=request.user,
-            dataset=data["dataset"],
-            recipes=data["recipes"],
-            splits=data["splits"] or [""],
-            seeds=[data["seed"]],
-            limit=data["limit"],
-            overrides=data["overrides"],
-            preset=data["preset"] or None,
-            name=data["name"],
-            budget=form.budget(),
-        )
-    except ValueError as error:
-        form.add_error(None, str(error))
-        return None
