@@ -78,7 +78,7 @@ def build_exemplars(
         .distinct()
         .order_by("pk")
     )
-    done = set(Exemplar.objects.filter(dataset=dataset, encoder=encoder.name).values_list("turn_id", flat=True))
+    done = set(dataset.exemplars.filter(encoder=encoder.name).values_list("turn_id", flat=True))
     missing = [turn for turn in turns if turn.pk not in done]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]

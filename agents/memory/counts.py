@@ -2,7 +2,7 @@
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from agents.models import Exemplar, MemorySnippet
+from agents.models import MemorySnippet
 from annotations.models import Dataset, Rationale, Step
 
 
@@ -11,7 +11,7 @@ def encoder_counts(dataset: Dataset) -> list[dict]:
     found: dict[str, dict] = {}
     for part, known in (
         ("snippets", MemorySnippet.objects.filter(conversation__dataset=dataset)),
-        ("exemplars", Exemplar.objects.filter(dataset=dataset)),
+        ("exemplars", dataset.exemplars),
         ("workflows", dataset.workflows.standing().filter(embedding__isnull=False)),
     ):
         for encoder, count in known.order_by().values_list("encoder").annotate(n=Count("pk")):

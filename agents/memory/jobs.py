@@ -18,7 +18,7 @@ from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.induce import embed_workflows, induce_sites, train_websites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
-from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
+from agents.models import DIMENSIONS, MemorySnippet
 from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -154,11 +154,11 @@ def _embed_snippets(dataset: Dataset, encoder: Encoder, progress: _Progress) -> 
 
 def _embed_exemplars(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
     build_exemplars(dataset, encoder, lambda done, total: progress.tell("the train split", "exemplars", done, total))
-    return Exemplar.objects.filter(dataset=dataset, encoder=encoder.name).count()
+    return dataset.exemplars.filter(encoder=encoder.name).count()
 
 
 def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
-    rows = Workflow.objects.filter(dataset=dataset, run=None)
+    rows = dataset.workflows.standing()
     waiting = list(rows.exclude(encoder=encoder.name, embedding__isnull=False).order_by("pk"))
     total = rows.count()
     for start in range(0, len(waiting), WORKFLOWS):

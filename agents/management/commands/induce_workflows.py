@@ -10,7 +10,6 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_induction
-from agents.models import Workflow
 
 
 class Command(BaseCommand):
@@ -40,7 +39,7 @@ class Command(BaseCommand):
             raise CommandError(" ".join(error.messages)) from error
         job = end(job, inline, self.stderr.write)
         tell_errors(job, self.stderr.write)
-        rows = Workflow.objects.filter(dataset=found, run=None).select_related("website")
+        rows = found.workflows.standing().select_related("website")
         if options["website"]:
             rows = rows.filter(website__name__in=options["website"])
         if options["json"]:
