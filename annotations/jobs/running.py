@@ -50,19 +50,37 @@ def start_import(
 ) -> Job:
     """A queued import of an uploaded file, or of a file or folder below IMPORT_ROOT. Raises ValidationError."""
     rules.require(user, "import", project)
-    errors: dict[str, str] = {}
+    errors = _named_wrongly(name, project) | _source_errors(upload, path)
     if format not in READERS:
         errors["format"] = f"Choose one of {', '.join(READERS)}."
-    if not name or slugify(name) != name:
-        errors["name"] = "Use lower-case letters, digits and hyphens."
-    elif len(name) > LONGEST_NAME:
-        errors["name"] = f"Use at most {LONGEST_NAME} characters."
-    elif Dataset.objects.filter(name=name).exclude(project=project).exists():
-        errors["name"] = "This name is taken by another project."
     if split and split not in Split.values:
         errors["split"] = f"Choose one of {', '.join(Split.values)}."
     if limit is not None and limit < 1:
         errors["limit"] = "Import at least one record."
+    check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    file = keep_upload(upload) if upload else ""
+    params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
+    if upload:
+        params["original_name"] = Path(upload.name or "upload").name[:200]
+    return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
+
+
+def _named_wrongly(name: str, project: Project) -> dict[str, str]:
+    """The error of a dataset's name, by field; {} for a good one. Its own project may import into it again."""
+    if not name or slugify(name) != name:
+        return {"name": "Use lower-case letters, digits and hyphens."}
+    if len(name) > LONGEST_NAME:
+        return {"name": f"Use at most {LONGEST_NAME} characters."}
+    if Dataset.objects.filter(name=name).exclude(project=project).exists():
+        return {"name": "This name is taken by another project."}
+    return {}
+
+
+def _source_errors(upload: UploadedFile | None, path: str) -> dict[str, str]:
+    """Errors by field of what is imported: either a file that is sent or a path below IMPORT_ROOT."""
+    errors: dict[str, str] = {}
     if bool(upload) == bool(path):
         errors["upload"] = "Give either a file to upload or a path on the server."
     if upload and upload.size and upload.size > settings.MAX_UPLOAD_BYTES:
@@ -72,14 +90,7 @@ def start_import(
             below_import_root(path)
         except ValidationError as error:
             errors["path"] = error.messages[0]
-    check_quota(user, errors)
-    if errors:
-        raise ValidationError(errors)
-    file = keep_upload(upload) if upload else ""
-    params = {"format": format, "name": name, "split": split, "limit": limit, "path": path}
-    if upload:
-        params["original_name"] = Path(upload.name or "upload").name[:200]
-    return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
+    return errors
 
 
 def start_export(*, user, dataset: Dataset, format: str, split: str = "", release: str = "") -> Job:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any
@@ -98,10 +98,6 @@ def _conversation(
     if not shown:
         turns = [_open_turn(turn) for turn in turns]
         reasons = [reason | {"why": ""} for reason in reasons]
-    counts = {
-        "turns": Counter(turn["change"] for turn in turns if turn["change"] != "same"),
-        "steps": Counter(step["change"] for turn in turns for step in turn["steps"]),
-    }
     names = CONVERSATION_FIELDS if shown else OPEN_CONVERSATION_FIELDS
     return {
         "source_id": name,
@@ -110,8 +106,16 @@ def _conversation(
         "gold_hidden": not shown,
         "fields": _fields(_headed(before), _headed(after), names) if before and after else [],
         "turns": [turn for turn in turns if turn["change"] != "same" or turn["steps"]],
-        "counts": {noun: dict(counted) for noun, counted in counts.items()},
+        "counts": _counts(turns),
         "reasons": reasons,
+    }
+
+
+def _counts(turns: list[Json]) -> Json:
+    """How many turns and steps were added, removed and changed."""
+    return {
+        "turns": dict(Counter(turn["change"] for turn in turns if turn["change"] != "same")),
+        "steps": dict(Counter(step["change"] for turn in turns for step in turn["steps"])),
     }
 
 
@@ -134,38 +138,39 @@ def _headed(conversation: Json) -> Json:
 
 def _turns(before: Json | None, after: Json | None) -> list[Json]:
     """Every turn of either side, those of the newer one first; steps are told with the turn that they are in now."""
-    old, new = _turns_by_id(before), _turns_by_id(after)
-    old_steps, new_steps = _steps_by_id(before), _steps_by_id(after)
-    steps: dict[str, list[Json]] = defaultdict(list)
-    for key in [*new_steps, *(key for key in old_steps if key not in new_steps)]:
-        one, two = old_steps.get(key), new_steps.get(key)
+    steps = _changed_steps(before, after)
+    return [_turn(name, one, two, steps[name]) for name, one, two in _paired(_turns_by_id(before), _turns_by_id(after))]
+
+
+def _paired(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, Json | None, Json | None]]:
+    """(id, as it was, as it is) of everything on either side, in the newer one's order, what is gone at the end."""
+    for name in [*new, *(name for name in old if name not in new)]:
+        yield name, old.get(name), new.get(name)
+
+
+def _changed_steps(before: Json | None, after: Json | None) -> dict[str, list[Json]]:
+    """Turn -> its steps that differ."""
+    found: dict[str, list[Json]] = defaultdict(list)
+    for _, one, two in _paired(_steps_by_id(before), _steps_by_id(after)):
         fields = _fields(one, two, STEP_FIELDS) if one and two else []
         if fields or one is None or two is None:
             either = two or one or {}
-            steps[either["turn"]].append(
-                {
-                    "source_id": either["source_id"],
-                    "change": _change(one, two),
-                    "action": _action(either),
-                    "fields": fields,
-                }
-            )
-    found = []
-    for name in [*new, *(name for name in old if name not in new)]:
-        one, two = old.get(name), new.get(name)
-        fields = _fields(one, two, TURN_FIELDS) if one and two else []
-        either = two or one or {}
-        found.append(
-            {
-                "source_id": name,
-                "number": either["number"],
-                "instruction": either["instruction"],
-                "change": _change(one, two) if fields or one is None or two is None else "same",
-                "fields": fields,
-                "steps": steps[name],
-            }
-        )
+            told = {"source_id": either["source_id"], "change": _change(one, two), "action": _action(either)}
+            found[either["turn"]].append(told | {"fields": fields})
     return found
+
+
+def _turn(name: str, one: Json | None, two: Json | None, steps: list[Json]) -> Json:
+    fields = _fields(one, two, TURN_FIELDS) if one and two else []
+    either = two or one or {}
+    return {
+        "source_id": name,
+        "number": either["number"],
+        "instruction": either["instruction"],
+        "change": _change(one, two) if fields or one is None or two is None else "same",
+        "fields": fields,
+        "steps": steps,
+    }
 
 
 def _action(step: Json) -> str:

@@ -208,12 +208,41 @@ def _names_option(element: Element, instruction: Instruction) -> bool:
 
 def _number_columns(page: PageCandidates, instruction: Instruction) -> Columns:
     """Numbers and dates: a day of the asked month, the way to it, and the way to an asked number."""
-    count = len(page.candidates)
-    numbers = [number(name) for name in page.names]
     away = page.month_distance(instruction.dates)
-    days = {day for _, _, day in instruction.dates}
+    gap = _number_gap(page, instruction)
+    forward = _any_word(page, FORWARD)
+    back = _any_word(page, BACK)
+    ahead = float(np.sign(away or 0)) + float(np.sign(gap or 0))
+    return {
+        **_asked_numbers(page, instruction, away),
+        "leads_there": (np.sign(ahead) * (forward - back)).astype(np.float32),
+        "leads_forward": forward,
+        "leads_back": back,
+        **_distances(page, instruction, away, gap),
+    }
+
+
+def _number_gap(page: PageCandidates, instruction: Instruction) -> float | None:
+    """The first asked number less the first that a field holds; None without either."""
     held = [value for e in page.candidates if e.role in FIELDS and (value := number(e.value)) is not None]
-    gap = instruction.numbers[0] - held[0] if held and instruction.numbers else None
+    return instruction.numbers[0] - held[0] if held and instruction.numbers else None
+
+
+def _asked_numbers(page: PageCandidates, instruction: Instruction, away: int | None) -> Columns:
+    """Which candidates are called a number, an asked one, or an asked day; `away`: months to the asked one."""
+    numbers = [number(name) for name in page.names]
+    days = {day for _, _, day in instruction.dates}
+    return {
+        "is_number": _column(value is not None for value in numbers),
+        "is_asked_number": _column(value is not None and value in instruction.numbers for value in numbers),
+        "is_asked_day": _column(value in days for value in numbers),
+        "day_of_month": _column(value in days and away == 0 for value in numbers),
+        "day_elsewhere": _column(value in days and away not in (0, None) for value in numbers),
+    }
+
+
+def _distances(page: PageCandidates, instruction: Instruction, away: int | None, gap: float | None) -> Columns:
+    """Of the whole page, the same for each candidate: how far the asked month and number are."""
     whole = {
         "calendar": page.has_calendar,
         "month_right": away == 0,
@@ -225,20 +254,7 @@ def _number_columns(page: PageCandidates, instruction: Instruction) -> Columns:
         "gap_down": gap is not None and gap < 0,
         "gap_closed": gap == 0,
     }
-    forward = _any_word(page, FORWARD)
-    back = _any_word(page, BACK)
-    ahead = float(np.sign(away or 0)) + float(np.sign(gap or 0))
-    return {
-        "is_number": _column(value is not None for value in numbers),
-        "is_asked_number": _column(value is not None and value in instruction.numbers for value in numbers),
-        "is_asked_day": _column(value in days for value in numbers),
-        "day_of_month": _column(value in days and away == 0 for value in numbers),
-        "day_elsewhere": _column(value in days and away not in (0, None) for value in numbers),
-        "leads_there": (np.sign(ahead) * (forward - back)).astype(np.float32),
-        "leads_forward": forward,
-        "leads_back": back,
-        **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
-    }
+    return {name: np.full(len(page.candidates), float(value), dtype=np.float32) for name, value in whole.items()}
 
 
 def _any_word(page: PageCandidates, wanted: frozenset[str]) -> np.ndarray:

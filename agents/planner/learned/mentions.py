@@ -30,40 +30,90 @@ def word_weights(instruction: Instruction, common: Collection[str]) -> dict[str,
 
 def name_columns(page: PageCandidates, instruction: Instruction, history: History) -> Columns:
     """Whole names: found in the instruction, in quotes, in which order, and whether dealt with already."""
-    names, count = page.names, len(page.candidates)
-    words = [tokens(name) for name in names]
-    quotes = [quote.strip() for quote in instruction.quotes]
-    quote_words = [tokens(quote) for quote in quotes]
+    words = [tokens(name) for name in page.names]
     places = [_place(own, instruction) for own in words]
     places = [-1 if _is_covered(i, places, words) else place for i, place in enumerate(places)]
     done = _done(page, history)
     found = [place >= 0 for place in places]
     pending = [one and not two for one, two in zip(found, done, strict=True)]
+    return (  # in this order: trained networks read the columns by place
+        _place_columns(page.names, words, places, instruction)
+        | {"done": _column(done), "pending": _column(pending)}
+        | _order_columns(places, found, pending)
+        | _quote_columns(page.names, words, instruction)
+        | _own_columns(page, instruction)
+        | _numbered_quotes(words, instruction)
+        | _totals(found, pending)
+        | _geometry(page, found)
+    )
+
+
+def _place_columns(
+    names: Sequence[str], words: Sequence[list[str]], places: Sequence[int], instruction: Instruction
+) -> Columns:
+    """Whether and where the instruction says a name; `places` are word offsets, -1 for none."""
     size = max(1, len(instruction.lower))
-    columns: Columns = {
-        "named": _column(found),
-        "named_cased": _column(one and name in instruction.text for one, name in zip(found, names, strict=True)),
-        "named_words": _column(min(len(own), 4) / 4 if one else 0 for own, one in zip(words, found, strict=True)),
+    cased = [place >= 0 and name in instruction.text for place, name in zip(places, names, strict=True)]
+    return {
+        "named": _column(place >= 0 for place in places),
+        "named_cased": _column(cased),
+        "named_words": _column(
+            min(len(own), 4) / 4 if place >= 0 else 0 for own, place in zip(words, places, strict=True)
+        ),
         "place": _column(place / size if place >= 0 else 0 for place in places),
-        "done": _column(done),
-        "pending": _column(pending),
+    }
+
+
+def _order_columns(places: Sequence[int], found: Sequence[bool], pending: Sequence[bool]) -> Columns:
+    return {
         "pending_order": _order(places, pending),
         "named_order": _order(places, found),
-        "pending_first_on_page": _order(list(range(count)), pending),
+        "pending_first_on_page": _order(range(len(places)), pending),
+    }
+
+
+def _quote_columns(names: Sequence[str], words: Sequence[list[str]], instruction: Instruction) -> Columns:
+    """How a name and the quoted parts of the instruction fit into each other."""
+    quotes = _quotes(instruction)
+    quote_words = [tokens(quote) for quote in quotes]
+    return {
         "quoted": _column(own in quote_words for own in words),
         "quoted_cased": _column(name in quotes for name in names),
         "has_quote": _column(_share(own, quote_words) for own in words),
         "in_quote": _column(_share_inside(own, quote_words) for own in words),
+    }
+
+
+def _own_columns(page: PageCandidates, instruction: Instruction) -> Columns:
+    names = page.names
+    return {
         "verbatim": _column(_is_verbatim(element.attributes.get("id", ""), instruction) for element in page.candidates),
         "same_name": _column(np.log1p(names.count(name)) if name else 0 for name in names),
         "no_name": _column(not name for name in names),
     }
-    for number in range(3):
-        columns[f"quote_{number}"] = _column(number < len(quotes) and own == quote_words[number] for own in words)
-    totals = {"any_named": min(sum(found), 8) / 8, "any_pending": min(sum(pending), 8) / 8}
-    columns |= {key: np.full(count, value, dtype=np.float32) for key, value in totals.items()}
-    columns["none_pending"] = np.full(count, not any(pending), dtype=np.float32)
-    return columns | _geometry(page, found)
+
+
+def _numbered_quotes(words: Sequence[list[str]], instruction: Instruction) -> Columns:
+    """Which of the first three quoted parts a name is."""
+    quotes = [tokens(quote) for quote in _quotes(instruction)[:3]]
+    return {
+        f"quote_{number}": _column(number < len(quotes) and own == quotes[number] for own in words)
+        for number in range(3)
+    }
+
+
+def _totals(found: Sequence[bool], pending: Sequence[bool]) -> Columns:
+    """Of the whole page: the same value for each candidate."""
+    totals = {
+        "any_named": min(sum(found), 8) / 8,
+        "any_pending": min(sum(pending), 8) / 8,
+        "none_pending": not any(pending),
+    }
+    return {key: np.full(len(found), value, dtype=np.float32) for key, value in totals.items()}
+
+
+def _quotes(instruction: Instruction) -> list[str]:
+    return [quote.strip() for quote in instruction.quotes]
 
 
 def _place(own: Sequence[str], instruction: Instruction) -> int:

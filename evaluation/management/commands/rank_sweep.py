@@ -81,27 +81,37 @@ def _tables(cells: list[Cell], splits: list[str], chosen: RankSetting) -> Iterat
     over = "OOD (mean of its four splits)" if set(splits) == set(OOD_SPLITS) else f"mean over {', '.join(splits)}"
     yield f"Limits and history, {over} (Table 2): recall@{', @'.join(map(str, CUTS))}, percent"
     settings = list(dict.fromkeys(cell.setting for cell in swept))
-    yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in settings)
+    yield from _means(swept, settings)
     yield from _published("2")
     yield f"\nModels at their best, {over} (Table 3)"
-    winners = [best(c for c in swept if c.setting.model == m) for m in dict.fromkeys(s.model for s in settings)]
-    yield from _rows((str(s), means(c for c in swept if c.setting == s)) for s in winners)
+    models = dict.fromkeys(setting.model for setting in settings)
+    yield from _means(swept, [best(cell for cell in swept if cell.setting.model == model) for model in models])
     yield from _published("3")
     yield f"\nHistory by split (Figure 3): {chosen.model}, limit {chosen.limit or 'none'}"
-    yield from _rows(
-        (f"{c.split}, {c.setting.history} turns", c.metrics)
-        for c in swept
-        if (c.setting.model, c.setting.limit) == (chosen.model, chosen.limit)
-    )
+    yield from _by_history(swept, chosen)
     yield f"\nSplits (Tables 4 and 5): {chosen}, chosen by recall@10 on {', '.join(splits)}"
-    own = [cell for cell in cells if cell.setting == chosen]
-    yield from _rows((cell.split, cell.metrics) for cell in own)
-    if {cell.split for cell in own} >= set(OOD_SPLITS):
-        yield from _rows([("OOD (mean of its four splits)", means(c for c in own if c.split in OOD_SPLITS))])
+    yield from _by_split([cell for cell in cells if cell.setting == chosen])
     yield from _published("4")
     yield from _published("5")
     if chosen_on_test(splits):
         yield f"\n{TEST_NOTE}"
+
+
+def _means(cells: list[Cell], settings: list[RankSetting]) -> Iterator[str]:
+    """A row per setting: its mean over the splits."""
+    yield from _rows((str(s), means(cell for cell in cells if cell.setting == s)) for s in settings)
+
+
+def _by_history(cells: list[Cell], chosen: RankSetting) -> Iterator[str]:
+    """Every split and length of history with the chosen model and limit."""
+    same = [cell for cell in cells if (cell.setting.model, cell.setting.limit) == (chosen.model, chosen.limit)]
+    yield from _rows((f"{cell.split}, {cell.setting.history} turns", cell.metrics) for cell in same)
+
+
+def _by_split(cells: list[Cell]) -> Iterator[str]:
+    yield from _rows((cell.split, cell.metrics) for cell in cells)
+    if {cell.split for cell in cells} >= set(OOD_SPLITS):
+        yield from _rows([("OOD (mean of its four splits)", means(c for c in cells if c.split in OOD_SPLITS))])
 
 
 def _published(table: str) -> Iterator[str]:

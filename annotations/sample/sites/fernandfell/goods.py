@@ -103,19 +103,7 @@ def letter_form(s: VisitState) -> SampleNode:
 
 def shown_items(s: VisitState) -> list[Article]:
     """Articles of the department or the search that pass the filters, sorted."""
-    words = s["q"].lower().rstrip("s").split()
-    if s["category"] == "search":
-        found = [
-            item for item in ITEMS if all(word in f"{item.name} {item.category} {item.text}".lower() for word in words)
-        ]
-    else:
-        found = [item for item in ITEMS if item.category == (s["category"] or CATEGORIES[0])]
-    top = int(s["price"].removeprefix("Under £")) if s["price"].startswith("Under") else 9999
-    found = [
-        item for item in found if item.price < top and all(trait in item.traits for trait in TRAITS if s[slug(trait)])
-    ]
-    colours = [colour for colour in COLOURS if s[f"colour-{colour.lower()}"]]
-    found = [item for item in found if not colours or set(colours) & set(item.colours)]
+    found = [item for item in _offered(s) if _passes(item, s)]
     keys = {
         "Price, low to high": lambda item: item.price,
         "Price, high to low": lambda item: -item.price,
@@ -123,6 +111,22 @@ def shown_items(s: VisitState) -> list[Article]:
         "Lightest": lambda item: item.grams,
     }
     return sorted(found, key=keys[s["sort"]]) if s["sort"] in keys else found
+
+
+def _offered(s: VisitState) -> list[Article]:
+    """Of the search or the department, before the filters."""
+    if s["category"] != "search":
+        return [item for item in ITEMS if item.category == (s["category"] or CATEGORIES[0])]
+    words = s["q"].lower().rstrip("s").split()
+    return [item for item in ITEMS if all(word in f"{item.name} {item.category} {item.text}".lower() for word in words)]
+
+
+def _passes(item: Article, s: VisitState) -> bool:
+    """Whether it costs little enough, has every trait and comes in one of the colours that are ticked."""
+    top = int(s["price"].removeprefix("Under £")) if s["price"].startswith("Under") else 9999
+    colours = {colour for colour in COLOURS if s[f"colour-{colour.lower()}"]}
+    has_traits = all(trait in item.traits for trait in TRAITS if s[slug(trait)])
+    return item.price < top and has_traits and (not colours or not colours.isdisjoint(item.colours))
 
 
 def category_page(s: VisitState) -> list[SampleNode]:
