@@ -12,7 +12,7 @@ from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
-from annotations.models.queue import NotFree, NotReady, NotYours
+from annotations.models.queue import NotFree, NotReady, NotYours, VerdictRefused
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
@@ -76,6 +76,7 @@ __all__ = [
     "TryCount",
     "Turn",
     "Verdict",
+    "VerdictRefused",
     "Webhook",
     "Website",
     "Worker",

@@ -14,7 +14,7 @@ from annotations.models.conversations import Step
 from annotations.models.leases import Held
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import User
-from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree, NotYours
+from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree, NotYours, VerdictRefused
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
@@ -75,6 +75,12 @@ class Item(models.Model):
         self.state = state
         self.finished_at = timezone.now() if state == Item.State.DONE else None
         self.save(update_fields=["state", "finished_at"])
+
+    def is_passed(self, round: int) -> bool | None:
+        """Of a verification: whether all who verify accept; None until all have judged this round."""
+        judged = self.assignments.filter(given__round=round)
+        outcomes = list(judged.values_list("given__outcome", flat=True))
+        return None if len(outcomes) < self.overlap else all(outcome == "accept" for outcome in outcomes)
 
     def facts(self) -> dict[str, Any]:
         """What the addresses outside learn of it."""
@@ -185,6 +191,28 @@ class Assignment(Held):
             return "It has been submitted."
         return "" if self.state in self.UNFINISHED else "It was given back."
 
+    def why_not_judged_by(self, user: User) -> str:
+        """Of a verification: why this user cannot give a verdict; "" when they can."""
+        subject = self.item.subject
+        if self.user_id != user.pk:
+            return f"{self.user.get_username()} verifies this."
+        if self.state == self.State.SUBMITTED:
+            return "You have judged this round."
+        if self.state not in self.UNFINISHED:
+            return "This verification was given back."
+        return "" if subject.state == self.State.SUBMITTED else f"{subject.user.get_username()} is correcting it."
+
+    def check_turn_to_judge(self, subject: "Assignment") -> None:
+        """Raise VerdictRefused unless its verifier is the one to judge, and there is something to judge."""
+        if self.user_id == subject.user_id:
+            raise VerdictRefused("Nobody verifies their own work.")
+        if subject.state != self.State.SUBMITTED:
+            raise VerdictRefused("Its author has not submitted it: there is nothing to judge yet.")
+        if self.state == self.State.RELEASED:
+            raise VerdictRefused("This verification was given back.")
+        if self.given.filter(round=subject.round).exists():
+            raise VerdictRefused("You have already judged this round.")
+
     def lease_told_to(self, user: User) -> dict[str, Any]:
         """The lease token, shared by the windows of its holder, and until when it is good."""
         is_own = self.is_leased and self.user_id == user.pk
@@ -287,6 +315,13 @@ class Assignment(Held):
                 found.append((cuts[step.pk], []))
             found[-1][1].append(step)
         return found
+
+    def texts_by_range(self, places: dict[int, int]) -> dict[tuple[int, int], str]:
+        """(place of the first step, of the first step after it) -> rewrite, of each part."""
+        parts = sorted(self.parts.all(), key=lambda part: places[part.first_step_id])
+        starts = [places[part.first_step_id] for part in parts]
+        ends = [*starts[1:], len(places)]
+        return {(start, end): part.rewrite for part, start, end in zip(parts, starts, ends, strict=True)}
 
     def contents(self) -> dict[int, dict[str, Any]]:
         """First step -> contents of the parts, in any order."""

@@ -133,6 +133,10 @@ class PassRate:
 
 
 class ProposalQuerySet(models.QuerySet):
+    def of_sessions(self) -> "ProposalQuerySet":
+        """Sessions that are proposed and not decided yet."""
+        return self.filter(kind=Proposal.Kind.SESSIONS, outcome=Proposal.Outcome.OPEN)
+
     def pass_rates(self) -> list[PassRate]:
         """Of every model and kind, the most used first."""
         rows: dict[tuple[str, str], list[tuple[str, float | None]]] = defaultdict(list)

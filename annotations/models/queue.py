@@ -51,6 +51,10 @@ class NotReady(ValueError):
         self.problems = problems
 
 
+class VerdictRefused(ValueError):
+    """A verdict that cannot be given; the message says why, to the verifier."""
+
+
 class ItemQuerySet(models.QuerySet):
     def to_do(self, campaign: Campaign, stage: str) -> "ItemQuerySet":
         """A stage's items that can be worked on, heaviest first."""
@@ -107,6 +111,11 @@ class AssignmentQuerySet(HeldQuerySet):
     def of(self, campaign: Campaign, stage: str) -> "AssignmentQuerySet":
         """Those that hold a slot in a stage of a campaign."""
         return self.active().filter(item__session__campaign=campaign, item__stage=stage)
+
+    def begun_sessions(self, campaign: Campaign) -> set[int]:
+        """Sessions that somebody has work on: their tasks are fixed."""
+        rows = self.active().filter(item__session__campaign=campaign)
+        return set(rows.values_list("item__session_id", flat=True))
 
     def workable(self) -> "AssignmentQuerySet":
         """Without what cannot be worked on: sessions in the bin, verifications whose subject is being corrected."""

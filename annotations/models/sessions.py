@@ -1,6 +1,6 @@
 """Sessions: the conversations of a campaign in the making, organised from source tasks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.conf import settings
@@ -78,6 +78,10 @@ class Session(models.Model):
             found[-1][1].append(step)
         return found
 
+    def task_keys(self) -> list[int]:
+        """Its tasks in order; none while it is in the bin."""
+        return SessionTask.objects.layout([self])[self.pk]
+
     def use_as_gold(self, expert: Any) -> None:
         """Make it a hidden gold item: its solution is this annotation of the same steps. ValueError when the tasks
         differ, or when somebody has begun to work on it."""
@@ -119,6 +123,19 @@ class SessionTaskQuerySet(models.QuerySet):
         for session, task in rows.values_list("session_id", "conversation_id"):
             found[session] += (task,)
         return found
+
+    def layout(self, sessions: Iterable[Session]) -> dict[int, list[int]]:
+        """The sessions' tasks in order; none while a session is in the bin."""
+        found: dict[int, list[int]] = {session.pk: [] for session in sessions}
+        rows = self.filter(session__in=found, session__deleted_at=None).order_by("session", "position")
+        for session, task in rows.values_list("session", "conversation"):
+            found[session].append(task)
+        return found
+
+    def leftovers(self, campaign: Campaign) -> models.QuerySet[Conversation]:
+        """Tasks of the source dataset that lie in no live session, in its order."""
+        placed = self.filter(campaign=campaign, session__deleted_at=None).values("conversation")
+        return campaign.source.conversations.exclude(pk__in=placed).order_by("position", "pk")
 
 
 @tracked

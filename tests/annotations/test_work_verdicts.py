@@ -3,7 +3,7 @@
 import pytest
 from django.db import transaction
 
-from annotations.models import Defect, Item
+from annotations.models import Defect, Item, VerdictRefused
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
@@ -66,7 +66,7 @@ def test_an_entry_that_is_not_in_order_is_a_defect_without_a_place():
 )
 def test_a_verdict_that_says_nothing_or_too_much_is_refused(outcome, checklist, reason, defects, why):
     verification = make_verification()
-    with pytest.raises(verdicts.VerdictRefused, match=why), transaction.atomic():
+    with pytest.raises(VerdictRefused, match=why), transaction.atomic():
         verdicts.give(verification, outcome, checklist, reason, defects)
     assert not verification.given.exists()
     assert not Defect.objects.exists()
@@ -75,18 +75,18 @@ def test_a_verdict_that_says_nothing_or_too_much_is_refused(outcome, checklist, 
 def test_a_round_is_judged_once_by_each_and_only_when_submitted():
     verification = make_verification()
     returned(verification)
-    with pytest.raises(verdicts.VerdictRefused, match="has not submitted"):
+    with pytest.raises(VerdictRefused, match="has not submitted"):
         verdicts.give(verification, "accept", {}, "", [])
     resubmit(verification.item.subject)
     verdicts.give(verification, "accept", {}, "", [])
     assert list(verification.given.values_list("round", "outcome")) == [(1, "return"), (2, "accept")]
-    with pytest.raises(verdicts.VerdictRefused, match="already judged"):
+    with pytest.raises(VerdictRefused, match="already judged"):
         verdicts.give(verification, "accept", {}, "", [])
 
 
 def test_nobody_verifies_their_own_work():
     subject = make_rewrite()
-    with pytest.raises(verdicts.VerdictRefused, match="their own work"):
+    with pytest.raises(VerdictRefused, match="their own work"):
         verdicts.give(make_verification(subject, user=subject.user), "accept", {}, "", [])
 
 

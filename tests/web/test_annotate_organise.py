@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 
 from annotations.models import Campaign, Conversation, Dataset, Item, Session, SessionTask
 from annotations.work import stages
-from annotations.work.organise import sessions
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +82,7 @@ def test_a_session_is_made_of_leftovers_and_takes_their_site_and_split(campaign,
     assert layout(campaign) == {"united-001": [b, a]}
     session = Session.objects.get()
     assert (session.website.name, session.split) == ("united", "train")
-    assert [task.pk for task in sessions.leftovers(campaign)] == [c, d]
+    assert [task.pk for task in SessionTask.objects.leftovers(campaign)] == [c, d]
 
 
 def test_tasks_move_to_a_place_within_and_between_sessions(campaign, client) -> None:
@@ -115,7 +114,7 @@ def test_taking_the_last_task_out_puts_the_session_into_the_bin(campaign, client
     done(client, campaign, do="remove", tasks=[a])
     assert layout(campaign) == {"united-001": [b]}
     assert done(client, campaign, do="remove", tasks=[b])["gone"] == [first]
-    assert len(sessions.leftovers(campaign)) == 4
+    assert len(SessionTask.objects.leftovers(campaign)) == 4
 
 
 def test_a_session_from_the_bin_comes_back_with_its_tasks(campaign, client) -> None:

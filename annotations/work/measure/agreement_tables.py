@@ -101,16 +101,8 @@ def _annotations(campaign: Campaign) -> tuple[_Tally, _Tally]:
 
 
 def _same_parts(first: Assignment, second: Assignment, order: dict[int, int]) -> list[float]:
-    ours, theirs = _ranges(first, order), _ranges(second, order)
+    ours, theirs = first.texts_by_range(order), second.texts_by_range(order)
     return [agreement.chrf(ours[place], theirs[place]) for place in ours if place in theirs]
-
-
-def _ranges(assignment: Assignment, order: dict[int, int]) -> dict[tuple[int, int], str]:
-    """(first step, first step after it) -> rewrite, of each part."""
-    parts = sorted(assignment.parts.all(), key=lambda part: order[part.first_step_id])
-    starts = [order[part.first_step_id] for part in parts]
-    ends = [*starts[1:], len(order)]
-    return {(start, end): part.rewrite for part, start, end in zip(parts, starts, ends, strict=True)}
 
 
 def _judgements(campaign: Campaign) -> list[dict[str, Any]]:

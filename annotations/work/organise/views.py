@@ -10,12 +10,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.models import Campaign, Proposal, Session, SessionTask, Turn
+from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask, Turn
 from annotations.work import stages
 from annotations.work.campaigns.views import managed_campaign
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
-from annotations.work.organise import sessions
+from annotations.work.organise.sessions import ChangeRefused, Organising, suggest
 from annotations.work.propose import proposing
 
 
@@ -33,15 +33,15 @@ def organise(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_POST
 def act(request: HttpRequest, pk: int) -> JsonResponse:
-    """One action of `sessions.act`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
+    """One action of `Organising.act`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
     campaign = managed_campaign(request, pk)
     try:
         wanted = read_body(request)
     except BadEdit as error:
         return JsonResponse({"error": str(error)}, status=400)
     try:
-        change = sessions.act(campaign, request.user, wanted)
-    except sessions.ChangeRefused as error:
+        change = Organising(campaign, request.user).act(wanted)
+    except ChangeRefused as error:
         return JsonResponse({"error": str(error)}, status=409)
     except (BadEdit, ValueError, KeyError, TypeError):
         return JsonResponse({"error": "The request names no action that can be done."}, status=400)
@@ -67,7 +67,7 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
     campaign = managed_campaign(request, pk)
     job = None
     if request.method == "POST":
-        sessions.suggest(campaign)
+        suggest(campaign)
         if campaign.proposer == Campaign.Proposer.EMBEDDED:
             job = proposing.start_sessions_job(campaign, request.user)
     rows = proposal_rows(campaign)
@@ -122,7 +122,7 @@ def task_rows(campaign: Campaign) -> list[dict[str, Any]]:
 def session_rows(campaign: Campaign, keys: list[int] | None = None) -> list[dict[str, Any]]:
     """Live sessions with their tasks, all or those named."""
     rows = campaign.sessions.live() if keys is None else campaign.sessions.live().filter(pk__in=keys)
-    at_work = sessions.begun(campaign)
+    at_work = Assignment.objects.begun_sessions(campaign)
     ordered = SessionTask.objects.order_by("position")
     found: list[Session] = list(rows.prefetch_related(Prefetch("tasks", queryset=ordered), "items"))
     return [
@@ -142,7 +142,7 @@ def session_rows(campaign: Campaign, keys: list[int] | None = None) -> list[dict
 
 def proposal_rows(campaign: Campaign, keys: list[int] | None = None) -> list[dict[str, Any]]:
     """Proposals not decided, all or those named, in dataset order."""
-    rows: list[Proposal] = list(sessions.open_proposals(campaign).order_by("pk"))
+    rows: list[Proposal] = list(campaign.proposals.of_sessions().order_by("pk"))
     return [
         {"id": row.pk, "tasks": row.content["tasks"], "why": row.content["why"], "model": row.model_name}
         for row in rows

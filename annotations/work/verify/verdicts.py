@@ -5,12 +5,8 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.models import Assignment, Campaign, Defect, Item, Verdict
+from annotations.models import Assignment, Campaign, Defect, Item, Verdict, VerdictRefused
 from annotations.work import stages
-
-
-class VerdictRefused(ValueError):
-    """A verdict that cannot be given; the message says why, to the verifier."""
 
 
 @transaction.atomic
@@ -30,7 +26,7 @@ def give(
     """
     subject = Assignment.objects.select_for_update().get(pk=verification.item.subject_id)
     verification = Assignment.objects.select_for_update().select_related("item").get(pk=verification.pk)
-    _check_turn(verification, subject)
+    verification.check_turn_to_judge(subject)
     campaign = verification.item.session.campaign
     found = _defects(campaign, verification.item, checklist, defects)
     reason = reason.strip()
@@ -51,20 +47,11 @@ def give(
     )
     Defect.objects.bulk_create(Defect(verdict=verdict, **defect) for defect in found)
     verification.hand_in()
-    _act(verification.item, subject)
+    passed = verification.item.is_passed(subject.round)
+    if passed is not None:
+        verification.item.move_to(Item.State.DONE if passed else Item.State.SUBMITTED)  # a new round opens it again
+        (stages.passed if passed else stages.returned)(subject)
     return verdict
-
-
-def _check_turn(verification: Assignment, subject: Assignment) -> None:
-    """That this verifier is the one to judge, and that there is something to judge."""
-    if verification.user_id == subject.user_id:
-        raise VerdictRefused("Nobody verifies their own work.")
-    if subject.state != Assignment.State.SUBMITTED:
-        raise VerdictRefused("Its author has not submitted it: there is nothing to judge yet.")
-    if verification.state == Assignment.State.RELEASED:
-        raise VerdictRefused("This verification was given back.")
-    if verification.given.filter(round=subject.round).exists():
-        raise VerdictRefused("You have already judged this round.")
 
 
 def _defects(campaign: Campaign, item: Item, checklist: Mapping[str, bool], defects: Iterable[Mapping]) -> list[dict]:
@@ -85,18 +72,3 @@ def _defects(campaign: Campaign, item: Item, checklist: Mapping[str, bool], defe
         if defect["step_id"] is not None and defect["step_id"] not in steps:
             raise VerdictRefused("A defect is pinned to a step of another session.")
     return found
-
-
-def _act(item: Item, subject: Assignment) -> None:
-    """Pass the annotation on or back once everybody has judged this round."""
-    outcomes = list(
-        Verdict.objects.filter(verification__item=item, round=subject.round).values_list("outcome", flat=True)
-    )
-    if len(outcomes) < item.overlap:
-        return
-    passed = all(outcome == Verdict.Outcome.ACCEPT for outcome in outcomes)
-    item.move_to(Item.State.DONE if passed else Item.State.SUBMITTED)  # a new round opens it again
-    if passed:
-        stages.passed(subject)
-    else:
-        stages.returned(subject)

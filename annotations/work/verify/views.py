@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
-from annotations.models import Assignment, NotFree, Stage, Verdict
+from annotations.models import Assignment, NotFree, Stage, Verdict, VerdictRefused
 from annotations.text import guidelines
 from annotations.work.edits import saving
 from annotations.work.edits.json_body import read_body
@@ -29,7 +29,7 @@ def verify(request: HttpRequest, pk: int) -> HttpResponse:
     session, subject = found.item.session, found.item.subject
     # The document is the subject's: its relations are what this page has read already.
     subject.item.session = session
-    why_not = _why_not(found, request.user)
+    why_not = found.why_not_judged_by(request.user)
     context = verify_context(request, found) | {
         "verification": found,
         "subject": subject,
@@ -60,7 +60,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
             if body.get("version") != found.item.subject.version:
                 return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
-    except verdicts.VerdictRefused as error:
+    except VerdictRefused as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
     following = next_item(request.user, found.item.session.campaign, Stage.VERIFY)
     return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})
@@ -88,19 +88,6 @@ def _visible(request: HttpRequest, pk: int) -> Assignment:
     rules.require(request.user, "review", session.campaign.project)
     rules.require_gold(request.user, session.campaign.project, session.split)
     return found
-
-
-def _why_not(verification: Assignment, user: Any) -> str:
-    """Why this user cannot judge it; "" when they can."""
-    if verification.user_id != user.pk:
-        return f"{verification.user.get_username()} verifies this."
-    if verification.state == Assignment.State.SUBMITTED:
-        return "You have judged this round."
-    if verification.state not in Assignment.UNFINISHED:
-        return "This verification was given back."
-    if verification.item.subject.state != Assignment.State.SUBMITTED:
-        return f"{verification.item.subject.user.get_username()} is correcting it."
-    return ""
 
 
 def _data(request: HttpRequest, verification: Assignment, *, writable: bool) -> dict[str, Any]:
