@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-UID = "data-webtasks-id"  # the attribute that names an element inside one page
+from annotations.datasets import weblinx_turns
+from annotations.dom.weblinx_page import UID
+
 Box = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
 
 # The published names of actions as they are compared, without case and underscores.
@@ -30,7 +32,7 @@ class ReplayTurn:
 
     @property
     def is_chat(self) -> bool:
-        return bool(self.data["type"] == "chat")
+        return weblinx_turns.is_chat(self.data)
 
     @property
     def timestamp(self) -> float:
@@ -50,7 +52,7 @@ class ReplayTurn:
     @property
     def recorded_intent(self) -> str:
         """The intent as recorded ("textInput"); "say" for chat turns."""
-        return "say" if self.is_chat else self.data["action"]["intent"]
+        return weblinx_turns.intent_of(self.data)
 
     @property
     def intent(self) -> str:

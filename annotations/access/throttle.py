@@ -63,10 +63,6 @@ def remember_device(response: HttpResponseBase, account: str, *, secure: bool) -
     response.set_cookie(COOKIE, value, max_age=_COOKIE_SECONDS, secure=secure, httponly=True, samesite="Lax")
 
 
-def is_known_device(request: HttpRequest, account: str) -> bool:
-    return bool(_device(request, _digest(account)))
-
-
 def _keys(request: HttpRequest | None, account: str) -> dict[str, TryLimits]:
     if request is not None and account and (device := _device(request, account)):
         return {f"device:{device}": DEVICE}

@@ -7,7 +7,7 @@ or a browser action of the navigator. Its index is its place in `replay.json`'s 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -37,7 +37,7 @@ MAX_SHOWN = 80  # characters of a name or value in an action's short text
 Turn = dict[str, Any]
 
 
-def is_chat(turn: Turn) -> bool:
+def is_chat(turn: Mapping[str, Any]) -> bool:
     return bool(turn["type"] == "chat")
 
 
@@ -46,7 +46,8 @@ def is_instruction(turn: Turn) -> bool:
     return is_chat(turn) and turn["speaker"] == "instructor"
 
 
-def intent_of(turn: Turn) -> str:
+def intent_of(turn: Mapping[str, Any]) -> str:
+    """The intent of a browser turn as recorded; "say" for a message."""
     return SAY if is_chat(turn) else turn["action"]["intent"]
 
 

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from agents.models import SavedRecipe
-from evaluation.scores.tables import changed_settings
+from agents.recipes.literature import changed_settings
 from evaluation.studies import running
 from tests import factories
 
@@ -40,4 +40,4 @@ def test_the_runs_of_a_saved_recipe_show_what_differs_from_its_parent(hash_encod
     dataset = factories.make_conversation().dataset
     SavedRecipe.objects.create(name="wide", parent="grounded", changes={"rank.top_k": "77"}, project=dataset.project)
     study = running.create_study(user=None, dataset=dataset, recipes=["wide"], publish=False)
-    assert changed_settings(study.runs.get()) == {"rank.top_k": (50, 77)}
+    assert changed_settings(study.runs.get().recipe) == {"rank.top_k": (50, 77)}
