@@ -15,7 +15,7 @@ MOST = {
     "Comment": 3,
     "Dataset": 42,
     "Item": 0,
-    "Job": 34,
+    "Job": 32,
     "Session": 5,
 }
 

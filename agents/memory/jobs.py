@@ -126,7 +126,7 @@ class _Progress:
 
 def embed(job: Job) -> bool:
     """Snippets and exemplars that are missing for the encoder, and workflows that another or none has embedded."""
-    dataset, encoder, progress = _dataset(job), _encoder(job.params["encoder"]), _Progress(job)
+    dataset, encoder, progress = job.existing_dataset(), _encoder(job.params["encoder"]), _Progress(job)
     phases = {"snippets": _embed_snippets, "exemplars": _embed_exemplars, "workflows": _embed_workflows}
     try:
         counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
@@ -170,7 +170,7 @@ def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) ->
 
 def induce(job: Job) -> bool:
     """Workflows of the train split, a group of sites at a time."""
-    dataset, llm, encoder = _dataset(job), endpoint(), _encoder(job.params["encoder"])
+    dataset, llm, encoder = job.existing_dataset(), endpoint(), _encoder(job.params["encoder"])
     sites = train_websites(dataset, job.params["websites"] or None)
     resume = set(job.progress.get("resume", []))
     report = job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
@@ -188,7 +188,7 @@ def induce(job: Job) -> bool:
                 if found.error:
                     report["errors"].append({"record": found.website, "message": found.error})
             resume |= {site.pk for site in group}
-            _keep(job, report)
+            job.keep_report(report)
             progress.tell("asking the model", "websites", len(resume), len(sites), resume=sorted(resume))
     except _SliceOver:
         return job.hand_back()
@@ -199,7 +199,7 @@ def induce(job: Job) -> bool:
 
 def refine(job: Job) -> bool:
     """Rationales of steps that have none, by the configured model."""
-    dataset, llm = _dataset(job), endpoint()
+    dataset, llm = job.existing_dataset(), endpoint()
     steps = Step.objects.filter(turn__conversation__dataset=dataset, rationales=None, targets__pruned=False)
     if job.params["split"]:
         steps = steps.filter(turn__conversation__split=job.params["split"])
@@ -218,7 +218,7 @@ def refine(job: Job) -> bool:
             counts["rationales"] += written
             report["errors"] = (report["errors"] + errors)[:MAX_ERRORS]
             report["error_count"] = report.get("error_count", 0) + len(errors)
-            _keep(job, report)
+            job.keep_report(report)
             progress.tell("asking the model", "steps", counts["steps"], total, resume=batch[-1][0])
     except _SliceOver:
         return job.hand_back()
@@ -233,24 +233,12 @@ def _finish(job: Job, report: dict, progress: _Progress) -> bool:
     report["seconds"] = progress.seconds
     failed = errors and not report["landed"]
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if errors else Job.State.DONE
-    kept = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
-    kept.pop("resume", None)  # it has come to its end: tried again, it starts anew
-    job.finish(state, report=report, progress=kept, last_error=report["errors"][0]["message"] if failed else "")
+    job.end(state, report, report["errors"][0]["message"] if failed else "")
     return False
 
 
 def _counted(count: int, things: str) -> str:
     return f"{count:,} {things.removesuffix('s') if count == 1 else things}"
-
-
-def _keep(job: Job, report: dict) -> None:
-    Job.objects.filter(pk=job.pk, lease_token=job.lease_token).update(report=report)
-
-
-def _dataset(job: Job) -> Dataset:
-    if job.dataset is None:
-        raise ValueError("the dataset has been deleted")
-    return job.dataset
 
 
 def _encoder(name: str) -> Encoder:

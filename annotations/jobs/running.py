@@ -243,9 +243,7 @@ def _finish_import(job: Job, report: ImportReport) -> None:
     failed = report.nothing_landed
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
     error = "No record could be imported; see the errors below." if failed else ""
-    progress = Job.objects.values_list("progress", flat=True).get(pk=job.pk)
-    progress.pop("resume", None)  # it has come to its end: tried again, it starts anew
-    if job.finish(state, report=report.to_dict(), last_error=error, progress=progress) and state == Job.State.DONE:
+    if job.end(state, report.to_dict(), error) and state == Job.State.DONE:
         job.forget_file()
 
 
@@ -273,9 +271,7 @@ def _tell_import(job: Job, progress: ImportProgress) -> None:
 
 
 def _run_export(job: Job) -> bool:
-    dataset, params = job.dataset, job.params
-    if dataset is None:
-        raise ValueError("the dataset has been deleted")
+    dataset, params = job.existing_dataset(), job.params
     if job.created_by is None:  # nobody to ask what may be seen
         raise ValueError("the person who asked for this export has been removed")
     release = dataset.releases.get(version=params["release"]) if params.get("release") else None

@@ -1,4 +1,4 @@
-"""What people said and did, and the pages they saw."""
+"""What people said and did, and the pages they saw: rows, what can be done with one, and what is asked of many."""
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
 from annotations.models.assignments import Assignment, Item

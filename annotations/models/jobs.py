@@ -87,6 +87,21 @@ class Job(Leased):
         self.progress = progress
         self.told()
 
+    def keep_report(self, report: dict) -> None:
+        """Store under our lease what is known so far."""
+        Job.objects.filter(pk=self.pk, lease_token=self.lease_token).update(report=report)
+
+    def end(self, state: str, report: dict, last_error: str = "") -> bool:
+        """Finish it without the place where it would go on: it has come to its end, so tried again it starts anew."""
+        kept = Job.objects.values_list("progress", flat=True).get(pk=self.pk)
+        kept.pop("resume", None)
+        return self.finish(state, report=report, last_error=last_error, progress=kept)
+
+    def existing_dataset(self) -> Dataset:
+        if self.dataset is None:
+            raise ValueError("the dataset has been deleted")
+        return self.dataset
+
     def cancel(self) -> None:
         """A queued job ends at once, a running one at its next batch."""
         own = Job.objects.filter(pk=self.pk)
