@@ -1,12 +1,13 @@
 """What people said and did, and the pages they saw: rows, what can be done with one, and what is asked of many."""
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
-from annotations.models.assignments import Assignment, Item
+from annotations.models.assignments import Assignment
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.datasets import Dataset, Website
 from annotations.models.edits import Edit, Proposal
 from annotations.models.idempotency import IdempotencyKey
+from annotations.models.items import Item
 from annotations.models.jobs import Job
 from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot

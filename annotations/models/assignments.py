@@ -1,4 +1,4 @@
-"""Who works on what: items of work, the people that have them, and the lease under which they write."""
+"""Who works on what: the people that have items, the lease under which they write, and what they made."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -11,88 +11,13 @@ from django.utils import timezone
 
 from annotations.models.campaigns import Guideline, Stage
 from annotations.models.conversations import Step
+from annotations.models.items import Item
 from annotations.models.leases import Held
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import User
-from annotations.models.queue import AssignmentQuerySet, ItemQuerySet, NotFree, NotYours, VerdictRefused
-from annotations.models.sessions import Session
+from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, VerdictRefused
 
 USER = settings.AUTH_USER_MODEL
-
-
-class Item(models.Model):
-    """A piece of work: one stage of one session; verification has one for every rewrite that was submitted."""
-
-    class State(models.TextChoices):
-        OPEN = "open", "open"
-        SUBMITTED = "submitted", "submitted"
-        DONE = "done", "done"
-
-    session = models.ForeignKey(Session, models.CASCADE, related_name="items")
-    stage = models.CharField(max_length=10, choices=Stage.choices)
-    subject = models.ForeignKey(
-        "Assignment",
-        models.CASCADE,
-        null=True,
-        blank=True,
-        related_name="verified_as",
-        help_text="Verification only: the annotation that is judged.",
-    )
-    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
-    overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people do it.")
-    opened_at = models.DateTimeField(auto_now_add=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-
-    objects = ItemQuerySet.as_manager()
-
-    class Meta:
-        ordering = ["session__position", "id"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["session", "stage", "subject"], name="one_item_per_stage", nulls_distinct=False
-            ),
-            models.CheckConstraint(
-                condition=Q(stage="verify", subject__isnull=False) | (~Q(stage="verify") & Q(subject__isnull=True)),
-                name="verification_has_a_subject",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.stage} {self.session}"
-
-    def free_slot(self) -> int | None:
-        """The first free place of a locked item. Counted again: others may have come between the query and the lock."""
-        used = set(self.assignments.active().values_list("slot", flat=True))
-        return next((slot for slot in range(self.overlap) if slot not in used), None)
-
-    def hand(self, user: User, slot: int) -> "Assignment":
-        """Give a place of it to a person, with the first parts of their annotation."""
-        made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
-        made.begin()
-        return made
-
-    def move_to(self, state: str) -> None:
-        self.state = state
-        self.finished_at = timezone.now() if state == Item.State.DONE else None
-        self.save(update_fields=["state", "finished_at"])
-
-    def is_passed(self, round: int) -> bool | None:
-        """Of a verification: whether all who verify accept; None until all have judged this round."""
-        judged = self.assignments.filter(given__round=round)
-        outcomes = list(judged.values_list("given__outcome", flat=True))
-        return None if len(outcomes) < self.overlap else all(outcome == "accept" for outcome in outcomes)
-
-    def facts(self) -> dict[str, Any]:
-        """What the addresses outside learn of it."""
-        session = self.session
-        return {
-            "item": self.pk,
-            "stage": self.stage,
-            "session": session.name,
-            "split": session.split,
-            "batch": session.batch,
-            "campaign": {"id": session.campaign_id, "name": session.campaign.name},
-        }
 
 
 # Not its heartbeats and versions, which change with every breath and every edit.
@@ -165,7 +90,8 @@ class Assignment(Held):
         return self.lease_until is not None and self.lease_until > self.clock()
 
     def lock(self) -> Item:
-        """Lock it, read it again, and lock and give its item: in one order always, so that nobody waits for nobody."""
+        """Lock it, read it again, then lock and give its item: always in this order, so that two never wait for each
+        other."""
         self.lock_alone()
         items = Item.objects.select_for_update(of=("self",)).select_related("session__campaign__project")
         self.item = items.get(pk=self.item_id)
@@ -215,11 +141,12 @@ class Assignment(Held):
 
     def lease_told_to(self, user: User) -> dict[str, Any]:
         """The lease token, shared by the windows of its holder, and until when it is good."""
-        is_own = self.is_leased and self.user_id == user.pk
+        if not self.is_leased:
+            return {"token": None, "lease_until": None, "holder": None}
         return {
-            "token": str(self.lease_token) if is_own else None,
-            "lease_until": self.lease_until.isoformat(timespec="seconds") if self.is_leased else None,
-            "holder": self.user.get_username() if self.is_leased else None,
+            "token": str(self.lease_token) if self.user_id == user.pk else None,
+            "lease_until": self.lease_until.isoformat(timespec="seconds"),
+            "holder": self.user.get_username(),
         }
 
     def lock_alone(self) -> None:
@@ -356,6 +283,14 @@ class Assignment(Held):
         if self.review != self.Review.RETURNED:
             return None
         return self.verdicts.filter(outcome="return").prefetch_related("defects").last()
+
+    def pass_(self) -> None:
+        """Say of a locked one that its verifiers accept it."""
+        self.write(review=self.Review.PASSED)
+
+    def return_(self) -> None:
+        """Send a locked one back: its author goes on with it in a new round."""
+        self.write(review=self.Review.RETURNED, round=self.round + 1, state=self.State.IN_PROGRESS)
 
     def write(self, **fields: Any) -> "Assignment":
         """Set these columns, and store them alone."""

@@ -12,7 +12,7 @@ from annotations.work.propose.proposing import settle
 from annotations.work.publishing import publish
 from annotations.work.tell.events import emit
 
-State, Review = Assignment.State, Assignment.Review
+State = Assignment.State
 
 
 @transaction.atomic
@@ -52,7 +52,7 @@ def submit(assignment: Assignment) -> None:
 def passed(subject: Assignment) -> None:
     """The verifiers accept an annotation. The first of a session becomes a conversation of the target dataset."""
     item = subject.lock()
-    subject.write(review=Review.PASSED)
+    subject.pass_()
     session = (
         Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(pk=item.session_id)
     )
@@ -67,7 +67,7 @@ def passed(subject: Assignment) -> None:
 def returned(subject: Assignment) -> None:
     """The verifiers send an annotation back: its author goes on with it in a new round."""
     item = subject.lock()
-    subject.write(review=Review.RETURNED, round=subject.round + 1, state=State.IN_PROGRESS)
+    subject.return_()
     if item.session.released_id is None:
         item.move_to(Item.State.OPEN)
     _tell("item.returned", subject)

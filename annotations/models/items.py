@@ -1,0 +1,90 @@
+"""Items: pieces of work, with a place for each person who does them."""
+
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotations.models.campaigns import Stage
+from annotations.models.projects import User
+from annotations.models.queue import ItemQuerySet
+from annotations.models.sessions import Session
+
+if TYPE_CHECKING:
+    from annotations.models.assignments import Assignment
+
+
+class Item(models.Model):
+    """A piece of work: one stage of one session; verification has one for every rewrite that was submitted."""
+
+    class State(models.TextChoices):
+        OPEN = "open", "open"
+        SUBMITTED = "submitted", "submitted"
+        DONE = "done", "done"
+
+    session = models.ForeignKey(Session, models.CASCADE, related_name="items")
+    stage = models.CharField(max_length=10, choices=Stage.choices)
+    subject = models.ForeignKey(
+        "Assignment",
+        models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="verified_as",
+        help_text="Verification only: the annotation that is judged.",
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
+    overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people do it.")
+    opened_at = models.DateTimeField(auto_now_add=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ItemQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["session__position", "id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["session", "stage", "subject"], name="one_item_per_stage", nulls_distinct=False
+            ),
+            models.CheckConstraint(
+                condition=Q(stage="verify", subject__isnull=False) | (~Q(stage="verify") & Q(subject__isnull=True)),
+                name="verification_has_a_subject",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.stage} {self.session}"
+
+    def free_slot(self) -> int | None:
+        """The first free place of a locked item. Counted again: others may have come between the query and the lock."""
+        used = set(self.assignments.active().values_list("slot", flat=True))
+        return next((slot for slot in range(self.overlap) if slot not in used), None)
+
+    def hand(self, user: User, slot: int) -> "Assignment":
+        """Give a place of it to a person, with the first parts of their annotation."""
+        made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
+        made.begin()
+        return made
+
+    def move_to(self, state: str) -> None:
+        self.state = state
+        self.finished_at = timezone.now() if state == Item.State.DONE else None
+        self.save(update_fields=["state", "finished_at"])
+
+    def is_passed(self, round: int) -> bool | None:
+        """Of a verification: whether all who verify accept; None until all have judged this round."""
+        judged = self.assignments.filter(given__round=round)
+        outcomes = list(judged.values_list("given__outcome", flat=True))
+        return None if len(outcomes) < self.overlap else all(outcome == "accept" for outcome in outcomes)
+
+    def facts(self) -> dict[str, Any]:
+        """What the addresses outside learn of it."""
+        session = self.session
+        return {
+            "item": self.pk,
+            "stage": self.stage,
+            "session": session.name,
+            "split": session.split,
+            "batch": session.batch,
+            "campaign": {"id": session.campaign_id, "name": session.campaign.name},
+        }
