@@ -13,7 +13,7 @@ MOST = {
     "Assignment": 22,
     "Campaign": 20,
     "Comment": 3,
-    "Dataset": 42,
+    "Dataset": 41,
     "Item": 0,
     "Job": 32,
     "Session": 5,

@@ -5,12 +5,12 @@ from typing import Any
 
 import pghistory
 from django.conf import settings
-from django.db import models
+from django.db import connection, models
 from django.db.models import F, Q
 from django.utils.text import slugify
 
 from annotations.models.datasets import Dataset
-from annotations.models.projects import Project
+from annotations.models.projects import Project, User
 
 USER = settings.AUTH_USER_MODEL
 TARGET_FORMAT = "mt-mind2web"
@@ -133,6 +133,11 @@ class Campaign(models.Model):
     def places_per_session(self, stage: str) -> int:
         """How many people work on one session in a stage, if none gives up and one rewrite each is verified."""
         return self.overlap * (self.verify_overlap if stage == Stage.VERIFY else 1)
+
+    def take_turns(self, user: User) -> None:
+        """Until the transaction ends: a person who asks twice at once gets one item, and no more than the cap."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [self.pk, user.pk])
 
     def next_position(self) -> int:
         """Where a new session comes: after all others."""

@@ -31,6 +31,16 @@ SELECT COALESCE(sum(raw_size * n), 0), COALESCE(sum(n), 0), COALESCE(sum(raw_siz
                  WHERE id IN (SELECT dictionary_id FROM counted)), 0)
 FROM counted
 """
+SHARED_PAGES_SQL = """
+SELECT count(*) FROM (
+    SELECT page.id FROM annotations_step step
+    JOIN annotations_turn turn ON turn.id = step.turn_id
+    JOIN annotations_conversation conversation ON conversation.id = turn.conversation_id
+    CROSS JOIN LATERAL unnest(ARRAY[step.snapshot_id, step.raw_snapshot_id]) AS page(id)
+    WHERE conversation.dataset_id = %s AND page.id IS NOT NULL
+    GROUP BY page.id HAVING count(DISTINCT conversation.split) > 1
+) shared
+"""
 
 
 class DatasetQuerySet(models.QuerySet):
@@ -98,6 +108,12 @@ class Dataset(models.Model):
         self.page_totals = self.page_bytes() | {"steps": steps, "open": self.page_bytes(tests=False)}
         Dataset.objects.filter(pk=self.pk).update(page_totals=self.page_totals)
         return self.page_totals
+
+    def count_shared_pages(self) -> int:
+        """Pages that steps of more than one split show. In SQL, as a step names its pages in two columns."""
+        with connection.cursor() as cursor:
+            cursor.execute(SHARED_PAGES_SQL, [self.pk])
+            return cursor.fetchone()[0]
 
     def page_bytes(self, *, tests: bool = True) -> dict[str, int]:
         """`raw`: bytes of every page reference as imported; `distinct`: after deduplication; `stored`: on disk,

@@ -5,8 +5,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
-from django.db import connection
-
 from annotations.corpus.splits import split_violations
 from annotations.models import Dataset, SessionTask, Turn
 from annotations.releases import leakage, privacy
@@ -21,16 +19,6 @@ KIND_WORDS = {
     "phone": ("phone number", "phone numbers"),
     "name": ("name of a person", "names of people"),
 }
-SHARED_PAGES_SQL = """
-SELECT count(*) FROM (
-    SELECT page.id FROM annotations_step step
-    JOIN annotations_turn turn ON turn.id = step.turn_id
-    JOIN annotations_conversation conversation ON conversation.id = turn.conversation_id
-    CROSS JOIN LATERAL unnest(ARRAY[step.snapshot_id, step.raw_snapshot_id]) AS page(id)
-    WHERE conversation.dataset_id = %s AND page.id IS NOT NULL
-    GROUP BY page.id HAVING count(DISTINCT conversation.split) > 1
-) shared
-"""
 
 
 @dataclass(frozen=True)
@@ -136,7 +124,7 @@ def check_dataset(dataset: Dataset, threshold: float = leakage.THRESHOLD, scan_s
         threshold=threshold,
         near_duplicates=near_duplicates((SaidInstruction(*row) for row in rows.iterator()), threshold),
         shared_tasks=_shared_tasks(dataset),
-        shared_pages=_shared_pages(dataset),
+        shared_pages=dataset.count_shared_pages(),
         privacy=scan_dataset(dataset, scan_seconds),
     )
 
@@ -158,9 +146,3 @@ def _shared_tasks(dataset: Dataset) -> list[SharedTask]:
         if len(splits) > 1:
             found.append(SharedTask(task, tuple(splits), tuple(sorted(name for _, name in where))))
     return found
-
-
-def _shared_pages(dataset: Dataset) -> int:
-    with connection.cursor() as cursor:
-        cursor.execute(SHARED_PAGES_SQL, [dataset.pk])
-        return cursor.fetchone()[0]

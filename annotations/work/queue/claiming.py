@@ -1,6 +1,6 @@
 """Handing out work: who gets which item next, each once, whoever asks at the same time."""
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import User
@@ -19,7 +19,7 @@ def next_item(user: User, campaign: Campaign, stage: str) -> Assignment | None:
         tried: list[int] = []
         while True:
             with transaction.atomic():  # one attempt each: locks of items that turned out full are let go
-                _one_request_at_a_time(user, campaign)
+                campaign.take_turns(user)
                 if (own := _own(user, campaign, stage)) is not None:
                     return own
                 if campaign.mode != Campaign.Mode.OPEN or is_capped(user, campaign, stage):
@@ -43,12 +43,6 @@ def is_capped(user: User, campaign: Campaign, stage: str) -> bool:
     return campaign.cap > 0 and Assignment.objects.of(campaign, stage).filter(user=user).count() >= campaign.cap
 
 
-def _one_request_at_a_time(user: User, campaign: Campaign) -> None:
-    """Until the transaction ends: a person who asks twice at once gets one item, and no more than the cap."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s, %s)", [campaign.pk, user.pk])
-
-
 def _own(user: User, campaign: Campaign, stage: str) -> Assignment | None:
     mine = Assignment.objects.of(campaign, stage).filter(user=user).workable()
     return mine.in_order_of_need().select_related("item__session").first()
@@ -56,7 +50,7 @@ def _own(user: User, campaign: Campaign, stage: str) -> Assignment | None:
 
 @transaction.atomic
 def _abandoned(user: User, campaign: Campaign, stage: str) -> Assignment | None:
-    _one_request_at_a_time(user, campaign)
+    campaign.take_turns(user)
     items = Item.objects.to_do(campaign, stage).not_of(user).seen_by(user, campaign.project)
     left = Assignment.objects.filter(item__in=items.order_by()).left_behind()
     found = left.select_for_update(skip_locked=True, of=("self",)).first()
