@@ -26,11 +26,11 @@ const ask = async (button) => {
   const given = await options(button);
   const alone = button.form.elements.passwordless?.checked ?? false;
   const credential = button.dataset.passkey === "make" ? await make(given, alone) : await use(given);
-  button.form.elements.credential.value = JSON.stringify(credential.toJSON());
+  button.form.elements.credential.value = JSON.stringify(/** @type {PublicKeyCredential} */ (credential).toJSON());
   button.form.submit();
 };
 
-for (const button of document.querySelectorAll("[data-passkey]")) {
+for (const button of /** @type {NodeListOf<HTMLButtonElement>} */ (document.querySelectorAll("[data-passkey]"))) {
   if (!window.PublicKeyCredential?.parseRequestOptionsFromJSON) {
     button.disabled = true;
     say(button, "This browser has no passkeys on this page: it needs HTTPS and a version of the last two years.");

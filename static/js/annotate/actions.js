@@ -4,7 +4,8 @@ import { newEdit } from "./document.js";
 export class Actions {
   /** @param {import("./document.js").AnnotationDocument} document @param {import("./saving.js").Saver} saver */
   constructor(document, saver) {
-    Object.assign(this, { document, saver });
+    this.document = document;
+    this.saver = saver;
   }
 
   /** A text as it was typed: `before` is what stood there when the typing began. */
@@ -46,7 +47,7 @@ export class Actions {
     this.saver.add(this.document.mentionsEdit(step, left));
   }
 
-  /** Make the document as a proposal has it; what it says nothing about stays. @param {{id: number, kind: string, content: {parts: {step: number, instruction?: string, rewrite?: string, mentions?: object[]}[]}}} proposal */
+  /** Make the document as a proposal has it; what it says nothing about stays. @param {{id: number, kind: string, content: {parts: {step: number, instruction?: string, rewrite?: string, mentions?: Record<string, any>[]}[]}}} proposal */
   accept({ id, kind, content }) {
     const wanted = new Map(content.parts.map((part) => [part.step, part]));
     if (kind === "cuts") {

@@ -1,11 +1,13 @@
 // The keys of the item page. Those of a text field stay its own; Escape leaves it.
+import { around } from "../shared/elements.js";
 import { bind, bindElements } from "../shared/keys.js";
 
 /**
- * @param {Record<string, Function>} run what the keys do, by name
+ * @param {Record<string, (...options: any[]) => void>} run what the keys do, by name
  * @param {{rows: import("./rows.js").Rows, evidence: import("./evidence.js").Evidence, tabs: string[]}} panes
  */
 export function bindCommands(run, { rows, evidence, tabs }) {
+  /** @type {[string, string, (event?: Event) => void][]} */
   const keys = [
     ["ArrowRight", "Next step", () => run.step(1)],
     ["ArrowLeft", "Previous step", () => run.step(-1)],
@@ -44,7 +46,7 @@ function withControl(event, run) {
     document.querySelector("dialog[open]")
   )
     return;
-  const inText = event.target.closest?.("textarea, input") ?? null;
+  const inText = around(event, "textarea, input") ?? null;
   const key = event.key.toLowerCase();
   const command =
     key === "enter"
@@ -67,5 +69,5 @@ function withControl(event, run) {
 function leave(event) {
   if (event.key !== "Escape" || event.target.tagName !== "TEXTAREA" || event.isComposing) return;
   event.preventDefault();
-  event.target.closest(".part-row").focus({ preventScroll: true });
+  around(event, ".part-row").focus({ preventScroll: true });
 }

@@ -7,7 +7,10 @@ export class CommentPlaces {
 
   /** @param {{document: import("./document.js").AnnotationDocument, evidence: import("./evidence.js").Evidence, go: (place: number) => Promise<void>, word: string}} options go: shows a step; word: what a part is called here */
   constructor({ document: doc, evidence, go, word }) {
-    Object.assign(this, { doc, evidence, go, word });
+    this.doc = doc;
+    this.evidence = evidence;
+    this.go = go;
+    this.word = word;
     evidence.onElement = (node) => this.tell(this.#place, node);
     document.addEventListener("annotate:where", () => this.tell(this.#place, this.#node));
     document.addEventListener("annotate:goto", (event) => {
@@ -27,7 +30,7 @@ export class CommentPlaces {
     document.dispatchEvent(new CustomEvent("annotate:place", { detail: { part, step, element } }));
   }
 
-  /** Go to a part (by its first step), a step, or an element of its page. Nothing happens where there is no such place. */
+  /** Go to a part (by its first step), a step, or an element of its page. Nothing happens where there is no such place. @param {Place} place */
   async goTo({ part, step, node }) {
     const place = this.doc.places.get(Number(part ?? step));
     if (place === undefined) return;

@@ -9,7 +9,8 @@ import { make } from "../shared/elements.js";
 
 const section = document.querySelector("[data-comments]");
 const form = section.querySelector("form");
-const text = form.elements.text;
+const text = form.querySelector("textarea");
+const about = form.querySelector("select");
 const draftName = `webnav-comment-${section.dataset.comments}`;
 const listUrl = section.dataset.assignment
   ? `${section.dataset.comments}?assignment=${section.dataset.assignment}`
@@ -142,7 +143,7 @@ function stopAnswering() {
 async function send() {
   const said = text.value.trim();
   if (!said) return;
-  const { step = null, turn = false, node = "" } = places[form.elements.place.selectedIndex] ?? {};
+  const { step = null, turn = false, node = "" } = places[about.selectedIndex] ?? {};
   const assignment = section.dataset.assignment ? Number(section.dataset.assignment) : null;
   const body = answered ? { text: said, parent: answered.id } : { text: said, assignment, step, turn, node };
   if (!(await ask(listUrl, body))) return;
@@ -151,15 +152,16 @@ async function send() {
   stopAnswering();
 }
 
+/** @param {DocumentEventMap["annotate:place"]["detail"]} here */
 function showPlaces({ part, step, element }) {
-  const before = form.elements.place.selectedIndex;
+  const before = about.selectedIndex;
   places = [{ name: "the session" }];
   if (part) places.push({ name: part.name, step: part.step, turn: true });
   if (step) places.push({ name: step.name, step: step.step });
   if (element) places.push({ name: element.name, step: element.step, node: element.node });
-  form.elements.place.replaceChildren(...places.map(({ name }) => make("option", {}, `about ${name}`)));
+  about.replaceChildren(...places.map(({ name }) => make("option", {}, `about ${name}`)));
   const isWriting = text.value.trim() !== "" && before >= 0;
-  form.elements.place.selectedIndex = Math.min(isWriting ? before : places.length > 1 ? 1 : 0, places.length - 1);
+  about.selectedIndex = Math.min(isWriting ? before : places.length > 1 ? 1 : 0, places.length - 1);
 }
 
 // Names after @ -----------------------------------------------------------------------------------------------------
@@ -197,7 +199,7 @@ function complete(name) {
 }
 
 function ago(at) {
-  const minutes = Math.round((Date.now() - new Date(at)) / 60_000);
+  const minutes = Math.round((Date.now() - new Date(at).getTime()) / 60_000);
   if (minutes < 1) return "now";
   if (minutes < 60) return `${minutes} min ago`;
   return minutes < 48 * 60 ? `${Math.round(minutes / 60)} h ago` : new Date(at).toLocaleDateString();

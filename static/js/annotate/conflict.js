@@ -1,5 +1,5 @@
 // When two people changed the same words: what it was, theirs and mine beside each other, and one decision.
-import { make } from "../shared/elements.js";
+import { around, make } from "../shared/elements.js";
 import { wordDiff } from "./diff.js";
 import { newEdit } from "./document.js";
 
@@ -116,7 +116,7 @@ export class ConflictDialog {
   #press(event) {
     const isHasty = performance.now() - this.#lastKey < PAUSE_MS;
     this.#lastKey = performance.now();
-    const typing = event.target.closest("textarea") !== null;
+    const typing = around(event, "textarea") !== null;
     const name =
       (event.ctrlKey || event.metaKey) && event.key === "Enter"
         ? "save"

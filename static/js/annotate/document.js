@@ -14,7 +14,7 @@ export class AnnotationDocument {
   conflicts = [];
   #parts = null;
 
-  /** @param {object} answer of the server, the whole document */
+  /** @param {Record<string, any>} answer of the server, the whole document */
   constructor(answer) {
     this.load(answer);
   }
@@ -22,30 +22,26 @@ export class AnnotationDocument {
   /** Take the whole document; edits that are not answered for stay on top of it. */
   load(answer) {
     const { version, steps, tasks, warnings, undo, redo, parts, proposals, ...about } = answer;
-    Object.assign(this, {
-      about,
-      version,
-      steps,
-      tasks,
-      warnings,
-      canUndo: undo,
-      canRedo: redo,
-      saved: parts,
-      proposals,
-    });
+    this.about = about;
+    this.version = version;
+    this.steps = steps;
+    this.tasks = tasks;
+    this.warnings = warnings;
+    this.canUndo = undo;
+    this.canRedo = redo;
+    this.saved = parts;
+    this.proposals = proposals;
     this.places = new Map(steps.map((step, place) => [step.id, place]));
     this.#parts = null;
   }
 
   /** Take the answer to some edits: [those that became conflicts, edits that others made]. @param {Edit[]} sent */
   take(answer, sent) {
-    Object.assign(this, {
-      version: answer.version,
-      saved: answer.parts,
-      warnings: answer.warnings,
-      canUndo: answer.undo,
-      canRedo: answer.redo,
-    });
+    this.version = answer.version;
+    this.saved = answer.parts;
+    this.warnings = answer.warnings;
+    this.canUndo = answer.undo;
+    this.canRedo = answer.redo;
     const results = new Map(answer.results.map((result) => [result.op_id, result]));
     const conflicts = sent
       .filter((edit) => results.get(edit.op_id)?.status === "conflict")
@@ -174,7 +170,7 @@ export function newId() {
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** @param {Map<number, Part>} parts @param {Edit} edit */
+/** @param {Map<number, Part>} parts @param {Pick<Edit, "kind" | "step" | "field" | "after">} edit */
 function apply(parts, { kind, step, field, after }) {
   const part = parts.get(step);
   if (kind === "cut" && !part) parts.set(step, { ...EMPTY, ...after, step });

@@ -20,7 +20,7 @@ export class Evidence {
   #isMarked = true;
   /** @type {Map<number, Promise<{nodes: import("./tree.js").Node[], error?: string}>>} by step */
   #trees = new Map();
-  /** @type {Map<number, {frame: object | null, at: number}>} by step */
+  /** @type {Map<number, {frame: Record<string, any> | null, at: number}>} by step */
   #frames = new Map();
   /** Addresses whose pages have been here, so that they can be shown without the network. */
   #loaded = new Set();
@@ -35,13 +35,11 @@ export class Evidence {
     this.root = root;
     this.document = document;
     const part = (name) => root.querySelector(name);
-    Object.assign(this, {
-      action: part("#action"),
-      facts: part("#page-facts"),
-      search: part("#search"),
-      count: part("#search-count"),
-      note: part("#page-note"),
-    });
+    this.action = part("#action");
+    this.facts = part("#page-facts");
+    this.search = part("#search");
+    this.count = part("#search-count");
+    this.note = part("#page-note");
     for (const step of document.steps) this.#frames.set(step.id, { frame: step.frame, at: performance.now() });
     this.#open();
     window.addEventListener("online", () => this.#again());

@@ -1,6 +1,6 @@
 // The film strip: the steps in order as cards with the pages that they were done on, grouped into parts; between two
 // cards lies a place to cut or to join.
-import { make, representationParts } from "../shared/elements.js";
+import { around, make, representationParts } from "../shared/elements.js";
 
 export class Film {
   /**
@@ -8,14 +8,17 @@ export class Film {
    * @param {{document: import("./document.js").AnnotationDocument, onStep: (place: number) => void, onCut: (place: number) => void}} options
    */
   constructor(root, { document, onStep, onCut }) {
-    Object.assign(this, { root, document, onStep, onCut });
+    this.root = root;
+    this.document = document;
+    this.onStep = onStep;
+    this.onCut = onCut;
     this.mayCut = false;
     this.place = 0;
     /** What the page of each step is called; empty until the server has told. @type {string[]} */
     this.pages = [];
     root.addEventListener("click", (event) => {
-      const gap = event.target.closest("[data-cut]");
-      const card = event.target.closest("[data-place]");
+      const gap = around(event, "[data-cut]");
+      const card = around(event, "[data-place]");
       if (gap) this.onCut(Number(gap.dataset.cut));
       else if (card) this.onStep(Number(card.dataset.place));
     });
@@ -87,7 +90,7 @@ export class Film {
     let end = place;
     while (end < last && this.pages[end + 1] === title) end += 1;
     const named = make("span.card-page", { title: `Page: ${title}` }, title);
-    named.style.setProperty("--cards", end - place + 1);
+    named.style.setProperty("--cards", String(end - place + 1));
     return named;
   }
 

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { make } from "../shared/elements.js";
+import { button, dialog, make } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -43,12 +43,12 @@ const commentPlaces = new CommentPlaces({
   go,
   word: rows.field === "rewrite" ? "turn" : "part",
 });
-const conflicts = new ConflictDialog(element("conflict"), async (conflict, edits) => {
+const conflicts = new ConflictDialog(dialog("conflict"), async (conflict, edits) => {
   await saver.decide(conflict, edits);
   render();
   decideNext();
 });
-const mentions = new MentionDialog(element("mention"), data.phenomena);
+const mentions = new MentionDialog(dialog("mention"), data.phenomena);
 const status = new StatusLine({
   saved: element("saved"),
   notice: element("notice"),
@@ -92,9 +92,9 @@ function render() {
   rows.select(doc.partAt(place), place);
   showCounts();
   showProposal(writable);
-  element("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
-  element("redo").disabled = !writable || !doc.canRedo;
-  for (const id of ["submit", "give-back"]) element(id).disabled = !writable;
+  button("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
+  button("redo").disabled = !writable || !doc.canRedo;
+  for (const id of ["submit", "give-back"]) button(id).disabled = !writable;
   status.show(saver.status);
 }
 
@@ -264,13 +264,13 @@ async function giveBack() {
 
 /** A question with one button that says yes. @returns {Promise<boolean>} */
 function ask(text, yes) {
-  const dialog = element("ask");
-  dialog.querySelector("p").textContent = text;
-  dialog.querySelector("button").textContent = yes;
-  dialog.returnValue = "no";
-  dialog.showModal();
+  const question = dialog("ask");
+  question.querySelector("p").textContent = text;
+  question.querySelector("button").textContent = yes;
+  question.returnValue = "no";
+  question.showModal();
   return new Promise((resolve) =>
-    dialog.addEventListener("close", () => resolve(dialog.returnValue === "yes"), { once: true }),
+    question.addEventListener("close", () => resolve(question.returnValue === "yes"), { once: true }),
   );
 }
 
@@ -290,7 +290,7 @@ function showProposal(writable) {
   element("proposed").textContent = proposal ? `Proposed by ${proposal.model} · ${keptOf} of ${total} as proposed` : "";
   element("hints").hidden = proposal !== null;
   element("accept").hidden = !proposal || keptOf === total;
-  element("propose").disabled = !writable;
+  button("propose").disabled = !writable;
 }
 
 function isKept({ step, instruction, rewrite }) {
@@ -330,10 +330,12 @@ function accept() {
   render();
 }
 
+let fading = 0;
+
 function say(text) {
   element("said").textContent = text;
-  window.clearTimeout(say.timer);
-  say.timer = window.setTimeout(() => element("said").replaceChildren(), 4000);
+  window.clearTimeout(fading);
+  fading = window.setTimeout(() => element("said").replaceChildren(), 4000);
 }
 
 /** The row of the next part with a warning. */
@@ -357,7 +359,7 @@ function listen() {
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
-  element("show-guidelines")?.addEventListener("click", () => element("guidelines").showModal());
+  element("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
     button.addEventListener("click", () => {
       const step = Number(button.dataset.toStep);

@@ -73,10 +73,12 @@ export class Journal {
     if (!this.#database) return Promise.resolve();
     const transaction = this.#database.transaction([EDITS, CONFLICTS], "readwrite");
     change(transaction.objectStore(EDITS), transaction.objectStore(CONFLICTS));
-    return new Promise((resolve, reject) => {
-      transaction.oncomplete = () => resolve();
-      transaction.onabort = transaction.onerror = () => reject(transaction.error);
-    }).catch(() => {
+    return /** @type {Promise<void>} */ (
+      new Promise((resolve, reject) => {
+        transaction.oncomplete = () => resolve();
+        transaction.onabort = transaction.onerror = () => reject(transaction.error);
+      })
+    ).catch(() => {
       this.isLasting = false; // the disk is full, say; what is here is still sent
     });
   }

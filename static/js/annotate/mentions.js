@@ -1,5 +1,5 @@
 // Marking a mention: which sort of anaphor it is, and what was said before that it stands for.
-import { make } from "../shared/elements.js";
+import { around, make } from "../shared/elements.js";
 import { words } from "./diff.js";
 import { length, newId } from "./document.js";
 
@@ -20,6 +20,7 @@ export class MentionDialog {
   #line = 0;
   /** @type {[number, number] | null} the first and last word that are chosen; null: the whole turn */
   #span = null;
+  /** @type {(mention: import("./document.js").Mention | null) => void} */
   #done = () => {};
   #list;
   #chosen;
@@ -121,7 +122,7 @@ export class MentionDialog {
       "aria-selected": String(isChosen),
     });
     option.addEventListener("click", (event) => {
-      const word = event.target.closest("[data-word]")?.dataset.word;
+      const word = around(event, "[data-word]")?.dataset.word;
       this.#point(index, word === undefined ? null : Number(word), event.shiftKey);
     });
     if (!one)

@@ -5,7 +5,7 @@ import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
-/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: string) => void, onRemove: (step: number, mention: object) => void}} Actions */
+/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: string) => void, onRemove: (step: number, mention: object) => void, onConflict: () => void}} Actions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
@@ -15,7 +15,9 @@ export class Rows {
 
   /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {Actions} actions */
   constructor(root, document, actions) {
-    Object.assign(this, { root, document, actions });
+    this.root = root;
+    this.document = document;
+    this.actions = actions;
   }
 
   /** The field that people write in at this stage. */
@@ -91,7 +93,8 @@ export class Rows {
 
 class Row {
   constructor(step, rows) {
-    Object.assign(this, { step, rows });
+    this.step = step;
+    this.rows = rows;
     const { field, actions } = rows;
     this.editor = new Editor({
       label: "",

@@ -10,16 +10,17 @@ const HEARTBEAT_MS = 20_000;
 const IDLE_MS = 5 * 60_000; // whoever does nothing for so long lets the lease run out
 
 /** @typedef {"loading" | "saved" | "waiting" | "saving" | "offline" | "signed_out" | "lost" | "closed" | "failing"} Kind */
+/** @typedef {{kind: Kind, at?: string, holder?: string | null, why?: string}} Status */
 
 export class Saver {
-  /** @type {{kind: Kind, at?: string, holder?: string | null, why?: string}} */
+  /** @type {Status} */
   status = { kind: "loading" };
   /** The token of the lease; null while somebody else has it. @type {string | null} */
   token = null;
   /** Called after each change of the status. */
-  onStatus = () => {};
+  onStatus = (/** @type {Status} */ _status) => {};
   /** Called when the document has changed by an answer: ({conflicts, others}). */
-  onAnswer = () => {};
+  onAnswer = (/** @type {{conflicts: import("./journal.js").Conflict[], others: any[]}} */ _answer) => {};
 
   #document;
   #journal;
@@ -35,7 +36,7 @@ export class Saver {
 
   /** @param {{document: import("./document.js").AnnotationDocument, journal: import("./journal.js").Journal, url: string, user: string}} options url: of the annotation; user: the name of who is signed in */
   constructor({ document, journal, url, user }) {
-    Object.assign(this, { user });
+    this.user = user;
     this.#document = document;
     this.#journal = journal;
     this.#url = url;

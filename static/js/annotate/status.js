@@ -12,9 +12,17 @@ export class StatusLine {
    * @param {{saved: HTMLElement, notice: HTMLElement, document: import("./document.js").AnnotationDocument, saver: import("./saving.js").Saver, journal: import("./journal.js").Journal, login: string, onTake: () => void, onRetry: () => void}} options
    */
   constructor(options) {
-    Object.assign(this, options);
+    this.saved = options.saved;
+    this.notice = options.notice;
+    this.document = options.document;
+    this.saver = options.saver;
+    this.journal = options.journal;
+    this.login = options.login;
+    this.onTake = options.onTake;
+    this.onRetry = options.onRetry;
   }
 
+  /** @param {import("./saving.js").Status} status */
   show({ kind, at, holder, why }) {
     const text = this.#text(kind, at, why, holder);
     if (this.saved.textContent !== text) this.saved.textContent = text; // or it would be read out again

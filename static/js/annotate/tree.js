@@ -1,5 +1,5 @@
 // A page's elements as rows, of which only those in view exist: a page of any size scrolls at once.
-import { make } from "../shared/elements.js";
+import { around, make } from "../shared/elements.js";
 
 const ROW = 20; // pixels, as in annotate.css
 const AROUND = 12; // rows drawn above and below those in view
@@ -117,7 +117,7 @@ export class TreeView {
   }
 
   #nodeOf(event) {
-    const row = event.target.closest("[data-row]");
+    const row = around(event, "[data-row]");
     return row ? this.nodes[Number(row.dataset.row)] : null;
   }
 

@@ -1,6 +1,6 @@
 // Swagger UI on the schema of this server. Requests that it tries out carry the page's CSRF token.
 const place = document.getElementById("swagger-ui");
-const token = document.querySelector("#swagger-csrf input").value;
+const token = /** @type {HTMLInputElement} */ (document.querySelector("#swagger-csrf input")).value;
 
 const chosen = document.documentElement.dataset.theme;
 const dark = matchMedia("(prefers-color-scheme: dark)");

@@ -1,4 +1,5 @@
 // The import form: an upload with its progress, and choosing a path on the server without losing what is typed.
+import { around } from "../shared/elements.js";
 import { exchange, readAgain } from "../shared/parts.js";
 
 const MEGABYTE = 1000 * 1000;
@@ -9,9 +10,9 @@ function size(bytes) {
 
 /** Show that the fields could not be sent, or what the server said about them; the chosen file is kept. */
 function showAnswer(html) {
-  const files = document.querySelector("#id_upload").files;
+  const files = /** @type {HTMLInputElement} */ (document.querySelector("#id_upload")).files;
   exchange(new DOMParser().parseFromString(html, "text/html"), ["import-form"]);
-  document.querySelector("#id_upload").files = files;
+  /** @type {HTMLInputElement} */ (document.querySelector("#id_upload")).files = files;
   listen();
   document.querySelector(".errorlist")?.scrollIntoView({ block: "center" });
 }
@@ -59,7 +60,7 @@ function send(form) {
 function listen() {
   const form = document.getElementById("import-form");
   form.addEventListener("submit", (event) => {
-    const file = form.querySelector("#id_upload").files[0];
+    const file = /** @type {HTMLInputElement} */ (form.querySelector("#id_upload")).files[0];
     if (!file) return; // a path on the server: an ordinary form
     event.preventDefault();
     if (file.size > Number(form.dataset.maxBytes)) {
@@ -73,12 +74,12 @@ function listen() {
 }
 
 document.addEventListener("click", (event) => {
-  const use = event.target.closest("[data-use]");
-  const folder = event.target.closest("[data-folder]");
-  if (use) document.querySelector("#id_path").value = use.dataset.use;
+  const use = around(event, "[data-use]");
+  const folder = around(event, "[data-folder]");
+  if (use) /** @type {HTMLInputElement} */ (document.querySelector("#id_path")).value = use.dataset.use;
   if (folder) {
     event.preventDefault();
-    readAgain(folder.href, ["server-files", "import-paths"]);
+    readAgain(/** @type {HTMLAnchorElement} */ (folder).href, ["server-files", "import-paths"]);
   }
 });
 listen();

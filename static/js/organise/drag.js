@@ -1,7 +1,8 @@
 // Dragging tasks: onto a task (before it), onto a session (at its end), onto the field for a new one, or back to the left.
+import { around } from "../shared/elements.js";
 
 /**
- * @param {{marked: Set<number>, act: (action: object) => void, sessions: Map<number, object>}} page
+ * @param {{marked: Set<number>, act: (action: Record<string, any>) => void, sessions: Map<number, Record<string, any>>}} page
  */
 export function bindDragging({ marked, act, sessions }) {
   const area = document.getElementById("organise");
@@ -9,7 +10,7 @@ export function bindDragging({ marked, act, sessions }) {
   let target = null;
 
   area.addEventListener("dragstart", (event) => {
-    const row = event.target.closest("[data-task]");
+    const row = around(event, "[data-task]");
     if (!row) return;
     const id = Number(row.dataset.task);
     dragged = marked.has(id) ? [...marked] : [id];

@@ -1,5 +1,6 @@
 // The organise page: leftovers on the left, proposals and sessions on the right. Every change is one request that the
 // server checks and answers with what is there now; nothing is moved before it agrees. Whatever a pointer can do, keys can.
+import { around } from "../shared/elements.js";
 import { bind } from "../shared/keys.js";
 import { Refused, SignedOut, call } from "../shared/server.js";
 import { drawLeft, drawRight } from "./rows.js";
@@ -15,8 +16,8 @@ const proposals = new Map(state.proposals.map((proposal) => [proposal.id, propos
 const marked = new Set();
 const left = document.getElementById("left");
 const right = document.getElementById("right");
-const site = document.getElementById("site");
-const find = document.getElementById("find");
+const site = /** @type {HTMLSelectElement} */ (document.getElementById("site"));
+const find = /** @type {HTMLInputElement} */ (document.getElementById("find"));
 const toast = document.getElementById("toast");
 let undo = null;
 let toastTimer = 0;
@@ -53,14 +54,14 @@ function draw() {
   const shown = view();
   forgetHiddenMarks(shown);
   const at = cursorKey();
-  const places = [left, right].map((list) => [
+  const places = [left, right].map((list) => ({
     list,
-    rowsOf(list).indexOf(document.activeElement),
-    list.parentElement.scrollTop,
-  ]);
+    index: rowsOf(list).indexOf(document.activeElement),
+    top: list.parentElement.scrollTop,
+  }));
   drawLeft(left, shown);
   drawRight(right, shown);
-  for (const [list, , top] of places) list.parentElement.scrollTop = top;
+  for (const { list, top } of places) list.parentElement.scrollTop = top;
   restoreCursor(at, places);
   document.getElementById("left-count").textContent = counted(shown.leftovers.length, shown.allLeft);
   document.getElementById("session-count").textContent = counted(shown.sessions.length, shown.allSessions);
@@ -91,7 +92,7 @@ function cursorKey() {
 function restoreCursor(key, places) {
   if (!key) return;
   const same = document.querySelector(`[data-row="${CSS.escape(key)}"]`);
-  const [list, index] = places.find(([, place]) => place >= 0) ?? [left, 0];
+  const { list, index } = places.find((place) => place.index >= 0) ?? { list: left, index: 0 };
   const rows = rowsOf(list);
   (same ?? rows[Math.min(index, rows.length - 1)] ?? rowsOf(left)[0] ?? rowsOf(right)[0])?.focus({
     preventScroll: Boolean(same),
@@ -194,7 +195,8 @@ function moveHere() {
 }
 
 function split(row = cursor()) {
-  if (row?.dataset.index > 0) act({ do: "split", session: Number(row.dataset.session), at: Number(row.dataset.index) });
+  if (Number(row?.dataset.index) > 0)
+    act({ do: "split", session: Number(row.dataset.session), at: Number(row.dataset.index) });
   else say("Go to the task of a session that begins the new one.", null, true);
 }
 
@@ -278,13 +280,13 @@ bind("a", "Accept the proposal", () => decide("accept"), { group });
 bind("r", "Reject the proposal", () => decide("reject"), { group });
 
 document.getElementById("organise").addEventListener("click", (event) => {
-  const row = event.target.closest("[data-row]");
-  const button = event.target.closest("button[data-do]");
+  const row = around(event, "[data-row]");
+  const button = around(event, "button[data-do]");
   if (button?.dataset.do === "split") split(row);
   else if (button?.dataset.do === "remove") act({ do: "remove", tasks: [Number(row.dataset.task)] });
   else if (button?.dataset.do === "delete") act({ do: "delete", session: Number(row.dataset.session) });
   else if (button) decide(button.dataset.do, row);
-  else if (row && (event.ctrlKey || event.metaKey || event.target.closest(".mark"))) {
+  else if (row && (event.ctrlKey || event.metaKey || around(event, ".mark"))) {
     row.focus();
     mark();
   } else row?.focus();
@@ -308,7 +310,8 @@ document.getElementById("each").addEventListener("click", () => {
 });
 document.querySelector("#open-menu > summary").addEventListener("click", (event) => {
   event.preventDefault(); // opened here, so that what is typed next is the batch's name
-  const menu = event.currentTarget.parentElement;
+  const summary = /** @type {HTMLElement} */ (event.currentTarget);
+  const menu = /** @type {HTMLDetailsElement} */ (summary.parentElement);
   menu.open = !menu.open;
   if (menu.open) document.getElementById("batch").focus();
 });

@@ -14,7 +14,11 @@ export class LiveFeed {
    * @param {{onSteps: (added: number[]) => void, onStatus: (text: string, kind: string) => void}} handlers
    */
   constructor(store, { socket, steps, age }, { onSteps, onStatus }) {
-    Object.assign(this, { store, socketUrl: socket, stepsUrl: steps, onSteps, onStatus });
+    this.store = store;
+    this.socketUrl = socket;
+    this.stepsUrl = steps;
+    this.onSteps = onSteps;
+    this.onStatus = onStatus;
     this.newestAt = age === null ? null : performance.now() - age * 1000;
     this.askedAt = performance.now();
     this.retries = 0;

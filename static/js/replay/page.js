@@ -14,10 +14,18 @@ export const TABS = ["page", "change", "tree", "screenshot"];
 export class PagePane {
   /**
    * @param {HTMLElement} root with [role=tab] and [role=tabpanel] elements named by `data-tab`
-   * @param {{url: string, onKey: Function, onPick: (node: string) => void, onExpired: () => void}} options
+   * @param {{url: string, onKey: (key: string, options: {shift: boolean}) => void, onPick: (node: string) => void, onExpired: () => void}} options
    */
   constructor(root, options) {
-    Object.assign(this, { root, options, tab: "page", frames: {}, addresses: new Map(), trees: new Map() });
+    this.root = root;
+    this.options = options;
+    this.tab = "page";
+    /** @type {Record<string, SnapshotFrame>} by name */
+    this.frames = {};
+    /** @type {Record<string, string>} the page in each of them */
+    this.inFrames = {};
+    this.addresses = new Map();
+    this.trees = new Map();
     this.shownMarks = new Set(JSON.parse(sessionStorage.getItem(MARKS_KEY) ?? "null") ?? KINDS);
     this.facts = root.querySelector("[data-facts]");
     for (const button of root.querySelectorAll("[data-mark]")) {
@@ -65,9 +73,11 @@ export class PagePane {
     this.#note(this.tab, message);
   }
 
-  /** @param {number} seq @param {{detail: object | null, page: object}} view */
+  /** @param {number} seq @param {{detail: Record<string, any> | null, page: Record<string, any>}} view */
   async show(seq, { detail, page }) {
-    Object.assign(this, { seq, detail, page });
+    this.seq = seq;
+    this.detail = detail;
+    this.page = page;
     this.root.removeAttribute("aria-busy");
     this.facts.textContent = page.before
       ? `${page.elements.toLocaleString("en")} elements · ${Math.round(page.bytes / 1024).toLocaleString("en")} KB`
@@ -78,7 +88,7 @@ export class PagePane {
   }
 
   choose(tab) {
-    if (this.root.querySelector(`[role=tab][data-tab=${tab}]`).disabled) return false;
+    if (this.root.querySelector(`[role=tab][data-tab=${tab}]`).matches(":disabled")) return false;
     this.tab = tab;
     for (const element of this.root.querySelectorAll("[role=tab]")) {
       element.setAttribute("aria-selected", String(element.dataset.tab === tab));
@@ -106,11 +116,11 @@ export class PagePane {
     const marks = name === "after" ? [] : this.#marks();
     const scrollTo = (this.detail?.marks ?? []).find(({ kind }) => kind !== "candidate")?.id ?? null;
     const plain = !view.scripted && this.shownMarks.size === 0; // there the marks are part of the address
-    if (frame.page === view.page && view.scripted) {
+    if (this.inFrames[name] === view.page && view.scripted) {
       frame.setMarks(marks, { scrollTo });
       return;
     }
-    frame.page = view.page;
+    this.inFrames[name] = view.page;
     const { sandbox, scripted } = view;
     await frame.show(plain ? view.plain : this.#address(view), { sandbox, scripted, marks, scrollTo });
   }
@@ -127,7 +137,7 @@ export class PagePane {
   /** Load the page of a step that may be shown next. */
   prefetch({ page }) {
     const view = this.#version(page);
-    if (this.tab === "page" && view && this.frames.page && view.page !== this.frames.page.page)
+    if (this.tab === "page" && view && this.frames.page && view.page !== this.inFrames.page)
       this.frames.page.prefetch(this.#address(view), view);
   }
 
@@ -144,7 +154,7 @@ export class PagePane {
     this.#showToggles();
     if (!this.page) return;
     const scripted = this.page.before?.scripted;
-    if (!scripted) for (const frame of Object.values(this.frames)) frame.page = null; // another address
+    if (!scripted) this.inFrames = {}; // another address
     if (!scripted) this.#showTab();
     else for (const name of ["page", "before"]) this.frames[name]?.setMarks(this.#marks());
   }
@@ -159,6 +169,7 @@ export class PagePane {
   }
 
   /** The page as it was recorded, or as it is after cleaning, which is what agents see. */
+  /** @param {Record<string, any>} page as it was recorded, or cleaned */
   #version({ before, raw }) {
     return this.cleaned ? before : (raw ?? before);
   }
@@ -236,7 +247,7 @@ export class PagePane {
   }
 
   #showScreenshot() {
-    const image = this.root.querySelector("[data-screenshot]");
+    const image = /** @type {HTMLImageElement} */ (this.root.querySelector("[data-screenshot]"));
     const { screenshot } = this.page;
     image.hidden = !screenshot;
     if (screenshot && image.getAttribute("src") !== screenshot) image.src = screenshot;

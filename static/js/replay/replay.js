@@ -1,4 +1,5 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
+import { around, button } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
 import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
@@ -84,8 +85,8 @@ function address(seq) {
 
 function showButtons() {
   const failures = { "next-failure": store.failure(current, 1), "previous-failure": store.failure(current, -1) };
-  for (const [id, seq] of Object.entries(failures)) element(id).disabled = seq === null;
-  element("follow").disabled = store.isOver;
+  for (const [id, seq] of Object.entries(failures)) button(id).disabled = seq === null;
+  button("follow").disabled = store.isOver;
   element("follow").setAttribute("aria-pressed", String(following));
 }
 
@@ -129,10 +130,12 @@ async function copyLink() {
   say("Link copied");
 }
 
+let fading = 0;
+
 function say(text) {
   element("said").textContent = text;
-  window.clearTimeout(say.timer);
-  say.timer = window.setTimeout(() => element("said").replaceChildren(), 2500);
+  window.clearTimeout(fading);
+  fading = window.setTimeout(() => element("said").replaceChildren(), 2500);
 }
 
 function onSteps(added) {
@@ -154,6 +157,7 @@ function onStatus(text, kind) {
 }
 
 function bindKeys() {
+  /** @type {[string, string, () => void][]} */
   const keys = [
     ["ArrowRight", "Next step", () => go(current + 1)],
     ["ArrowLeft", "Previous step", () => go(current - 1)],
@@ -181,7 +185,7 @@ function listen() {
   element("previous-failure").addEventListener("click", () => goFailure(-1));
   element("follow").addEventListener("click", () => follow(!following));
   document.addEventListener("click", (event) => {
-    const link = event.target.closest("a[data-seq]");
+    const link = around(event, "a[data-seq]");
     if (!link || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(Number(link.dataset.seq));

@@ -24,7 +24,9 @@ export class SidePane {
    * @param {{gold: boolean, onHover: (node: string | null) => void, onPick: (node: string) => void}} options
    */
   constructor(root, store, options) {
-    Object.assign(this, { root, store, options });
+    this.root = root;
+    this.store = store;
+    this.options = options;
     this.allCandidates = false;
     this.open = new Set(); // summaries that the reader opened stay open from step to step
     root.addEventListener("toggle", (event) => this.#remember(event.target), true);
@@ -45,7 +47,7 @@ export class SidePane {
     this.#fill(section("Decision", null, make("p.note.bad", {}, message)));
   }
 
-  /** @param {object | null} detail null while the step is not decided @param {string} mark */
+  /** @param {any} detail of the server; null while the step is not decided @param {string} [mark] */
   show(detail, mark) {
     this.detail = detail;
     if (!detail) {

@@ -8,7 +8,7 @@ const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
 
 export class ReplayStore {
-  /** @param {{turns: {index: number, instruction: string, step_count: number}[], progress: object, url: string}} data */
+  /** @param {{turns: {index: number, instruction: string, step_count: number}[], progress: any, url: string}} data */
   constructor(data) {
     this.url = data.url;
     this.turns = [];
@@ -17,7 +17,7 @@ export class ReplayStore {
       this.turns.push({ ...turn, first: this.total });
       this.total += turn.step_count;
     }
-    /** @type {Map<number, object>} */
+    /** @type {Map<number, Record<string, any>>} */
     this.rows = new Map();
     this.views = new Map();
     this.state = this.runState = "";

@@ -10,7 +10,7 @@ function node(tag, text = "", className = "") {
 
 /** Fill the sheet from the registry each time it opens: pages bind keys after this module has run. */
 function openSheet() {
-  const sheet = document.getElementById("key-sheet");
+  const sheet = /** @type {HTMLDialogElement} */ (document.getElementById("key-sheet"));
   const body = sheet.querySelector("div");
   body.replaceChildren();
   for (const [group, commands] of listed()) {
@@ -44,7 +44,7 @@ function chooseTheme(theme) {
 }
 
 function closeMenusOutside(event) {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
+  for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) {
     if (!menu.contains(event.target)) menu.open = false;
   }
 }
@@ -56,13 +56,13 @@ if (search) bind("/", "Search", () => search.focus());
 goToSections();
 bindElements();
 document.getElementById("key-sheet").addEventListener("keydown", (event) => {
-  if (event.key === "?") event.currentTarget.close();
+  if (event.key === "?") /** @type {HTMLDialogElement} */ (event.currentTarget).close();
 });
 document.addEventListener("click", closeMenusOutside);
 for (const button of document.querySelectorAll("[data-theme-choice]")) {
   button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice));
 }
 for (const button of document.querySelectorAll("[data-open-keys]")) button.addEventListener("click", openSheet);
-for (const time of document.querySelectorAll("time[datetime]")) {
+for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[datetime]"))) {
   time.title = new Date(time.dateTime).toLocaleString();
 }

@@ -1,10 +1,19 @@
 // Building elements from data: text goes in as text, never as markup.
 
 /**
- * @param {string} spec tag and classes: "div", "span.tag.gold"
+ * What `make` gives for "tag" and "tag.class".
+ * @template {string} Spec
+ * @typedef {Spec extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[Spec]
+ *   : Spec extends `${infer Tag extends keyof HTMLElementTagNameMap}.${string}` ? HTMLElementTagNameMap[Tag]
+ *   : HTMLElement} Made
+ */
+
+/**
+ * @template {string} Spec
+ * @param {Spec} spec tag and classes: "div", "span.tag.gold"
  * @param {Record<string, string | number | boolean | null | undefined>} [attributes] null, undefined and false are left out
  * @param {...(Node | string | number | null | undefined)} children
- * @returns {HTMLElement}
+ * @returns {Made<Spec>}
  */
 export function make(spec, attributes = {}, ...children) {
   const [tag, ...classes] = spec.split(".");
@@ -16,7 +25,26 @@ export function make(spec, attributes = {}, ...children) {
       .filter((child) => child !== null && child !== undefined)
       .map((child) => (child instanceof Node ? child : String(child))),
   );
-  return element;
+  return /** @type {Made<Spec>} */ (element);
+}
+
+/**
+ * The nearest element that fits, around the place where an event happened.
+ * @param {Event} event
+ * @param {string} selector
+ */
+export function around(event, selector) {
+  return event.target instanceof Element ? event.target.closest(selector) : null;
+}
+
+/** @param {string} id */
+export function button(id) {
+  return /** @type {HTMLButtonElement} */ (document.getElementById(id));
+}
+
+/** @param {string} id */
+export function dialog(id) {
+  return /** @type {HTMLDialogElement} */ (document.getElementById(id));
 }
 
 /** A horizontal bar; drawn as SVG, so that no style attribute is needed. `fraction` lies in 0..1. */

@@ -1,5 +1,6 @@
 // Keyboard commands: one registry, shown on the `?` sheet. Import this module; never load it by a script tag
 // (a hashed and an unhashed address would be two registries).
+import { around } from "./elements.js";
 
 /** @typedef {{spec: string, label: string, group: string, run: (event?: Event) => void, hidden?: boolean}} Command */
 
@@ -25,12 +26,17 @@ export function bind(spec, label, run, { group = "This page", hidden = false } =
   commands.set(key, { spec: key, label, group, run, hidden });
 }
 
-/** Bind every element with data-key (and data-key-label, else its text) below `root` to a click on it. */
+/** @param {string} text */
+export function inOneLine(text) {
+  return text.trim().replaceAll(/\s+/g, " ");
+}
+
+/** Bind every element with data-key (and data-key-label, else its text) below `root` to a click on it. @param {ParentNode} root */
 export function bindElements(root = document) {
   for (const element of root.querySelectorAll("[data-key]")) {
     const label =
       element.dataset.keyLabel ||
-      element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", "").trim();
+      inOneLine(element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", ""));
     bind(element.dataset.key, label, () => element.click());
     const sign = element.querySelector("kbd");
     if (sign && Object.hasOwn(chosen, label)) sign.textContent = shown(chosen[label]).join(" ");
@@ -38,7 +44,7 @@ export function bindElements(root = document) {
 }
 
 /** Run the command of a key, as if it had been pressed; also for keys that a framed page passes on. */
-export function press(key, { shift = false, event } = {}) {
+export function press(key, { shift = false, event = undefined } = {}) {
   const name = shift && key.length > 1 ? `Shift+${key}` : key;
   const sequence = prefix ? `${prefix} ${name}` : "";
   clearPrefix();
@@ -82,10 +88,10 @@ function typing(target) {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
   if (typing(event.target)) {
-    if (event.key === "Escape") event.target.blur();
+    if (event.key === "Escape") /** @type {HTMLElement} */ (event.target).blur();
     return;
   }
-  if (event.key === "Enter" && event.target.closest?.("a[href], button, summary")) return; // it is what Enter presses
+  if (event.key === "Enter" && around(event, "a[href], button, summary")) return; // it is what Enter presses
   if (document.querySelector("dialog[open]")) return; // the dialog has the keyboard; Escape closes it
   press(event.key, { shift: event.shiftKey, event });
 });

@@ -14,7 +14,7 @@ export class SignedOut extends Error {
 
 /** The server answered with an error; `body` is its JSON, or {} where it sent none. */
 export class Refused extends Error {
-  /** @param {number} status @param {{error?: string}} body */
+  /** @param {number} status @param {Record<string, any>} body */
   constructor(status, body) {
     super(body.error ?? `the server answered ${status}`);
     this.status = status;
@@ -30,7 +30,7 @@ export class Refused extends Error {
 /**
  * GET without `body`, else POST it. Rejects with Unreachable, SignedOut or Refused.
  * @param {string} url
- * @param {object} [body]
+ * @param {Record<string, any>} [body]
  * @param {{keepalive?: boolean, cache?: RequestCache}} [options] keepalive: outlives the page
  * @returns {Promise<any>}
  */
@@ -87,5 +87,7 @@ function isJson(response) {
 /** The cookie's value is new after each sign-in, also one in another tab; the page's own is as old as the page. */
 function csrfToken() {
   const cookie = /(?:^|;\s*)csrftoken=([^;]+)/.exec(document.cookie)?.[1];
-  return cookie ?? document.querySelector("meta[name=csrf-token]")?.content ?? "";
+  return (
+    cookie ?? /** @type {HTMLMetaElement | null} */ (document.querySelector("meta[name=csrf-token]"))?.content ?? ""
+  );
 }

@@ -4,7 +4,7 @@
 
 /** @typedef {{id: string, kind: "gold" | "predicted" | "candidate", label: string}} Mark */
 /** @typedef {{sandbox: string, scripted: boolean, marks?: Mark[], scrollTo?: string | null}} View */
-/** @typedef {{url: string, iframe: HTMLIFrameElement, scripted: boolean, ready: Promise<void>, settle: () => void}} Frame */
+/** @typedef {{url: string, iframe: HTMLIFrameElement, scripted: boolean, ready: Promise<unknown>, settle: (value?: unknown) => void}} Frame */
 
 const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/; // those that commands of the app may have
 const MAX_FRAMES = 4; // the page shown, the ones before and after it, and one on its way
@@ -34,6 +34,7 @@ export class SnapshotFrame {
   /** @type {Mark[]} */
   #marks = [];
   #turn = 0;
+  /** @type {(value?: unknown) => void} */
   #marked = () => {};
 
   /**
@@ -53,7 +54,7 @@ export class SnapshotFrame {
    * into view, by default the gold, else the predicted one; null leaves the page where it is.
    * @param {string} url @param {View} view
    */
-  async show(url, { sandbox, scripted, marks = [], scrollTo } = {}) {
+  async show(url, { sandbox, scripted, marks = [], scrollTo }) {
     const turn = ++this.#turn;
     const frame = this.#frame(url, sandbox, scripted);
     this.#wanted = frame;
@@ -97,7 +98,7 @@ export class SnapshotFrame {
     this.#shown = this.#wanted = null;
   }
 
-  /** The frame of an address: one that is there, or a new hidden one. Forgets the least recently used. */
+  /** The frame of an address: one that is there, or a new hidden one. Forgets the least recently used. @returns {Frame} */
   #frame(url, sandbox, scripted) {
     const known = this.#frames.findIndex((frame) => frame.url === url);
     const frame = known < 0 ? this.#load(url, sandbox, scripted) : this.#frames.splice(known, 1)[0];
@@ -117,10 +118,8 @@ export class SnapshotFrame {
     iframe.loading = "lazy"; // in a closed tab nothing loads
     iframe.title = this.#title;
     Object.assign(iframe.style, { position: "absolute", inset: "0", width: "100%", height: "100%", border: "0" });
-    const frame = { url, iframe, scripted };
-    frame.ready = new Promise((resolve) => {
-      frame.settle = resolve;
-    });
+    const { promise: ready, resolve: settle } = Promise.withResolvers();
+    const frame = { url, iframe, scripted, ready, settle };
     // Pages without scripts, and error pages, never say that they are ready.
     iframe.addEventListener("load", () => window.setTimeout(frame.settle, scripted ? 200 : 0));
     this.#hide(frame);

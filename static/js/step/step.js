@@ -1,5 +1,6 @@
 // The step page: stepping without leaving it, the rendered page in its frame, the tree's branches on demand.
-import { bind, press } from "../shared/keys.js";
+import { around } from "../shared/elements.js";
+import { bind, inOneLine, press } from "../shared/keys.js";
 import { exchange } from "../shared/parts.js";
 import { readPage } from "../shared/server.js";
 import { SnapshotFrame } from "../snapshot/frame.js";
@@ -87,14 +88,14 @@ function showCurrent() {
 
 /** The next step's page and frame, so that stepping takes no time. */
 async function readAhead() {
-  const next = document.querySelector('[data-link="next_step"]')?.href;
+  const next = /** @type {HTMLAnchorElement | null} */ (document.querySelector('[data-link="next_step"]'))?.href;
   if (!next) return;
   const data = frameData(await read(next).catch(() => document));
   if (frame && data) frame.prefetch(data.url, data);
 }
 
 function follow(name) {
-  const link = document.querySelector(`[data-link="${name}"]`);
+  const link = /** @type {HTMLAnchorElement | null} */ (document.querySelector(`[data-link="${name}"]`));
   if (link?.href) go(link.href);
 }
 
@@ -106,21 +107,23 @@ async function rows(url) {
 
 document.addEventListener("click", async (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
-  const more = event.target.closest("[data-more]");
+  const more = around(event, "[data-more]");
   if (more) more.parentElement.replaceWith(...(await rows(more.dataset.more)));
-  const link = event.target.closest(".work a[href], #links a[href]");
+  const link = around(event, ".work a[href], #links a[href]");
   if (!link) return;
   event.preventDefault();
-  go(link.href);
+  go(/** @type {HTMLAnchorElement} */ (link).href);
 });
 // `toggle` does not bubble, so it is caught on its way down.
 document.addEventListener(
   "toggle",
   async (event) => {
-    const branch = event.target.dataset?.branch;
-    if (!branch || !event.target.open) return;
-    delete event.target.dataset.branch;
-    event.target.querySelector("ul").replaceChildren(...(await rows(branch)));
+    const details = event.target;
+    if (!(details instanceof HTMLDetailsElement) || !details.open) return;
+    const { branch } = details.dataset;
+    if (!branch) return;
+    delete details.dataset.branch;
+    details.querySelector("ul").replaceChildren(...(await rows(branch)));
   },
   true,
 );
@@ -134,7 +137,9 @@ bind("j", "Next conversation", () => follow("next_conversation"));
 bind("k", "Previous conversation", () => follow("previous_conversation"));
 bind("h", "Show or hide the marks", toggleMarks);
 document.querySelectorAll("#tabs [role=tab]").forEach((tab, place) => {
-  bind(String(place + 1), `Show ${tab.textContent}`, () => document.getElementById(tab.id).click(), { group: "Views" });
+  bind(String(place + 1), `Show ${inOneLine(tab.textContent)}`, () => document.getElementById(tab.id).click(), {
+    group: "Views",
+  });
 });
 showCurrent();
 showFrame().then(readAhead);

@@ -2,7 +2,7 @@
 import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 import { Evidence, TABS } from "../annotate/evidence.js";
 import { bind, bindElements } from "../shared/keys.js";
-import { make } from "../shared/elements.js";
+import { around, button, dialog, make } from "../shared/elements.js";
 
 const HEARTBEAT_MS = 20_000;
 const WHOLE = null;
@@ -12,6 +12,7 @@ const steps = shown.steps;
 const parts = [...document.querySelectorAll(".part")];
 const draftName = `webnav-verify-${data.user}-${data.id}-${data.round}`;
 const byId = (id) => document.getElementById(id);
+const reason = /** @type {HTMLTextAreaElement} */ (byId("reason"));
 
 /** @type {{code: string, step: number | null, note: string}[]} marked so far, in order */
 let defects = [];
@@ -27,7 +28,7 @@ let isBusy = false;
 
 /** What was marked is kept in this browser until the verdict is given: a lost session or tab loses nothing. */
 function keep() {
-  localStorage.setItem(draftName, JSON.stringify({ defects, reason: byId("reason").value }));
+  localStorage.setItem(draftName, JSON.stringify({ defects, reason: reason.value }));
 }
 
 function restore() {
@@ -35,7 +36,7 @@ function restore() {
   const codes = new Set([...document.querySelectorAll("#checklist [data-code]")].map((entry) => entry.dataset.code));
   const firsts = new Set([WHOLE, ...parts.map((part) => Number(part.dataset.step))]);
   defects = (kept.defects ?? []).filter(({ code, step }) => codes.has(code) && firsts.has(step));
-  byId("reason").value = kept.reason ?? "";
+  reason.value = kept.reason ?? "";
 }
 
 function toggle(code) {
@@ -98,7 +99,7 @@ function complain(problems) {
 }
 
 function setWritable(writable) {
-  for (const id of ["accept", "return", "give-back"]) byId(id).disabled = !writable;
+  for (const id of ["accept", "return", "give-back"]) button(id).disabled = !writable;
 }
 
 /** Send a request of this verification; says what went wrong and gives null then. */
@@ -133,7 +134,7 @@ async function judge(outcome) {
     outcome,
     version: data.version,
     checklist,
-    reason: byId("reason").value,
+    reason: reason.value,
     defects,
   });
   if (!answer) return undefined;
@@ -148,7 +149,7 @@ async function giveBack() {
 
 function startReturn() {
   if (!data.writable) return;
-  byId("reason").focus();
+  reason.focus();
 }
 
 async function takeLease() {
@@ -215,7 +216,7 @@ function tellPlace() {
   document.dispatchEvent(new CustomEvent("annotate:place", { detail: { part, step, element } }));
 }
 
-/** Go to a part (by its first step), a step, or an element of it; to the first step where there is no such place. */
+/** Go to a part (by its first step), a step, or an element of it; to the first step where there is no such place. @param {Place} where */
 async function goTo({ part: first, step: pk, node: wanted }) {
   const part = parts.findIndex((row) => row.dataset.step === String(first));
   const step = steps.findIndex(({ id }) => String(id) === String(pk));
@@ -238,8 +239,8 @@ for (const [index, entry] of document.querySelectorAll("#checklist [data-code]")
 }
 for (const [index, part] of parts.entries()) {
   part.addEventListener("click", (event) => {
-    if (event.target.closest("summary")) return;
-    const step = event.target.closest(".turn-step");
+    if (around(event, "summary")) return;
+    const step = around(event, ".turn-step");
     if (current !== index) select(index);
     if (step) showStep(Number(step.dataset.place));
   });
@@ -249,18 +250,18 @@ for (const pointer of document.querySelectorAll("[data-mention]")) {
   pointer.addEventListener("pointerenter", () => ends().forEach((end) => end.classList.add("lit")));
   pointer.addEventListener("pointerleave", () => ends().forEach((end) => end.classList.remove("lit")));
 }
-byId("reason").addEventListener("input", keep);
-byId("reason").addEventListener("keydown", (event) => {
+reason.addEventListener("input", keep);
+reason.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) judge("return");
 });
 byId("accept").addEventListener("click", () => judge("accept"));
 byId("return").addEventListener("click", startReturn);
 byId("give-back").addEventListener("click", giveBack);
-byId("show-guidelines")?.addEventListener("click", () => byId("guidelines").showModal());
+byId("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
 
 for (const name of ["tree", "candidates"]) {
   byId(`panel-${name}`).addEventListener("click", (event) => {
-    const row = event.target.closest("[data-row]");
+    const row = around(event, "[data-row]");
     if (!row) return;
     node = evidence[name].nodes[Number(row.dataset.row)][1];
     tellPlace();
@@ -283,7 +284,9 @@ bind("v", "Page, tree or candidates", () => evidence.choose(TABS[(TABS.indexOf(e
 bind("h", "Show or hide the marks", () => evidence.toggleMarks(), { group: "Page" });
 bind("n", "Next place found", () => evidence.next(1), { group: "Page" });
 bind("o", "Other annotators’ versions", () =>
-  document.querySelectorAll(".other-version").forEach((version) => (version.open = !version.open)),
+  /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll(".other-version")).forEach(
+    (version) => (version.open = !version.open),
+  ),
 );
 bindElements(document.querySelector(".top"));
 restore();
