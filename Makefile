@@ -11,7 +11,7 @@ RUN = .venv/bin/python manage.py
 # Kept bytecode saves seconds, whatever the shell says.
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: run test test-core test-all bench load lint gates lock chromium backup restore stop
+.PHONY: run test test-core test-all bench load lint format gates lock chromium backup restore stop
 
 run: .venv/installed ## the app, workers and embedded servers, until Ctrl-C
 	@PORT=$(PORT) exec $(RUN) up --port $(PORT) --bind $(BIND) --sample $(SAMPLE)
@@ -34,7 +34,13 @@ load: .venv/installed ## fifty annotators for ten minutes, on a database of thei
 lint: .venv/installed
 	.venv/bin/ruff check . && .venv/bin/ruff format --check .
 	! git grep -n "fmt: [s]kip" -- "*.py"
+	.venv/bin/djangofmt --check templates
 	@.ci/lint_faces.sh
+
+format: .venv/installed ## lays out Python, templates, and with npm scripts and styles, as lint wants them
+	.venv/bin/ruff check --fix-only --quiet . && .venv/bin/ruff format .
+	.venv/bin/djangofmt templates
+	@.ci/lint_faces.sh format
 
 gates: .venv/installed ## the lock fits, no insecure pattern, no known vulnerability, settings fit for production
 	.venv/bin/python -m webnav_site.locks check

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Scripts and styles: laid out by prettier, which comes by npm, which only developers need:
-# where it is missing, or cannot reach its registry, the last line says that nothing was checked.
+# lint_faces.sh [check|format]: scripts and styles, by tools that come by npm, which only developers need. Where it is
+# missing, or cannot reach its registry, the last line says that nothing was checked.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -17,4 +17,4 @@ if ! cmp -s package-lock.json node_modules/.installed; then
   fi
   cp package-lock.json node_modules/.installed
 fi
-npm run --silent check
+npm run --silent "${1:-check}"

@@ -10,6 +10,7 @@ from django.utils import timezone
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
 from annotations.work import stages
 from tests import factories
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 RUBRIC = "cut | decompose | Cuts are right.\nodd | rewrite | Reads well."
@@ -35,17 +36,12 @@ def opened(campaign: Campaign, count: int = 1, **fields) -> list[Item]:
     return [stages.open_work(factories.make_session(campaign, tasks=1, steps=2, **fields)) for _ in range(count)]
 
 
-def text(response) -> str:
-    assert response.status_code == 200
-    return response.content.decode()
-
-
 def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign, admin) -> None:
     page = reverse("annotate-campaign", args=[campaign.pk])
-    assert 'id="proposals"' not in text(admin.get(page))
+    assert 'id="proposals"' not in source(admin.get(page))
     for outcome, distance in (("unchanged", 0.0), ("edited", 0.5), ("", None)):
         campaign.proposals.create(kind="cuts", model_name="tiny 1", content={}, outcome=outcome, distance=distance)
-    shown = text(admin.get(page))
+    shown = source(admin.get(page))
     assert all(said in shown for said in ("tiny 1", "50.0 %", "0.25"))
 
 
@@ -83,7 +79,7 @@ def test_campaigns_of_other_projects_do_not_exist(campaign, role: str) -> None:
         assert client.get(reverse(name, args=[campaign.pk])).status_code == 404, name
     for name in ACTIONS_OF_ADMINS:
         assert client.post(reverse(name, args=[campaign.pk])).status_code == 404, name
-    assert campaign.name not in text(client.get(reverse("annotate-campaigns")))
+    assert campaign.name not in source(client.get(reverse("annotate-campaigns")))
     session = factories.make_session(campaign, deleted_at=timezone.now())
     assert client.post(reverse("annotate-session-restore", args=[session.pk])).status_code == 404
     Campaign.objects.update(deleted_at=timezone.now())
@@ -106,7 +102,7 @@ def form_of(campaign: Campaign, **fields) -> dict:
 
 
 def test_a_new_campaign_has_its_rules_guidelines_and_project(campaign, admin) -> None:
-    assert "cut-misplaced | decompose |" in text(admin.get(reverse("annotate-campaign-new")))
+    assert "cut-misplaced | decompose |" in source(admin.get(reverse("annotate-campaign-new")))
     response = admin.post(reverse("annotate-campaign-new"), form_of(campaign))
     made = Campaign.objects.get(name="Pilot")
     assert response.url == reverse("annotate-organise", args=[made.pk])
@@ -126,15 +122,15 @@ def test_a_new_campaign_has_its_rules_guidelines_and_project(campaign, admin) ->
     ],
 )
 def test_mistakes_are_said_at_the_field(campaign, admin, wrong: dict, said: str) -> None:
-    assert said in text(admin.post(reverse("annotate-campaign-new"), form_of(campaign, **wrong)))
+    assert said in source(admin.post(reverse("annotate-campaign-new"), form_of(campaign, **wrong)))
     assert not Campaign.objects.filter(name="Pilot").exists()
 
 
 def test_a_name_is_used_once_per_project_and_foreign_datasets_are_no_source(campaign, admin) -> None:
     url = reverse("annotate-campaign-new")
-    assert "has a campaign of this name" in text(admin.post(url, form_of(campaign, name=campaign.name)))
+    assert "has a campaign of this name" in source(admin.post(url, form_of(campaign, name=campaign.name)))
     foreign = factories.make_dataset()
-    assert "not one of the available choices" in text(admin.post(url, form_of(campaign, source=foreign.pk)))
+    assert "not one of the available choices" in source(admin.post(url, form_of(campaign, source=foreign.pk)))
 
 
 def test_the_source_is_fixed_once_there_are_sessions(campaign, admin) -> None:
@@ -150,8 +146,8 @@ def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> No
     person = factories.make_user("annotator", campaign.project)
     stages.submit(first.hand(person, 0))
     second.hand(person, 0).take(person)
-    assert "1 submitted, 0 returned, 1 in progress, 1 todo" in text(admin.get(reverse("annotate-campaigns")))
-    page = text(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
+    assert "1 submitted, 0 returned, 1 in progress, 1 todo" in source(admin.get(reverse("annotate-campaigns")))
+    page = source(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
     assert "1 left of 2" in page
     assert "2 left to decompose; a forecast needs 5 that are finished, 1 are." in page
 
@@ -159,9 +155,9 @@ def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> No
 def test_a_campaign_by_name_warns_of_items_that_nobody_sees(campaign, admin) -> None:
     opened(campaign, 3)
     url = reverse("annotate-campaign", args=[campaign.pk])
-    assert "no annotator sees" not in text(admin.get(url))
+    assert "no annotator sees" not in source(admin.get(url))
     Campaign.objects.update(mode="assigned")
-    assert "3 places of open items are nobody" in text(admin.get(url))
+    assert "3 places of open items are nobody" in source(admin.get(url))
 
 
 def test_a_closed_campaign_hands_out_nothing_until_it_is_open_again(campaign, admin) -> None:
@@ -170,7 +166,7 @@ def test_a_closed_campaign_hands_out_nothing_until_it_is_open_again(campaign, ad
     admin.post(reverse("annotate-campaign-close", args=[campaign.pk]))
     response = client_of(person).post(reverse("annotate-next"))
     assert not Assignment.objects.exists()
-    assert "no campaign that you can work in" in text(response)
+    assert "no campaign that you can work in" in source(response)
     admin.post(reverse("annotate-campaign-close", args=[campaign.pk]))
     client_of(person).post(reverse("annotate-next"))
     assert Assignment.objects.get().user == person
@@ -179,14 +175,14 @@ def test_a_closed_campaign_hands_out_nothing_until_it_is_open_again(campaign, ad
 def test_the_bin_keeps_campaigns_and_sessions_for_thirty_days(campaign, admin) -> None:
     session = factories.make_session(campaign, name="kept", deleted_at=timezone.now())
     factories.make_session(campaign, name="gone", deleted_at=timezone.now() - timedelta(days=31))
-    page = text(admin.get(reverse("annotate-bin")))
+    page = source(admin.get(reverse("annotate-bin")))
     assert "kept" in page
     assert "gone" not in page
     admin.post(reverse("annotate-session-restore", args=[session.pk]))
     assert Session.objects.live().get() == session
     admin.post(reverse("annotate-campaign-delete", args=[campaign.pk]))
     assert admin.get(reverse("annotate-campaign", args=[campaign.pk])).status_code == 404
-    assert campaign.name in text(admin.get(reverse("annotate-bin")))
+    assert campaign.name in source(admin.get(reverse("annotate-bin")))
     admin.post(reverse("annotate-campaign-restore", args=[campaign.pk]))
     assert admin.get(reverse("annotate-campaign", args=[campaign.pk])).status_code == 200
 
@@ -198,9 +194,9 @@ def test_an_edit_of_the_guidelines_is_a_new_version_with_a_diff(campaign, admin)
     url = reverse("annotate-guidelines", args=[campaign.pk])
     admin.post(url, {"text": "# Guidelines\n\nCut where the page changes.", "version": 1})
     assert list(campaign.guidelines.values_list("version", flat=True)) == [2, 1]
-    assert "Cut where the page changes." in text(admin.get(url))
-    assert "Cut where the intent changes." in text(admin.get(url, {"version": 1}))
-    page = text(admin.get(url, {"diff": 1}))
+    assert "Cut where the page changes." in source(admin.get(url))
+    assert "Cut where the intent changes." in source(admin.get(url, {"version": 1}))
+    page = source(admin.get(url, {"diff": 1}))
     assert "− Cut where the intent changes." in page
     assert "+ Cut where the page changes." in page
     assert admin.get(url, {"version": 9}).status_code == 404
@@ -209,7 +205,7 @@ def test_an_edit_of_the_guidelines_is_a_new_version_with_a_diff(campaign, admin)
 def test_markup_in_guidelines_is_shown_as_text(campaign, admin) -> None:
     url = reverse("annotate-guidelines", args=[campaign.pk])
     admin.post(url, {"text": "# <b>Bold</b>\n- <script>x()</script>\n\n[a](javascript:x)", "version": 1})
-    page = text(admin.get(url))
+    page = source(admin.get(url))
     assert "<h1>&lt;b&gt;Bold&lt;/b&gt;</h1>" in page
     assert "<li>&lt;script&gt;x()&lt;/script&gt;</li>" in page
     assert 'href="javascript' not in page
@@ -218,7 +214,7 @@ def test_markup_in_guidelines_is_shown_as_text(campaign, admin) -> None:
 def test_two_people_who_edit_the_guidelines_do_not_overwrite_each_other(campaign, admin) -> None:
     url = reverse("annotate-guidelines", args=[campaign.pk])
     admin.post(url, {"text": "Mine", "version": 1})
-    page = text(admin.post(url, {"text": "Yours", "version": 1}))
+    page = source(admin.post(url, {"text": "Yours", "version": 1}))
     assert "made version 2 meanwhile: compare first" in page
     assert "Yours" in page
     assert campaign.guidelines.first().text == "Mine"
@@ -238,11 +234,11 @@ def test_next_claims_an_item_and_opens_it(campaign) -> None:
 
 def test_next_says_why_there_is_nothing(campaign) -> None:
     client = client_of(factories.make_user("annotator", campaign.project))
-    page = text(client.post(reverse("annotate-next")))
+    page = source(client.post(reverse("annotate-next")))
     assert "has no sessions yet" in page
     opened(campaign)
     Item.objects.get().hand(factories.make_user("annotator", campaign.project), 0)
-    page = text(client.post(reverse("annotate-next"), {"stage": "decompose"}))
+    page = source(client.post(reverse("annotate-next"), {"stage": "decompose"}))
     assert "Left to decompose: 1 item, held by 1 person" in page
 
 
@@ -255,7 +251,7 @@ def test_the_queue_shows_returned_work_first_with_its_round(campaign) -> None:
     Assignment.objects.filter(pk=returned.pk).update(state="in_progress", review="returned", round=2)
     response = client_of(person).get(reverse("annotate-queue"))
     assert [one.item for one in response.context["mine"]] == [back, begun, todo]
-    assert "returned, round 2" in text(response)
+    assert "returned, round 2" in source(response)
     assert [one.steps for one in response.context["mine"]] == [2, 2, 2]
 
 
@@ -293,7 +289,7 @@ def test_overlap_gives_each_item_to_different_people_and_the_cap_leaves_places_f
     url, wanted = reverse("annotate-assign", args=[campaign.pk]), order(people, [1, 1, 1], overlap=2, cap=1)
     response = admin.get(url, wanted)
     assert len(response.context["plan"].pairs) == 3
-    assert "3 places stay free, because everybody has reached the cap" in text(response)
+    assert "3 places stay free, because everybody has reached the cap" in source(response)
     admin.post(url, wanted | {"cap": 0})
     for item in Item.objects.all():
         assert item.overlap == 2
@@ -317,7 +313,7 @@ def test_only_the_items_of_the_filter_are_assigned_and_taken_back(campaign, admi
 def test_test_splits_are_not_assigned_to_people_who_may_not_see_their_gold(campaign, admin) -> None:
     opened(campaign, 1, split="test_task")
     person = factories.make_user("annotator", campaign.project)
-    page = text(admin.get(reverse("annotate-assign", args=[campaign.pk]), order([person], [1])))
+    page = source(admin.get(reverse("annotate-assign", args=[campaign.pk]), order([person], [1])))
     assert "1 place stays free, because nobody chosen may see the gold of test splits" in page
 
 

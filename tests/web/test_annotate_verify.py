@@ -11,6 +11,7 @@ from annotations.models import Assignment, Part
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
+from tests.web.reading import source
 
 expect.set_options(timeout=15_000)
 
@@ -42,7 +43,7 @@ def test_the_page_shows_texts_checklist_and_steps():
     part.rewrite = "And sort them."
     part.mentions = [{"id": "m", "phenomenon": "pronoun", "start": 9, "end": 13, "text": "them", "antecedent": None}]
     part.save()
-    page = open_page(verification).content.decode()
+    page = source(open_page(verification))
     assert 'class="del">Sort</span>' in page
     assert 'class="ins' in page
     assert 'mention from-1">them</span>' in page

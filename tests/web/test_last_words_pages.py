@@ -4,6 +4,7 @@ import pytest
 
 from evaluation.models import Study
 from tests import factories
+from tests.web.reading import source
 from tests.web.test_permissions import client_of
 
 pytestmark = pytest.mark.django_db
@@ -14,7 +15,7 @@ LEFT = {"last_log": "line 698\nline 699", "peak_memory": 3 * 1024**3, "gpu_memor
 def test_a_job_shows_what_its_dead_worker_left(role: str, sees: bool) -> None:
     project = factories.make_project()
     job = factories.make_job(project, **LEFT)
-    page = client_of(factories.make_user(role, project)).get(f"/jobs/{job.pk}/").content.decode()
+    page = source(client_of(factories.make_user(role, project)).get(f"/jobs/{job.pk}/"))
     assert ("line 699" in page) is sees
     assert "at most 3.0\xa0GB, 2.0\xa0GB of the device" in page
 
@@ -26,7 +27,7 @@ def test_a_study_shows_which_shards_lost_their_worker(role: str, sees: bool) -> 
     study = Study.objects.create(project=project, name="compared")
     study.runs.add(run)
     factories.make_shard(run, last_error="Its worker died 3 times", **LEFT)
-    page = client_of(factories.make_user(role, project)).get(f"/studies/{study.pk}/").content.decode()
+    page = source(client_of(factories.make_user(role, project)).get(f"/studies/{study.pk}/"))
     assert ("line 699" in page) is sees
     assert "at most 3.0\xa0GB and 2.0\xa0GB of the device" in page
     assert "Its worker died 3 times" in page

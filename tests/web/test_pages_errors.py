@@ -6,6 +6,7 @@ from django.views import defaults
 from django.views.csrf import csrf_failure
 
 from tests import factories
+from tests.web.reading import source
 
 
 def test_the_500_page_needs_neither_database_nor_context() -> None:
@@ -49,7 +50,7 @@ def test_the_section_of_a_page_is_marked_in_the_top_bar(path: str, section: str)
 def test_the_theme_is_in_the_first_byte_and_cannot_be_abused(cookie: str, shown: str) -> None:
     client = Client()
     client.cookies["theme"] = cookie
-    assert shown in client.get("/login/").content.decode()
+    assert shown in source(client.get("/login/"))
 
 
 @pytest.mark.django_db

@@ -13,6 +13,7 @@ from agents.models import SavedRecipe
 from agents.recipes import published, saved, sentences
 from agents.recipes.literature import RECIPES, missing
 from tests import factories
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
@@ -24,9 +25,7 @@ def client_of(user) -> Client:
 
 
 def page(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, url
-    return html.unescape(response.content.decode())
+    return html.unescape(source(client.get(url)))
 
 
 def text(page: str) -> str:

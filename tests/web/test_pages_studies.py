@@ -14,6 +14,7 @@ from evaluation.models import Score, Study
 from evaluation.scores import failures, tables
 from evaluation.scores.scoring import outcomes
 from tests import factories
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
@@ -267,7 +268,7 @@ def study_form(**fields) -> dict:
 
 def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     dataset = factories.make_conversation().dataset
-    page = client_of(factories.make_user("admin", dataset.project)).get("/studies/new/").content.decode()
+    page = source(client_of(factories.make_user("admin", dataset.project)).get("/studies/new/"))
     assert 'name="recipes" value="grounded" checked>' in page
     assert 'name="recipes" value="mindact">' in page, "a changed setting can name its weights"
     assert "Needs rank.model, plan.model." in page

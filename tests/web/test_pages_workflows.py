@@ -10,6 +10,7 @@ from agents.memory.induce import embed_workflows
 from agents.models import Workflow
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
@@ -47,9 +48,7 @@ def workflow(dataset) -> Workflow:
 
 
 def shown(client: Client, url: str) -> str:
-    response = client.get(url)
-    assert response.status_code == 200, response.content[:300]
-    return response.content.decode()
+    return source(client.get(url))
 
 
 def values(workflow: Workflow, **fields) -> dict:
@@ -235,7 +234,7 @@ def test_the_memory_page_counts_what_there_is(dataset, workflow) -> None:
     page = shown(client_of(dataset, "reader"), f"/datasets/{dataset.name}/memory/")
     assert "some-encoder" in page
     assert "1 workflow</a> of 1 website" in page
-    assert '<td>train</td><td class="n">8</td><td class="n">1</td><td class="n">0</td>' in page
+    assert '<td>train</td> <td class="n">8</td> <td class="n">1</td> <td class="n">0</td>' in page
     assert "memory/embed/" not in page, "nothing to start"
 
 

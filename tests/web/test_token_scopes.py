@@ -12,6 +12,7 @@ from knox.models import AuthToken
 from annotations.access.tokens import make_token
 from annotations.models import Scope, TokenGrant
 from tests import factories
+from tests.web.reading import source
 from tests.web.test_permissions import client_of
 from tests.web.world import make_world
 
@@ -121,7 +122,7 @@ def test_the_page_makes_a_token_of_the_chosen_scopes_and_lists_its_use() -> None
     headers = {"Authorization": f"Token {page.context['secret']}"}
     assert Client().post("/api/imports/", {}, content_type="application/json", headers=headers).status_code == 403
     assert Client().get("/api/me/", headers=headers).status_code == 200
-    listed = client.get("/tokens/").content.decode()
+    listed = source(client.get("/tokens/"))
     assert "nightly" in listed
     assert "read, export" in listed
     assert "from 127.0.0.1" in listed

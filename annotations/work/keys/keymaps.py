@@ -23,7 +23,7 @@ EVERYWHERE = "everywhere"
 SECTION_KEYS: dict[str, str] = {}  # section of the top bar -> its key; the site, which has the bar, adds them
 KEY = re.compile(r"(?:[a-zA-Z] )?(?:[a-zA-Z0-9/]|Enter|(?:Shift\+)?Arrow(?:Left|Right|Up|Down))")
 _BOUND = re.compile(r'(?:\bbind\(|\[)\s*"([^"]+)",\s*"([^"]+)",')
-_ELEMENT = re.compile(r'data-key="([^"]+)"(?: data-key-label="([^"]+)")?[^>]*>([^<{]*)')
+_ELEMENT = re.compile(r'data-key="([^"]+)"(?:\s+data-key-label="([^"]+)")?[^>]*>([^<{]*)')
 _SCRIPT = re.compile(r"{% static 'js/([\w/]+\.js)' %}")
 _IMPORT = re.compile(r'from "(\.[\w./]+\.js)"')
 _INCLUDE = re.compile(r'{% include "([\w/]+\.html)"')
@@ -136,7 +136,7 @@ def _of_template(name: str) -> dict[str, str]:
     for included in _INCLUDE.findall(text):
         found |= _of_template(included)
     for key, label, content in _ELEMENT.findall(text):
-        found[(label or strip_tags(content)).strip()] = key
+        found[" ".join((label or strip_tags(content)).split())] = key
     return _usable(found)
 
 
