@@ -47,7 +47,7 @@ export class Actions {
     this.saver.add(this.document.mentionsEdit(step, left));
   }
 
-  /** Make the document as a proposal has it; what it says nothing about stays. @param {{id: number, kind: string, content: {parts: {step: number, instruction?: string, rewrite?: string, mentions?: Record<string, any>[]}[]}}} proposal */
+  /** Make the document as a proposal has it; what it says nothing about stays. @param {import("./proposal.js").Proposed} proposal */
   accept({ id, kind, content }) {
     const wanted = new Map(content.parts.map((part) => [part.step, part]));
     if (kind === "cuts") {

@@ -10,6 +10,7 @@ import { Evidence, TABS } from "./evidence.js";
 import { Film } from "./film.js";
 import { Journal } from "./journal.js";
 import { MentionDialog } from "./mentions.js";
+import { Proposal } from "./proposal.js";
 import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
 import { StatusLine } from "./status.js";
@@ -24,6 +25,7 @@ if (doc.about.writable && !doc.about.token)
 
 const saver = new Saver({ document: doc, journal, url: data.url, user: data.username });
 const actions = new Actions(doc, saver);
+const proposal = new Proposal({ document: doc, saver, url: data.url });
 const film = new Film(element("film"), { document: doc, onStep: go, onCut: cut });
 const rows = new Rows(element("rows"), doc, {
   onEdit: (...edit) => {
@@ -60,7 +62,6 @@ const status = new StatusLine({
   onRetry: () => saver.now(),
 });
 let place = 0;
-let proposal = doc.proposals?.[0] ?? null;
 
 /** The document; asked for again until the server answers. */
 async function read() {
@@ -87,11 +88,11 @@ function isWritable() {
 function render() {
   const writable = isWritable();
   const mayCut = writable && rows.field === "instruction";
-  film.render({ mayCut, proposed: proposedCuts() });
+  film.render({ mayCut, proposed: proposal.cuts });
   rows.render({ writable });
   rows.select(doc.partAt(place), place);
   showCounts();
-  showProposal(writable);
+  proposal.render(writable);
   button("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
   button("redo").disabled = !writable || !doc.canRedo;
   for (const id of ["submit", "give-back"]) button(id).disabled = !writable;
@@ -279,53 +280,23 @@ async function takeOver() {
   render();
 }
 
-function proposedCuts() {
-  const parts = proposal?.kind === "cuts" ? proposal.content.parts : [];
-  return new Map(parts.map(({ step, why }) => [doc.places.get(step), why.join("; ")]));
-}
-
-function showProposal(writable) {
-  const total = proposal?.content.parts.length ?? 0;
-  const keptOf = proposal?.content.parts.filter((part) => isKept(part)).length ?? 0;
-  element("proposed").textContent = proposal ? `Proposed by ${proposal.model} · ${keptOf} of ${total} as proposed` : "";
-  element("hints").hidden = proposal !== null;
-  element("accept").hidden = !proposal || keptOf === total;
-  button("propose").disabled = !writable;
-}
-
-function isKept({ step, instruction, rewrite }) {
-  const part = doc.part(step);
-  return Boolean(part) && (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
-}
-
 async function propose() {
   rows.flush();
   if (!isWritable() || !(await saver.now())) return;
   say("Proposing …");
   try {
-    const answer = await saver.post("propose/", { kind: rows.field === "rewrite" ? "rewrite" : "cuts" });
-    proposal = answer.proposal ?? (await proposalOfJob(proposal?.id ?? 0));
-    say(proposal ? "" : "The model takes long; its proposal is here when the page is opened again");
+    await proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts");
+    say(proposal.shown ? "" : "The model takes long; its proposal is here when the page is opened again");
     render();
   } catch (error) {
     say(error.message || "The server cannot be reached");
   }
 }
 
-/** What a model that runs elsewhere proposes, once it is there; null when it takes too long. */
-async function proposalOfJob(before) {
-  for (let asked = 0; asked < 60; asked += 1) {
-    await new Promise((resolve) => window.setTimeout(resolve, 2000));
-    const { proposals } = await call(`${data.url}document/`);
-    if (proposals[0]?.id > before) return proposals[0];
-  }
-  return null;
-}
-
 function accept() {
-  if (!proposal || !isWritable()) return;
+  if (!proposal.shown || !isWritable()) return;
   rows.flush();
-  actions.accept(proposal);
+  actions.accept(proposal.shown);
   go(Math.min(place, doc.steps.length - 1));
   render();
 }
