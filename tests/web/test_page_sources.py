@@ -43,3 +43,10 @@ def test_no_line_of_a_template_is_too_long_to_be_read() -> None:
     ]
     assert len(templates) > 100
     assert lines == []
+
+
+def test_no_script_or_style_sheet_is_too_long_to_be_known() -> None:
+    paths = [*SCRIPTS.rglob("*.js"), *(ROOT / "static" / "css").glob("*.css")]
+    lengths = {path.name: len(path.read_text("utf-8").splitlines()) for path in paths}
+    assert len(lengths) > 50
+    assert {name: length for name, length in lengths.items() if length > 400} == {}

@@ -1,6 +1,7 @@
 // Every page: the sheet of keys, going to sections, the theme, menus that close, and times in the reader's clock.
 import { bind, bindElements, listed, shown } from "./keys.js";
 
+/** @param {string} tag */
 function node(tag, text = "", className = "") {
   const element = document.createElement(tag);
   element.textContent = text;
@@ -32,7 +33,7 @@ function goToSections() {
   }
 }
 
-/** The theme is kept in a cookie, so that the server writes it into the first byte and nothing flashes. */
+/** The theme is kept in a cookie, so that the server writes it into the first byte and nothing flashes. @param {string} theme */
 function chooseTheme(theme) {
   const age = theme === "auto" ? 0 : 365 * 24 * 3600;
   document.cookie = `theme=${theme}; path=/; max-age=${age}; samesite=lax`;
@@ -43,9 +44,10 @@ function chooseTheme(theme) {
   }
 }
 
+/** @param {{target: EventTarget | null}} event */
 function closeMenusOutside(event) {
   for (const menu of /** @type {NodeListOf<HTMLDetailsElement>} */ (document.querySelectorAll("details.menu[open]"))) {
-    if (!menu.contains(event.target)) menu.open = false;
+    if (!menu.contains(/** @type {Node | null} */ (event.target))) menu.open = false;
   }
 }
 

@@ -1,5 +1,8 @@
 // Building elements from data: text goes in as text, never as markup.
 
+/** @typedef {Record<string, string | number | boolean | null | undefined>} Attributes */
+/** @typedef {{operation: string, value: string, action_repr: string, node_id?: string, node_ids?: string[]}} Action */
+
 /**
  * What `make` gives for "tag" and "tag.class".
  * @template {string} Spec
@@ -11,7 +14,7 @@
 /**
  * @template {string} Spec
  * @param {Spec} spec tag and classes: "div", "span.tag.gold"
- * @param {Record<string, string | number | boolean | null | undefined>} [attributes] null, undefined and false are left out
+ * @param {Attributes} [attributes] null, undefined and false are left out
  * @param {...(Node | string | number | null | undefined)} children
  * @returns {Made<Spec>}
  */
@@ -47,7 +50,7 @@ export function dialog(id) {
   return /** @type {HTMLDialogElement} */ (document.getElementById(id));
 }
 
-/** A horizontal bar; drawn as SVG, so that no style attribute is needed. `fraction` lies in 0..1. */
+/** A horizontal bar; drawn as SVG, so that no style attribute is needed. @param {number} fraction in 0..1 */
 export function bar(fraction) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   setAttributes(svg, { class: "bar", viewBox: "0 0 100 6", preserveAspectRatio: "none", "aria-hidden": "true" });
@@ -57,6 +60,7 @@ export function bar(fraction) {
   return svg;
 }
 
+/** @param {Element} element @param {Attributes} attributes */
 function setAttributes(element, attributes) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value !== null && value !== undefined && value !== false)
@@ -64,14 +68,14 @@ function setAttributes(element, attributes) {
   }
 }
 
-/** 0.4 s, 12 ms: three digits are enough to compare steps. */
+/** 0.4 s, 12 ms: three digits are enough to compare steps. @param {number} ms */
 export function milliseconds(ms) {
   if (ms >= 10000) return `${(ms / 1000).toFixed(0)} s`;
   if (ms >= 100) return `${(ms / 1000).toFixed(1)} s`;
   return ms >= 10 ? `${ms.toFixed(0)} ms` : `${ms.toFixed(1)} ms`;
 }
 
-/** An action in short: "CLICK DVD $1.75", "TYPE Columbus". */
+/** An action in short: "CLICK DVD $1.75", "TYPE Columbus". @param {Action} action */
 export function actionText(action) {
   const { operation, name, value } = actionParts(action);
   return `${operation} ${value || name}`.trim();
@@ -80,6 +84,7 @@ export function actionText(action) {
 /**
  * Operation, element and value of an action, for people; `node_ids` of a gold action, `node_id` of a decided one. What
  * acts on no element ("say: Hello") has no name; a decision that only ranks has an element and no operation.
+ * @param {Action} action
  */
 export function actionParts({ operation, value, action_repr: representation, node_id: node, node_ids: nodes }) {
   const id = node || nodes?.[0];

@@ -9,6 +9,7 @@ const commands = new Map();
 /** The keys that this person has chosen, by what commands are called. @type {Record<string, string>} */
 const chosen = JSON.parse(document.getElementById("key-map")?.textContent ?? "{}");
 const SEQUENCE_MS = 1200;
+/** @type {Record<string, string>} */
 const SHOWN = { ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Enter: "⏎", Shift: "⇧" };
 let prefix = "";
 let prefixTimer = 0;
@@ -43,7 +44,11 @@ export function bindElements(root = document) {
   }
 }
 
-/** Run the command of a key, as if it had been pressed; also for keys that a framed page passes on. */
+/**
+ * Run the command of a key, as if it had been pressed; also for keys that a framed page passes on.
+ * @param {string} key
+ * @param {{shift?: boolean, event?: Event}} [options]
+ */
 export function press(key, { shift = false, event = undefined } = {}) {
   const name = shift && key.length > 1 ? `Shift+${key}` : key;
   const sequence = prefix ? `${prefix} ${name}` : "";
@@ -71,7 +76,7 @@ export function listed() {
   return groups;
 }
 
-/** The parts of a spec as people read them: "Shift+ArrowLeft" is ["⇧", "←"]. */
+/** The parts of a spec as people read them: "Shift+ArrowLeft" is ["⇧", "←"]. @param {string} spec */
 export function shown(spec) {
   return spec.split(/[ +]/).map((part) => SHOWN[part] ?? part);
 }
@@ -81,6 +86,7 @@ function clearPrefix() {
   prefix = "";
 }
 
+/** @param {EventTarget | null} target */
 function typing(target) {
   return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

@@ -7,6 +7,7 @@ import { call } from "./server.js";
 const SECOND = 1000;
 const head = document.querySelector("[data-live]");
 
+/** @param {{fields: Record<string, string>, bar: number[]}} live */
 function show(live) {
   for (const [name, text] of Object.entries(live.fields)) {
     for (const element of document.querySelectorAll(`[data-field="${name}"]:not([data-state])`)) {

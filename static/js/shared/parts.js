@@ -15,7 +15,7 @@ export async function readAgain(url, ids) {
   }
 }
 
-/** Exchange elements of this document for those of a fetched one; scroll positions inside them are kept. */
+/** Exchange elements of this document for those of a fetched one; scroll positions inside them are kept. @param {Document} page @param {string[]} ids */
 export function exchange(page, ids) {
   for (const id of ids) {
     const old = document.getElementById(id);
