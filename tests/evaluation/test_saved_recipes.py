@@ -11,6 +11,7 @@ from agents.models import SavedRecipe
 from agents.recipes.literature import changed_settings
 from evaluation.studies import running
 from tests import factories
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
@@ -21,7 +22,7 @@ def test_a_saved_recipe_can_be_evaluated_by_name_form_and_api(hash_encoder) -> N
     user = factories.make_user("admin", dataset.project)
     client = Client()
     client.force_login(user)
-    assert 'name="recipes" value="wide"' in client.get("/studies/new/").content.decode()
+    assert 'name="recipes" value="wide"' in source(client.get("/studies/new/"))
     sent = {"dataset": dataset.name, "recipes": ["wide"], "seed": "0", "preset": "", "overrides": "", "name": ""}
     assert client.post("/studies/new/", sent).status_code == 302
     asked = client.post(

@@ -1,6 +1,8 @@
 """How templates, scripts and styles are written: so that a change of them can be read."""
 
 import re
+import shutil
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -50,3 +52,11 @@ def test_no_script_or_style_sheet_is_too_long_to_be_known() -> None:
     lengths = {path.name: len(path.read_text("utf-8").splitlines()) for path in paths}
     assert len(lengths) > 50
     assert {name: length for name, length in lengths.items() if length > 400} == {}
+
+
+def test_lint_says_plainly_that_scripts_were_not_checked_where_npm_is_missing(tmp_path: Path) -> None:
+    for name in ("sh", "dirname"):
+        (tmp_path / name).symlink_to(shutil.which(name) or name)
+    command = [ROOT / ".ci" / "lint_faces.sh"]
+    done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "NOT CHECKED: scripts and styles (static/), as npm is not installed."
