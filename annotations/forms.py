@@ -5,7 +5,7 @@ from django.forms.utils import pretty_name
 
 
 class FilterForm(forms.Form):
-    """Fields side by side without labels; each still says its name to those who do not see what stands in it."""
+    """Fields side by side without visible labels; each has its name as `aria-label` for screen readers."""
 
     def __init__(self, data) -> None:
         super().__init__(data)

@@ -1,10 +1,12 @@
-"""No two classes of the product share a name: a name that is read in one room means the same in every other."""
+"""Names: no two classes share one, stop words are listed once, and docstrings name files that are there."""
 
 import ast
+import re
 from collections import defaultdict
+from collections.abc import Collection, Iterator
 
 from annotations.text.stop_words import NO_TOPIC
-from tests.test_imports import modules
+from tests.test_imports import ROOT, modules
 
 EVERYWHERE = {"Command"}  # Django asks for this name in every management command
 
@@ -44,4 +46,30 @@ def word_lists(source: str) -> list[str]:
 
 def test_stop_words_are_listed_in_one_module() -> None:
     sources = {module: path.read_text("utf-8") for module, path in modules().items()}
-    assert [module for module, source in sources.items() if word_lists(source)] == ["annotations.text.stop_words"]
+    assert [module for module, source in sources.items() if " your" in source and word_lists(source)] == [
+        "annotations.text.stop_words"
+    ]
+
+
+def docstrings(source: str) -> Iterator[str]:
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield ast.get_docstring(node) or ""
+
+
+def files_not_there(source: str, files: Collection[str]) -> list[str]:
+    """Python files that a docstring names by `name.py` or a path, and that are not (or no longer) in the product."""
+    named = (name for text in docstrings(source) for name in re.findall(r"[\w/]+\.py\b", text))
+    return [name for name in named if not any(f"/{file}".endswith(f"/{name}") for file in files)]
+
+
+def test_docstrings_name_files_that_are_there() -> None:
+    files = [path.relative_to(ROOT).as_posix() for path in ROOT.rglob("*.py") if ".venv" not in path.parts]
+    sources = {module: path.read_text("utf-8") for module, path in modules().items()}
+    stale = {module: files_not_there(source, files) for module, source in sources.items() if ".py" in source}
+    assert {module: names for module, names in stale.items() if names} == {}
+
+
+def test_a_file_that_was_moved_is_found() -> None:
+    source = '"""See `rules.py`, `edge/door.py` and old/door.py."""'
+    assert files_not_there(source, ["access/rules.py", "web/edge/door.py"]) == ["old/door.py"]

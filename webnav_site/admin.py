@@ -19,13 +19,13 @@ class WebNavAdminSite(AdminSite):
     index_title = "Tables"
 
     def has_permission(self, request: HttpRequest) -> bool:
-        """Being staff gives nothing by itself: it opens the tables that somebody has a permission for."""
+        """Staff with at least one permission: being staff alone opens no table."""
         user = request.user
         return user.is_active and (user.is_superuser or (user.is_staff and bool(user.get_all_permissions())))
 
     @login_not_required
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
-        """No door of its own: one sign-in has the throttle and asks for the second factor."""
+        """Redirect to the site's own sign-in, which has the throttle and the second factor."""
         if request.user.is_authenticated:
             raise PermissionDenied("The administration is for those who run the whole site.")
         wanted = request.GET.get("next") or reverse("admin:index")

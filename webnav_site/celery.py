@@ -40,7 +40,7 @@ def leave_stopping_to_the_parent(**kwargs) -> None:
 
 @worker_process_init.connect
 def end_pages_that_hang(**kwargs) -> None:
-    """One page may not hold a worker for ever; the main process starts another."""
+    """Kill a worker process that one page has held too long; the main process starts another."""
     deadline.end_what_hangs()
 
 

@@ -198,7 +198,7 @@ def _postgres_processes() -> list[psutil.Process]:
 
 
 def _postgres_hangs() -> bool:
-    """It lives and takes no connection; one that starts or is full says so at once."""
+    """Whether the server lives but takes no connection. One that is starting or full refuses at once: no hang."""
     import psycopg
 
     try:

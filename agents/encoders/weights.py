@@ -16,7 +16,7 @@ _HUB = re.compile(r"[\w.-]+/[\w.-]+")
 
 
 class Elsewhere(Protocol):
-    """What other hosts hold. Set by who knows a database: this module knows none."""
+    """Weights that lie on other hosts. `agents.training.stored` sets it: this module knows no database."""
 
     def local(self, name: str, fetch: bool) -> Path | None:
         """The folder of weights that were trained on another host, on this machine; fetched only if that is asked."""

@@ -73,7 +73,7 @@ def induce_offline(
 
 
 def induce_sites(dataset: Dataset, sites: Sequence[Website], llm: Llm, encoder: Encoder) -> list[Induced]:
-    """The workflows of some sites, asked for side by side. What people wrote or edited stays as it is."""
+    """The workflows of some sites, asked for side by side. Workflows that people wrote or edited are kept."""
     tasks = {site.pk: train_tasks(site) for site in sites}
     prompts = [train_prompt(site, tasks[site.pk]) for site in sites]
     found = []

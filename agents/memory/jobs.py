@@ -38,7 +38,7 @@ MAX_ERRORS = 500
 def start_embedding(
     *, user, dataset: Dataset, encoder: str = weights.MINILM, parts: Sequence[str] = PARTS, publish: bool = True
 ) -> Job:
-    """A queued job that embeds what is not embedded yet. Raises ValidationError. Without a user, nobody is asked."""
+    """A queued job that embeds what is not embedded yet. Raises ValidationError. No user: no rights are checked."""
     if unknown := set(parts) - set(PARTS):
         raise ValidationError({"parts": f"Choose of {', '.join(PARTS)}; got {', '.join(sorted(unknown))}."})
     return _start(Job.Kind.EMBED, user, dataset, {"encoder": encoder, "parts": list(parts)}, publish)

@@ -47,7 +47,7 @@ class CodeFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class MiniwobQuirks:
-    """What the published code does that nobody would want, named after its number in the spec."""
+    """Errors of the published code that can be reproduced, each named after its number in the specification."""
 
     q16_missing_fallback_crashes: bool  # KeyError where generated code fails and no prompt for the fallback exists
 

@@ -49,7 +49,7 @@ class PastStep:
 
 @dataclass(frozen=True, slots=True)
 class SnippetQuirks:
-    """What the published snippets have that nobody would want, named after its number in the spec."""
+    """Errors of the published snippets that can be reproduced, each named after its number in the specification."""
 
     q14_rationale_joined: bool  # no line break before "Rationale:" unless the answer happens to end in one
 

@@ -20,7 +20,7 @@ CountTokens = Callable[[Sequence[Message]], int]
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryQuirks:
-    """What the published Mind2Web code does that nobody would want, each named after its number in the spec."""
+    """Errors of the published Mind2Web code that can be reproduced, each named after its number in the spec."""
 
     q18_gold_in_top_k: bool  # the gold element is always among those shown of the current page
     q19_first_positive_only: bool  # other acceptable elements count as wrong

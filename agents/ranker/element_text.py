@@ -28,7 +28,7 @@ def _plain(element: Element) -> str:
 
 
 def _context(element: Element, by_id: dict[str, Element]) -> str:
-    """First words of the nearest ancestor that says more than the element itself."""
+    """First words of the nearest ancestor that has words besides the element's own; "" without one."""
     own = set((element.name or element.text or "").split())
     parent = by_id.get(element.parent_id or "")
     while parent is not None:

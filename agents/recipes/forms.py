@@ -48,7 +48,7 @@ class DeriveForm(forms.Form):
         return name
 
     def clean(self) -> dict[str, Any]:
-        """What differs from the parent must make a recipe; an error stands at the setting that it names."""
+        """Check the parent with the changed settings as one recipe; an error is shown at the setting that it names."""
         data = super().clean()
         if self.errors:
             return data

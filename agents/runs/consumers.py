@@ -1,4 +1,4 @@
-"""The live view's WebSockets: a relay of nudges. What happened is read over HTTP, by sequence number."""
+"""WebSockets of live pages: they pass events on. What happened is read over HTTP, by sequence number."""
 
 import asyncio
 from typing import Any, ClassVar
@@ -61,7 +61,7 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
         await self.send_json({"seq": event["seq"], "state": event["state"]})
 
     async def look_again(self, event: dict[str, str]) -> None:
-        """Somebody changed what this person may do."""
+        """The rights of this user were changed: check again whether they may watch."""
         await self.close_if_lost()
 
     async def may_view(self) -> bool:

@@ -1,4 +1,4 @@
-"""Typed nudges: they say that something new is stored, never what. Losing one changes only latency."""
+"""Events for live pages. An event says that something new is stored, never what: a lost one only delays the page."""
 
 import logging
 from typing import TypedDict

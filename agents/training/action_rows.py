@@ -23,7 +23,7 @@ RECIPE = "weblinx-flan-t5"
 
 
 class _Asked:
-    """Stands where a model answers, and keeps what it is asked."""
+    """In place of a model: answers nothing and keeps the prompts that it is given."""
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer

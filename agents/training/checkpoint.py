@@ -8,7 +8,7 @@ FILE = "checkpoint.pt"
 
 
 def save_checkpoint(folder: Path, state: dict[str, Any]) -> None:
-    """Write the state beside the old one, then put it in its place: whoever is killed leaves one of the two."""
+    """Write the state beside the old file, then rename it: a killed process leaves the old or the new one whole."""
     import torch
 
     folder.mkdir(parents=True, exist_ok=True)

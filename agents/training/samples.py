@@ -24,7 +24,7 @@ Ids = tuple[list[int], list[int]]
 
 
 class Samples(Protocol):
-    """`size` samples per epoch; what one is depends on epoch and index alone."""
+    """`size` samples per epoch. The same epoch and index always give the same sample: a training can be resumed."""
 
     size: int
 

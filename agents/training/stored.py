@@ -158,7 +158,7 @@ def _mark(stored: str, path: Path) -> dict[str, Any]:
 
 
 def _files(folder: Path, leave: tuple[str, ...] = ()) -> list[Path]:
-    """Every whole file below a folder; what is being written has a name that says so."""
+    """Every file below a folder but those that are still being written, which their names tell."""
     paths = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return [p for p in paths if p.relative_to(folder).parts[0] not in leave and _is_whole(p)]
 

@@ -1,4 +1,4 @@
-"""What the published WebLINX code does that nobody would want, each flag named after its number in the spec."""
+"""Errors of the published WebLINX code that can be reproduced, each flag named after its number in the spec."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""How django-allauth meets this site: nobody signs up by themselves, and secrets are stored encrypted."""
+"""Settings of django-allauth that are code: no sign-up without an invitation, second factors stored encrypted."""
 
 import base64
 import hashlib

@@ -120,7 +120,7 @@ class AccessEventAdmin(LookedUp):
 
 @admin.register(TryCount)
 class TryCountAdmin(LookedUp):
-    """Counted while Redis was away; deleting one opens that door again."""
+    """Wrong tries counted while Redis was away; deleting a row ends the wait that it causes."""
 
     list_display = ["key", "tries"]
     search_fields = ["key"]

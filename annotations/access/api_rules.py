@@ -1,6 +1,6 @@
 """How API views ask the policy: rows that exist for the user, gold that may be shown, abilities.
 
-Views check abilities with `policy.require` where work starts; everything else is reading, narrowed by `VisibleMixin`.
+Views check abilities with `rules.require` where work starts; everything else is reading, narrowed by `VisibleMixin`.
 """
 
 from typing import Any

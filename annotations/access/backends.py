@@ -1,4 +1,4 @@
-"""Passwords, judged behind the throttle: whichever door asks Django, it asks here."""
+"""The password backend of Django with a limit on wrong tries: pages, API and admin all sign in through it."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from annotations.access import throttle
 
 
 class PasswordBackend(ModelBackend):
-    """Django's own, which takes as long for a name that nobody has. Raises TooManyTries."""
+    """Django's backend behind the throttle. An unknown name takes as long as a wrong password. Raises TooManyTries."""
 
     def authenticate(
         self, request: HttpRequest | None, username: str | None = None, password: str | None = None, **kwargs: Any

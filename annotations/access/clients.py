@@ -1,4 +1,4 @@
-"""Who is asking, told by the socket: what a request says about itself counts only when a named proxy says it."""
+"""A client's address: that of its socket; headers such as X-Forwarded-For count only from proxies in the settings."""
 
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -38,7 +38,7 @@ def client_network(address: str) -> str:
 
 
 def trusts_peer(peer: str) -> bool:
-    """Whether what this peer says about its clients is believed."""
+    """Whether this peer is a proxy of the settings, whose headers name the client."""
     return _is_trusted(_plain(peer))
 
 

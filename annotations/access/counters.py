@@ -31,7 +31,7 @@ class TryLimits:
 
 @dataclass(frozen=True)
 class Counted:
-    """What is known about a key; the zeros are what is known about one that nobody has tried."""
+    """The wrong tries of one key; all zeros for a key without any."""
 
     tries: int = 0
     since: float = 0.0  # what is forgotten counts from here
@@ -73,7 +73,8 @@ def give_back(keys: dict[str, TryLimits]) -> None:
 
 
 def _change(keys: list[str], judge: Callable[[Known, float], Known]) -> None:
-    """Write what `judge` makes of what is known, as one step; where nothing can count, nobody comes in."""
+    """Read the keys' tries, let `judge` change them and write them back, as one step. Raises DatabaseError where
+    neither Redis nor the database can count: then nobody gets in."""
     try:
         _change_in_redis(keys, judge)
     except redis.RedisError as error:
@@ -111,7 +112,7 @@ def _change_in_database(keys: list[str], judge: Callable[[Known, float], Known])
 
 
 def first_use(key: str, seconds: int) -> bool:
-    """Whether nobody has said `key` in the last `seconds`: a one-time code works once, whichever process it reaches."""
+    """Whether `key` is used for the first time in `seconds`, over all processes: a one-time code works once."""
     is_first = False
 
     def judge(known: Known, now: float) -> Known:

@@ -1,4 +1,4 @@
-"""Downloads: always as an attachment that no browser sniffs; files with ETag and byte ranges; constant memory."""
+"""Answers that are downloads: as attachments of a fixed type, with ETag and byte ranges, in constant memory."""
 
 import csv
 import io

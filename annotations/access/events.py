@@ -46,7 +46,7 @@ def _user_of(request: HttpRequest | None) -> AbstractBaseUser | None:
 
 
 def _place(request: HttpRequest | None) -> dict[str, str]:
-    """By which door and from where."""
+    """How the request came in (page, API, admin, command) and from which address."""
     if request is None:
         return {"door": Door.COMMAND}
     return {

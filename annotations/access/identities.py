@@ -1,4 +1,4 @@
-"""Signing in through the organisation (OpenID Connect): who may come in by it, and what is believed of it.
+"""Signing in through the organisation (OpenID Connect): which accounts may, and which of its claims are used.
 
 A person is known by the provider's `sub` alone. An e-mail address never finds an account that exists: whoever gets to
 write it into the provider would take the account over. Linking is done by somebody who is signed in.
@@ -81,7 +81,7 @@ class VerifyingAdapter(OpenIDConnectOAuth2Adapter):
 
 @login_not_required
 def begin(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """To the provider, by POST: a link from elsewhere signs nobody in."""
+    """Send the browser to the provider. POST only, so that a link on another site cannot start a sign-in."""
     return _answer(request, OAuth2LoginView, provider_id)
 
 

@@ -1,7 +1,7 @@
-"""JSON that clients send: one parser for every door.
+"""JSON that clients send: one strict parser for pages, API and sockets.
 
-Python's own raises RecursionError for brackets in brackets, which no door expects, and lets numbers pass that no JSON
-has and the database refuses.
+`json.loads` raises RecursionError for deeply nested brackets, which no caller expects, and accepts NaN and Infinity,
+which are no JSON and which the database refuses.
 """
 
 import json
@@ -79,7 +79,7 @@ class DeepJsonMiddleware:
 
 
 class StrictJSONParser(JSONParser):
-    """The API's door."""
+    """The parser of the REST API: `parse_json` with the API's own errors."""
 
     def parse(self, stream: Any, media_type: str | None = None, parser_context: dict | None = None) -> Any:
         encoding = (parser_context or {}).get("encoding", settings.DEFAULT_CHARSET)

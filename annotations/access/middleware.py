@@ -49,7 +49,7 @@ class AccessMiddleware:
         return redirect("account")
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """A page; REST says it by itself."""
+        """Too many tries as a page; the REST API answers such an error by itself."""
         return too_many_tries(request, error) if isinstance(error, throttle.TooManyTries) else None
 
 

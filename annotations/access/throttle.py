@@ -45,7 +45,8 @@ class Trial:
         self._keys = keys
 
     def passed(self) -> None:
-        """The secret was right. What was wrong before stays counted: a right one of one's own buys no free tries."""
+        """The secret was right: this try no longer counts. Earlier wrong ones still do, so that signing in to one's own
+        account between guesses resets nothing."""
         counters.give_back(self._keys)
 
 

@@ -37,7 +37,7 @@ def _signed_out(user: AbstractBaseUser | None, **kwargs: Any) -> None:
 
 @receiver(user_login_failed)
 def _sign_in_failed(credentials: dict[str, Any], **kwargs: Any) -> None:
-    """A name that nobody has is not kept: people type their password into the wrong field."""
+    """Record a failed sign-in. An unknown name is left out: people type their password into the wrong field."""
     name = credentials.get("username") or ""
     known = User.objects.filter(username__iexact=name).first()
     what = "wrong password" if known else "a name that nobody has"

@@ -1,6 +1,6 @@
 """What the step page shows: the list of conversations, turns and steps, and one step's evidence.
 
-`policy.Sight` says how much of a step: where gold is hidden, every trace of it is left out (the order of candidates,
+`rules.Sight` says how much of a step: where gold is hidden, every trace of it is left out (the order of candidates,
 marks, action representations, and the pages of all steps but the first).
 """
 

@@ -63,7 +63,7 @@ def shown(text: str) -> str:
 
 
 def host_id() -> str:
-    """Of this installation's var/: made once, kept in a file. Whoever copies var/ to another host removes it there."""
+    """The id of this host: made once, kept in a file of var/. Remove the file where var/ was copied to another host."""
     return _id_in(Path(settings.VAR_DIR))
 
 

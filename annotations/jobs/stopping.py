@@ -18,5 +18,5 @@ def asked() -> bool:
 
 
 def forget() -> None:
-    """For tests: nobody was told to stop."""
+    """For tests: as if no stop had been asked for."""
     _flag[0] = 0

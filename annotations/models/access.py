@@ -15,7 +15,7 @@ from knox.models import AuthToken
 
 class AccessEventQuerySet(models.QuerySet):
     def forget_before(self, moment: datetime) -> int:
-        """The one door through which rows of the trail leave: how many retention has taken."""
+        """Delete the rows older than `moment`, which a trigger refuses otherwise, and return how many there were."""
         with pgtrigger.ignore("annotations.AccessEvent:append_only"):
             return self.filter(at__lt=moment).delete()[0]
 

@@ -1,4 +1,4 @@
-"""Rows of which a statement of one's own has read some columns."""
+"""Model instances from raw SQL that has read only some of their columns."""
 
 from typing import Any, TypeVar
 

@@ -4,7 +4,7 @@ Recorded pages are hostile. On the snapshot host (`SNAPSHOT_ORIGIN`) there are n
 but `/s/<signed>`; the policy of each response puts the page into an opaque origin, lets it fetch nothing and runs
 only our own script. Where there is no second origin, `/pages/<signed>` serves the page with scripts off altogether
 and the marks written into it. Addresses are signed, made only for users who may see the page, and run out: after ten
-minutes, and at once when any permission of theirs changes (`policy.Rights.epoch`).
+minutes, and at once when any permission of theirs changes (`rules.Rights.epoch`).
 """
 
 import gzip
@@ -86,7 +86,7 @@ def second_origin() -> str:
 def snapshot_url(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark] | None = None) -> SnapshotView:
     """A signed address of the rendered page for this user. Raises Http404 when they may not see the page.
 
-    Marks of gold elements are the caller's decision (`policy.sees_gold`).
+    Marks of gold elements are the caller's decision (`rules.sees_gold`).
     """
     if not can_see(request.user, snapshot):
         raise Http404("no such page")

@@ -105,7 +105,7 @@ def _counts(report: PrivacyReport, kind: str) -> dict[str, Any]:
 
 
 def kind_words(kind: str, count: int) -> str:
-    """So many findings of a kind are called this."""
+    """The word for `count` findings of a kind: "phone number" or "phone numbers"."""
     return KIND_WORDS[kind][count != 1]
 
 

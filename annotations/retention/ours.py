@@ -17,7 +17,7 @@ OVER = (Job.State.DONE, Job.State.DONE_WITH_ERRORS, Job.State.FAILED, Job.State.
 
 
 class Exports(Kind):
-    """The file goes; the job stays in the list and says so."""
+    """Results of exports: the file is deleted, the job stays in the list and says that it was."""
 
     name = "exports"
     what = "files of finished exports"
@@ -130,7 +130,7 @@ class Jobs(TableRows):
 
 
 class AccessEvents(TableRows):
-    """Through the trail's one door: its rows refuse to be deleted otherwise."""
+    """Rows of the trail of access, deleted by `forget_before`: a trigger refuses every other way."""
 
     name, heavy = "access_events", ("what", "subject", "client")
     what = "the trail of sign-ins, rights, tokens, exports and downloads"

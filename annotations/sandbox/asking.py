@@ -1,4 +1,4 @@
-"""What the app asks about foreign pages: each question is answered by a process that may be killed (`sandbox.py`).
+"""What the app asks about foreign pages: each question is answered by a process that may be killed (`processes.py`).
 
 Everything here raises PageError for a page that cannot be read, takes too long or too much. Core.
 """

@@ -180,7 +180,7 @@ class _Process:
         self._popen.wait()
 
     def close(self) -> None:
-        """Let it end by itself: it does when the socket ends."""
+        """Close the socket, upon which the process ends by itself."""
         self.connection.close()
         try:
             self._popen.wait(2)

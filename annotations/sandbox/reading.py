@@ -1,4 +1,4 @@
-"""What is asked of foreign pages, from bytes to bytes: run by the processes of `sandbox.py` only. Core.
+"""What is asked of foreign pages, from bytes to bytes: run by the processes of `processes.py` only. Core.
 
 `FUNCTIONS` is all that they can be told to do. Answers are JSON unless something else is said.
 """

@@ -1,4 +1,4 @@
-"""The process of `sandbox.py`: reads requests from its standard input, a socket, until that ends. Core."""
+"""The process that `processes.py` starts: reads requests from its standard input, a socket, until that ends. Core."""
 
 import json
 import resource

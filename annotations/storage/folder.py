@@ -82,5 +82,5 @@ class FolderStorage(FileSystemStorage):
 
 
 def _beside(target: Path) -> Path:
-    """A name for what is not whole yet; hidden, and nobody else's."""
+    """A hidden name of one's own for a file that is not written to its end yet."""
     return target.with_name(f".{target.name}.{uuid.uuid4().hex}{HALF}")

@@ -40,5 +40,5 @@ def ood_means(by_split: Mapping[str, Mapping[str, IntervalValue]]) -> dict[str, 
 
 
 def splits_of(name: str) -> tuple[str, ...]:
-    """The splits that the name of a split or `ood` stands for."""
+    """The four out-of-domain splits for `ood`; any other name for itself alone."""
     return OOD_SPLITS if name == OOD else (name,)

@@ -1,4 +1,4 @@
-"""The JSON of a report, declared for the schema; `report_formats.objects` builds it."""
+"""The JSON of a report, declared for the schema; `evaluation.reports.formats.objects` builds it."""
 
 from rest_framework import serializers
 

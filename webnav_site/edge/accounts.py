@@ -20,7 +20,7 @@ UPLOADS = ("/datasets/import/", "/api/imports/")  # where files are uploaded
 
 
 def body_limit(scope: Scope, limits: EdgeLimits) -> int:
-    """Bytes that whoever asks may send here. Called in a thread: it asks the database."""
+    """How many bytes the sender of this request may send. Called in a thread: it asks the database."""
     close_old_connections()
     try:
         user = _user(scope)

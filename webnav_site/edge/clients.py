@@ -19,7 +19,7 @@ class Clients:
         return self._held[client, kind]
 
     def take(self, client: str, kind: str, amount: int, most: int) -> bool:
-        """Count it, unless that makes more than `most`; whoever took gives back."""
+        """Count `amount` more; False, and nothing counted, if that makes more than `most`. End it by `give_back`."""
         if self._held[client, kind] + amount > most:
             return False
         self._held[client, kind] += amount

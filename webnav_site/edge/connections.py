@@ -87,7 +87,7 @@ class Connection(HttpToolsProtocol):
             self.transport.close()
 
     def abort(self) -> None:
-        """End it at once, whatever has not been sent."""
+        """Close the connection at once; what was not sent yet is lost."""
         self.transport.abort()
 
     def check(self, now: float, limits: EdgeLimits) -> None:

@@ -89,7 +89,7 @@ class Door:
                 yield body
 
     async def _check_size(self, scope: Scope, length: int) -> None:
-        """Raises TurnedAway before a byte of a body is read that is too large for whoever sends it."""
+        """Raises TurnedAway for a body that is too large for its sender, before a byte of it is read."""
         most = self.limits.upload_bytes
         if length <= most:
             ask = partial(accounts.body_limit, scope, self.limits)

@@ -1,4 +1,4 @@
-"""Answers of the door itself."""
+"""Answers that the web server gives itself, before Django sees the request: too large, too slow, too many."""
 
 import asyncio
 import json

@@ -83,7 +83,7 @@ def _bytes(folder: Path) -> int:
 
 
 def disk() -> tuple[int, int]:
-    """(free, total) bytes where the data lies; nothing where the folder is not there."""
+    """(free, total) bytes of the disk that holds the data folder; zeros where there is no such folder."""
     try:
         usage = shutil.disk_usage(settings.VAR_DIR)
     except OSError:

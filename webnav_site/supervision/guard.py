@@ -1,4 +1,5 @@
-"""Looks after what nobody else looks after: the embedded servers, and the supervisor that started it.
+"""A process beside the supervisor: restarts the embedded servers when they do not answer, the supervisor when it is
+killed.
 
 Servers come back at the same address, so that living clients find them again. The supervisor and its guard restart
 each other; one of them alone is enough.

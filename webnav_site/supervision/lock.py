@@ -48,12 +48,12 @@ def tell(descriptor: int, holder: Holder) -> None:
 
 
 def tell_end(descriptor: int) -> None:
-    """It ends because it was asked to. Whoever starts the next one tells its name, so this never outlives a stop."""
+    """Empty the lock file: its holder ends because it was asked to. The next holder writes its own name into it."""
     os.ftruncate(descriptor, 0)
 
 
 def was_stopped() -> bool:
-    """Of a lock that nobody holds: its last holder ended because it was asked to; a killed one leaves its name."""
+    """Whether the last holder of a free lock ended on request; one that was killed leaves its name."""
     try:
         return path().stat().st_size == 0
     except FileNotFoundError:

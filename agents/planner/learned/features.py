@@ -105,7 +105,7 @@ def _place_columns(page: PageCandidates, history: History) -> Columns:
 
 
 def _near_last(page: PageCandidates, history: History) -> Columns:
-    """Where a candidate stands from the element acted on last."""
+    """How far a candidate is from the element acted on last."""
     count = len(page.candidates)
     last = page.by_id.get(history.last.node_id or "") if history.last else None
     if last is None:

@@ -42,7 +42,7 @@ class Settings:
 
 @dataclass
 class FitState:
-    """Where training stands."""
+    """What is saved to go on with a training: the network, its optimizer and the epochs that are done."""
 
     network: Network
     optimizer: torch.optim.Optimizer
