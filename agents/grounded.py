@@ -14,7 +14,7 @@ from agents.ranker.dual_encoder import score_elements
 from agents.ranker.element_text import element_texts
 from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
-from agents.types import Action, Decision, Memory, NoCandidates, Observation, RankedCandidate, Snippet
+from agents.types import Action, Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
 from annotations.dom.elements import Element, elements
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
@@ -38,7 +38,7 @@ class _GroundedWork:
 class GroundedPolicy:
     """The recipe `grounded`: no LLM, nothing trained."""
 
-    def __init__(self, recipe: Recipe, encoder: Encoder, memory: Memory) -> None:
+    def __init__(self, recipe: Recipe, encoder: Encoder, memory: SnippetMemory) -> None:
         self.recipe = recipe
         self.encoder = encoder
         self.memory = memory

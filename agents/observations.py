@@ -43,7 +43,7 @@ class RecordedConversation:
             earlier_instructions=tuple(t for index, t in sorted(self._instructions.items()) if index < turn.index),
             score_key=f"{turn.source_id}_{step.source_id}",
             **(_page(step) if page else {"html": ""}),
-            **({"screenshot": _image(step)} if image else {}),
+            screenshot=_image(step) if image else None,
             **more,
         )
 

@@ -193,4 +193,4 @@ def _place(row: dict[str, Any], turn: int, said: list[str]) -> dict[str, Any]:
 
 
 QUESTIONS = {Proposal.Kind.CUTS: _cuts_question, Proposal.Kind.REWRITE: _rewrites_question}
-RUNNERS = {Job.Kind.PROPOSE: propose}
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.PROPOSE: propose}

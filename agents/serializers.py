@@ -41,6 +41,7 @@ class WorkflowEditSerializer(serializers.ModelSerializer):
 
     def validate_name(self, name: str) -> str:
         found = self.instance
+        assert found is not None  # a workflow is changed here, never made
         if found.dataset.workflows.named(name, found.website_id).exclude(pk=found.pk).exists():
             raise serializers.ValidationError("Another workflow of this website has this name.")
         return name

@@ -22,6 +22,7 @@ from annotations.models import (
     Website,
     Worker,
 )
+from annotations.models.datasets import DatasetQuerySet
 from annotations.pages import admin as page_admin  # noqa: F401  their tables are registered too
 from annotations.pages.admin import ratio_text
 from annotations.work import admin as work_admin  # noqa: F401  their tables are registered too
@@ -42,7 +43,9 @@ class DatasetAdmin(LeanAdmin):
     readonly_fields = ["created_at", "contents", "raw_bytes", "stored_bytes", "ratio"]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Dataset]:
-        return super().get_queryset(request).counted()
+        rows = super().get_queryset(request)
+        assert isinstance(rows, DatasetQuerySet)
+        return rows.counted()
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> Dataset | None:
         """For the change page, with its bytes: they are summed over all of its pages, so never for a list."""
@@ -99,8 +102,8 @@ class SourceTaskAdmin(LeanAdmin):
 
 class TurnInline(admin.TabularInline):
     model = Turn
-    fields = ["index", "instruction", "source_id"]
-    readonly_fields = fields
+    readonly_fields = ["index", "instruction", "source_id"]
+    fields = [*readonly_fields]
     extra = 0
     can_delete = False
     show_change_link = True

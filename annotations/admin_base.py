@@ -26,6 +26,7 @@ class EstimatingPaginator(Paginator):
     @cached_property
     def count(self) -> int:
         rows = self.object_list
+        assert isinstance(rows, QuerySet)
         if not rows.query.where and (estimate := _estimated_rows(rows.model)) > self.COUNTED:
             return estimate
         return rows.order_by()[: self.COUNTED].count()

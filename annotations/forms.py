@@ -11,3 +11,17 @@ class FilterForm(forms.Form):
         super().__init__(data)
         for name, field in self.fields.items():
             field.widget.attrs["aria-label"] = field.label or pretty_name(name)
+
+
+def choice_field(form: forms.BaseForm, name: str) -> forms.ChoiceField:
+    """One of the form's fields, whose choices are known only now."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ChoiceField)
+    return field
+
+
+def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
+    """One of the form's fields, whose rows are known only now."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ModelChoiceField)
+    return field

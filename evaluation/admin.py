@@ -15,6 +15,7 @@ from agents.recipes.literature import RECIPES, missing
 from annotations.access import rules
 from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold
+from annotations.forms import choice_field
 from annotations.models import Dataset, Split
 from evaluation.models import Score, Shard, Study
 
@@ -33,7 +34,7 @@ class EvaluateForm(forms.Form):
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["recipe"].choices = [(name, _label(name)) for name in RECIPES]
+        choice_field(self, "recipe").choices = [(name, _label(name)) for name in RECIPES]
 
     def clean_recipe(self) -> str:
         name = self.cleaned_data["recipe"]

@@ -7,7 +7,7 @@ from django.urls import path
 from django.views.generic import TemplateView
 from drf_spectacular.views import SpectacularJSONAPIView
 from rest_framework.routers import DefaultRouter
-from rest_framework.viewsets import ViewSet
+from rest_framework.viewsets import ViewSetMixin
 
 from agents import api as agents
 from agents.training.api import TrainedModelViewSet
@@ -57,7 +57,7 @@ router.register("shards", evaluation.ShardViewSet)
 router.register("scores", evaluation.ScoreViewSet)
 
 
-def named_file(viewset: type[ViewSet], action: str) -> Callable[..., HttpResponseBase]:
+def named_file(viewset: type[ViewSetMixin], action: str) -> Callable[..., HttpResponseBase]:
     """An action whose URL ends like a file's name, which the router cannot say."""
     return viewset.as_view({"get": action}, detail=True, content_negotiation_class=AnyAccept)
 

@@ -8,6 +8,7 @@ What waits for a client, its body or its reading of an answer, waits before and 
 import gc
 import os
 from importlib import import_module
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -34,7 +35,9 @@ from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
 refuse_another()
 # Every host of the app, but not the one of recorded pages.
 APP_HOSTS = [host for host in settings.ALLOWED_HOSTS if host != urlsplit(settings.SNAPSHOT_ORIGIN).hostname]
-socket_router = URLRouter([*websocket_urlpatterns, re_path("", not_found)])
+# ASGI applications, where Django's types expect views.
+routes: list[Any] = [*websocket_urlpatterns, re_path("", cast(Any, not_found))]
+socket_router = URLRouter(routes)
 # The browser sends cookies with cross-site WebSocket requests, so the Origin is checked first.
 sockets = OriginValidator(AuthMiddlewareStack(ObservedSockets(socket_router)), APP_HOSTS)
 

@@ -6,6 +6,7 @@ busy is alive and one that was killed falls silent. One sorted set per queue: wo
 
 import logging
 import time
+from typing import cast
 
 import redis
 from celery.signals import after_task_publish, beat_init, celeryd_after_setup, heartbeat_sent, worker_shutdown
@@ -34,7 +35,7 @@ def tell(queue: str, name: str) -> None:
 
 def last_heard(server: redis.Redis, queue: str) -> float | None:
     """When a worker of the queue was last heard of, in seconds since 1970; None if not within a week."""
-    newest = server.zrevrange(f"webnav:alive:{queue}", 0, 0, withscores=True)
+    newest = cast("list[tuple[bytes, float]]", server.zrevrange(f"webnav:alive:{queue}", 0, 0, withscores=True))
     return newest[0][1] if newest else None
 
 

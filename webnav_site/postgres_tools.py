@@ -17,7 +17,7 @@ class ToolFailed(RuntimeError):
 @contextmanager
 def started_tool(
     name: str, *arguments: str, reads: bool = False, writes: bool = False, quiet: bool = False
-) -> Iterator[subprocess.Popen]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """A PostgreSQL client program on the configured database, with a pipe from its output (`reads`) or to its input
     (`writes`); raises ToolFailed when it fails. `quiet`: its own output goes nowhere."""
     output = subprocess.PIPE if reads else subprocess.DEVNULL if quiet else None

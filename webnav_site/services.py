@@ -30,8 +30,8 @@ from webnav_site import embedded, private_files
 
 logger = logging.getLogger(__name__)
 
-ROOT = Path(__file__).resolve().parent.parent
-VAR = embedded.var_folder(ROOT)
+ROOT: Path = Path(__file__).resolve().parent.parent
+VAR: Path = embedded.var_folder(ROOT)
 # Room for 100k-vector indexes and many short writers; everything else is PostgreSQL's default.
 POSTGRES_SETTINGS = {
     "shared_buffers": "384MB",

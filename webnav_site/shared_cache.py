@@ -42,6 +42,8 @@ class JsonSerializer:
 class SharedCache(RedisCache):
     """As Django's, with a cache of the process's own to fall back on."""
 
+    _servers: list[str]  # Django's
+
     def __init__(self, server: str, params: dict[str, Any]) -> None:
         super().__init__(server, {**params, "OPTIONS": dict(params.get("OPTIONS", {}))})
         self.alone = LocMemCache("alone", {"TIMEOUT": self.default_timeout})
@@ -50,7 +52,7 @@ class SharedCache(RedisCache):
     get_many, set_many, delete_many = map(_or_alone, ("get_many", "set_many", "delete_many"))
     has_key, incr = map(_or_alone, ("has_key", "incr"))
 
-    def clear(self) -> bool:
+    def clear(self) -> None:
         """Only what this cache has stored: the broker's messages lie in the same database."""
         self.alone.clear()
         server = redis.Redis.from_url(self._servers[0])
@@ -58,4 +60,3 @@ class SharedCache(RedisCache):
             for key in server.scan_iter(f"{self.key_prefix}:*", count=1000):
                 pipe.delete(key)
             pipe.execute()
-        return True

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from annotations.jobs import running
 from annotations.jobs.progress import job_live
@@ -15,9 +16,13 @@ def work_inline(job: Job, say: Callable[[str], object] = lambda line: None) -> J
     """Work on a queued job in this process to its end, saying how it goes. What a worker would retry is raised; it may
     be run again."""
     while (claimed := Job.objects.claim(job.pk)) is not None:
-        claimed.told = lambda working=claimed: say(_line(working))
+        claimed.on_progress = partial(_say_line, claimed, say)
         running.run(claimed)
     return Job.objects.get(pk=job.pk)
+
+
+def _say_line(job: Job, say: Callable[[str], object]) -> None:
+    say(_line(job))
 
 
 def follow(job: Job, say: Callable[[str], object]) -> Job:

@@ -7,7 +7,7 @@ from django import forms
 from agents.encoders import weights
 from agents.memory.workflow_rows import lines
 from agents.models import Workflow
-from annotations.forms import FilterForm
+from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import Dataset, Split, Website
 
 
@@ -30,8 +30,8 @@ class WorkflowForm(forms.ModelForm):
     def __init__(self, *args, dataset: Dataset, **kwargs) -> None:
         super().__init__(*args, **kwargs)
         self.dataset = dataset
-        self.fields["website"].queryset = Website.objects.filter(dataset=dataset).order_by("name")
-        self.fields["website"].empty_label = "any website"
+        row_field(self, "website").queryset = Website.objects.filter(dataset=dataset).order_by("name")
+        row_field(self, "website").empty_label = "any website"
 
     def clean_description(self) -> str:
         return " ".join(self.cleaned_data["description"].split())
@@ -61,7 +61,7 @@ class WorkflowFilterForm(FilterForm):
 
     def __init__(self, data, websites: Iterable[str]) -> None:
         super().__init__(data)
-        self.fields["website"].choices = [("", "all websites"), *((name, name) for name in websites)]
+        choice_field(self, "website").choices = [("", "all websites"), *((name, name) for name in websites)]
         self.is_valid()
 
     def active(self) -> dict[str, str]:
@@ -95,7 +95,7 @@ class InduceForm(EmbedForm):
 
     def __init__(self, *args, websites: Iterable[str], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["website"].choices = [("", "all train websites"), *((name, name) for name in websites)]
+        choice_field(self, "website").choices = [("", "all train websites"), *((name, name) for name in websites)]
         self.fields["encoder"].help_text = "Embeds the descriptions, by which workflows are found."
 
 

@@ -25,7 +25,7 @@ from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published
 MIN_TASKS_LEFT = 2  # of a site: with fewer, online induction is skipped, as published
-LONGEST_NAME = Workflow._meta.get_field("name").max_length
+LONGEST_NAME: int = Workflow._meta.get_field("name").max_length or 0
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ Each works in slices, stores what it has after every batch and goes on there whe
 """
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from django.core.exceptions import ValidationError
 
@@ -173,7 +174,9 @@ def induce(job: Job) -> bool:
     dataset, llm, encoder = job.existing_dataset(), endpoint(), _encoder(job.params["encoder"])
     sites = train_websites(dataset, job.params["websites"] or None)
     resume = set(job.progress.get("resume", []))
-    report = job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
+    report: dict[str, Any] = (
+        job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
+    )
     report["model"] = llm.info.model
     counts, progress = report["counts"], _Progress(job)
     waiting = [site for site in sites if site.pk not in resume]
@@ -205,7 +208,7 @@ def refine(job: Job) -> bool:
         steps = steps.filter(turn__conversation__split=job.params["split"])
     last = job.progress.get("resume", 0)
     waiting = list(steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id"))
-    report = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
+    report: dict[str, Any] = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
     report["model"] = llm.info.model
     counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm)
     total = counts["steps"] + len(waiting)
@@ -261,4 +264,4 @@ def endpoint() -> Llm:
         raise ValueError(str(error)) from error
 
 
-RUNNERS = {Job.Kind.EMBED: embed, Job.Kind.INDUCE: induce, Job.Kind.REFINE: refine}
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.EMBED: embed, Job.Kind.INDUCE: induce, Job.Kind.REFINE: refine}

@@ -69,6 +69,7 @@ class DatasetMemory(ConversationMemory):
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
         rows = self.dataset.exemplars.filter(encoder=self.encoder)
         if how == "semantic":
+            assert query is not None
             chosen = rows.nearest(query, k)
         else:
             site = (observation.domain, observation.subdomain, observation.website)
@@ -84,6 +85,7 @@ class DatasetMemory(ConversationMemory):
         k of the same domain, or of all."""
         rows = self.dataset.workflows.filter(run=self.run).select_related("website")
         if how == "semantic":
+            assert query is not None
             chosen = rows.embedded_by(self.encoder).nearest(query, k)
         else:
             chosen = list(rows.filter(website__name=observation.website))

@@ -1,5 +1,7 @@
 """Pages of workflows, and of the memory jobs of a dataset."""
 
+from collections.abc import Callable
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.core.paginator import Paginator
@@ -156,7 +158,7 @@ def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
         raise Http404
     rules.require(request.user, kind, found.project)
     form = _form(kind, found, request.POST)
-    starts = {
+    starts: dict[str, Callable[..., Job]] = {
         Job.Kind.EMBED: lambda encoder: jobs.start_embedding(user=request.user, dataset=found, encoder=encoder),
         Job.Kind.INDUCE: lambda encoder, website: jobs.start_induction(
             user=request.user, dataset=found, encoder=encoder, websites=[website] if website else []

@@ -100,6 +100,8 @@ class ExemplarQuerySet(NearestQuerySet["Exemplar"]):
 class Exemplar(models.Model):
     """A whole train-split trajectory shown in a prompt (Synapse), found by the embedding of its key text."""
 
+    distance: float  # to what was asked, where the nearest were looked for
+
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exemplars")
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="exemplars")
     turn = models.ForeignKey(
@@ -185,6 +187,9 @@ class Workflow(models.Model):
         OFFLINE = "offline", "induced from the train split"
         ONLINE = "online", "induced during a run"
         PERSON = "person", "written by a person"
+
+    distance: float  # to what was asked, where the nearest were looked for
+    used: int  # trajectories that recalled it, where a page has counted
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="workflows")
     website = models.ForeignKey(Website, models.SET_NULL, null=True, blank=True, related_name="workflows")

@@ -1,5 +1,7 @@
 """Runs of agents over the recorded conversations of a dataset."""
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 from django.db.models import OuterRef, Sum
@@ -24,17 +26,17 @@ class RunTally(Tally):
         return f"run {self.run_id}: {self.done:+}"
 
 
-class RunQuerySet(models.QuerySet):
-    def with_progress(self) -> "RunQuerySet":
+class RunQuerySet(models.QuerySet["Run"]):
+    def with_progress(self) -> Self:
         """Runs with `done` and `failed`, their stored steps and those in which the agent reported an error."""
         here = {"run": OuterRef("pk")}
         return self.annotate(done=RunTally.total("done", **here), failed=RunTally.total("failed", **here))
 
-    def open(self) -> "RunQuerySet":
+    def open(self) -> Self:
         """Those that wait or are under way."""
         return self.filter(state__in=Run.OPEN)
 
-    def resumable(self) -> "RunQuerySet":
+    def resumable(self) -> Self:
         """Those that ended without all of their results."""
         return self.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
 
@@ -55,6 +57,9 @@ class Run(models.Model):
         CANCELLED = "cancelled", "cancelled"
 
     OPEN = (State.QUEUED, State.RUNNING)
+
+    done: int  # where `with_progress` has counted
+    failed: int
 
     recipe_name = models.CharField(max_length=100)
     recipe = models.JSONField()

@@ -1,7 +1,7 @@
 """What an agent decided at one recorded step, and what each stage recorded of it."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -17,16 +17,16 @@ from annotations.models.tallies import difference_triggers
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
 
 
-class TrajectoryStepQuerySet(models.QuerySet):
-    def failed(self) -> "TrajectoryStepQuerySet":
+class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
+    def failed(self) -> Self:
         """Those whose action is not the gold one."""
         return self.filter(success=False)
 
-    def with_error(self) -> "TrajectoryStepQuerySet":
+    def with_error(self) -> Self:
         """Those in which the agent reported an error."""
         return self.exclude(error="")
 
-    def shown_workflow(self, pk: int) -> "TrajectoryStepQuerySet":
+    def shown_workflow(self, pk: int) -> Self:
         """Those in which the agent was shown a workflow, newest run first."""
         rows = self.filter(workflow_ids__contains=[pk])
         return rows.order_by("-run_id", "trajectory__conversation__position", "trajectory_id", "seq")

@@ -1,7 +1,7 @@
 """What an agent did in one conversation of a run."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Self
 
 from django.db import models
 from django.db.models import Avg, Count, Min, Q, QuerySet
@@ -10,7 +10,7 @@ from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
 
 
-class TrajectoryQuerySet(models.QuerySet):
+class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
     def plan(self, run: Run, conversations: Iterable[Conversation]) -> None:
         """One that waits for each of these."""
         rows = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
@@ -24,15 +24,15 @@ class TrajectoryQuerySet(models.QuerySet):
         """Those that were given up go on."""
         self.filter(state=Trajectory.State.FAILED).update(state=Trajectory.State.WAITING)
 
-    def in_order(self) -> "TrajectoryQuerySet":
+    def in_order(self) -> Self:
         return self.order_by("conversation__position", "id")
 
-    def worst_first(self) -> "TrajectoryQuerySet":
+    def worst_first(self) -> Self:
         """By how many steps are right: all of them are counted, so only where that is asked."""
         right = Count("steps", filter=Q(steps__success=True))
         return self.annotate(right_steps=right).order_by("right_steps", "conversation__position", "id")
 
-    def with_results(self) -> "TrajectoryQuerySet":
+    def with_results(self) -> Self:
         """With their stored steps, accuracies and the place of the first failure. Every step is read: for one page."""
         return self.select_related("conversation__website").annotate(
             done=Count("steps"),
@@ -52,6 +52,8 @@ class Trajectory(models.Model):
         RUNNING = "running", "running"
         DONE = "done", "done"
         FAILED = "failed", "failed"
+
+    stored_count: int  # of its steps, where the admin page has counted
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")
     conversation = models.ForeignKey(Conversation, models.PROTECT, related_name="trajectories")
@@ -78,7 +80,7 @@ class Trajectory(models.Model):
     def outline(self) -> list[dict[str, Any]]:
         """The turns of its conversation: {index, instruction, step_count}. One query."""
         turns = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
-        return list(turns.values("index", "instruction").annotate(step_count=Count("steps")))
+        return [dict(turn) for turn in turns.values("index", "instruction").annotate(step_count=Count("steps"))]
 
     def recorded_steps(self) -> QuerySet[Step]:
         """The steps of its conversation in sequence, decided or not: the place is `seq`. Without candidates."""

@@ -10,6 +10,7 @@ from agents.models import SavedRecipe
 from agents.recipes import saved, sentences
 from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.settings import PRESETS
+from annotations.forms import row_field
 from annotations.models import Project
 
 FORM_STAGES = (*(stage for stage in sentences.STAGES if stage != "act"), "act")
@@ -31,7 +32,7 @@ class DeriveForm(forms.Form):
     def __init__(self, *args: Any, parent: Recipe, projects: QuerySet[Project], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.parent = parent
-        self.fields["project"].queryset = projects
+        row_field(self, "project").queryset = projects
         if projects.count() == 1:
             self.fields["project"].initial = projects.get()
         for name, value in sentences.flat(parent).items():
@@ -49,7 +50,8 @@ class DeriveForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Check the parent with the changed settings as one recipe; an error is shown at the setting that it names."""
-        data = super().clean()
+        super().clean()
+        data = self.cleaned_data
         if self.errors:
             return data
         changes = self.changes()

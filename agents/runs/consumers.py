@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from channels.auth import get_user
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncJsonWebsocketConsumer
+from django.contrib.auth.models import AnonymousUser, User
 from django.db import DatabaseError
 from django.db.models import Model
 from structlog.contextvars import bind_contextvars
@@ -41,7 +42,9 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
             await self.close(NOT_FOUND)  # before accepting: the handshake is refused
             return
         self.group_name = self.group(self.pk)
-        self.own_group = sockets_of(self.scope["user"].pk)
+        user = self.scope["user"]
+        assert user is not None  # or nothing may be viewed
+        self.own_group = sockets_of(user.pk)
         for name in (self.group_name, self.own_group):
             await self.channel_layer.group_add(name, self.channel_name)
         await self.accept()
@@ -67,6 +70,7 @@ class NudgeConsumer(AsyncJsonWebsocketConsumer):
     async def may_view(self) -> bool:
         # Read again, not from the scope: the account may have been closed, or the session signed out, since.
         user = await get_user(self.scope)
+        assert isinstance(user, User | AnonymousUser)
         return await database_sync_to_async(self._may_view)(user)
 
     def _may_view(self, user: rules.User) -> bool:

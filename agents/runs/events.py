@@ -28,7 +28,9 @@ def run_group(pk: int) -> str:
 
 def publish(group: str, seq: int, state: str) -> None:
     """Tell viewers; a broken Redis must not stop an evaluation, so the failure is only logged."""
+    layer = get_channel_layer()
+    assert layer is not None  # the settings name one
     try:
-        async_to_sync(get_channel_layer().group_send)(group, Nudge(type="nudge", seq=seq, state=state))
+        async_to_sync(layer.group_send)(group, {**Nudge(type="nudge", seq=seq, state=state)})
     except (redis.RedisError, OSError) as error:
         logger.warning("could not tell %s about step %d: %s", group, seq, error)

@@ -34,10 +34,14 @@ STORED_CANDIDATES = 200
 class Judged(Protocol):
     """What a judge says of a decision; `evaluation.scores.judging.Judgement` is one."""
 
-    element_correct: bool
-    operation_f1: float
-    success: bool
-    gold_rank: int | None
+    @property
+    def element_correct(self) -> bool: ...
+    @property
+    def operation_f1(self) -> float: ...
+    @property
+    def success(self) -> bool: ...
+    @property
+    def gold_rank(self) -> int | None: ...
 
 
 Judge = Callable[[Decision, Step], Judged]
@@ -74,7 +78,7 @@ def run_conversations(
     for batch in _batches(run, recipe, conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
-            decisions = within_memory(policy.decide, [sample.observation for sample in batch])
+            decisions = within_memory(lambda seen: policy.decide(list(seen)), [sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():

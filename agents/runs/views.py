@@ -1,5 +1,7 @@
 """Pages of runs."""
 
+from typing import Any
+
 from django.core.paginator import Page, Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -46,7 +48,7 @@ def run_state(request: HttpRequest, pk: int) -> JsonResponse:
 def _page_of(request: HttpRequest, found: Run, order: str) -> Page:
     """A page of the run's trajectories: what they have stored is counted for those that it shows."""
     rows = found.trajectories.worst_first() if order == "worst" else found.trajectories.in_order()
-    page = Paginator(rows.values_list("pk", flat=True), ROWS).get_page(request.GET.get("page"))
+    page: Page[Any] = Paginator(rows.values_list("pk", flat=True), ROWS).get_page(request.GET.get("page"))
     shown = found.trajectories.with_results().in_bulk(list(page))
     page.object_list = [shown[pk] for pk in page if pk in shown]
     return page

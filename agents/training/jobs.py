@@ -172,10 +172,11 @@ def run_inline(
 
     `on_wait` is called between slices, `on_progress` whenever progress was stored.
     """
+    assert model.job_id is not None
     while True:
         job = Job.objects.claim(model.job_id)
         if job is not None:
-            job.told = partial(on_progress, job)
+            job.on_progress = partial(on_progress, job)
             work.run(job)
         else:
             time.sleep(0.5)
@@ -185,5 +186,5 @@ def run_inline(
         on_wait()
 
 
-RUNNERS = {Job.Kind.TRAIN: run_training}
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.TRAIN: run_training}
 """For `annotations.jobs.running`: kind of job -> what works on it for one slice."""

@@ -1,5 +1,7 @@
 """On which host a training is best done."""
 
+from collections.abc import Callable
+
 from agents.encoders import weights
 from agents.models import TrainedModel
 from annotations.hosts.identity import owner_of
@@ -34,5 +36,5 @@ def _begun_on(job: Job) -> str:
     return owner.host if owner else ""
 
 
-NEEDS = {Job.Kind.TRAIN: needs_of}
+NEEDS: dict[str, Callable[[Job], Needs]] = {Job.Kind.TRAIN: needs_of}
 """For `annotations.jobs.running`: kind of job -> what it needs of a host."""

@@ -1,5 +1,7 @@
 """One's own account on one page: password, second factors, sessions."""
 
+from typing import Any
+
 from allauth.account.decorators import reauthentication_required
 from allauth.mfa.models import Authenticator
 from allauth.socialaccount.adapter import get_adapter as get_social_adapter
@@ -17,23 +19,26 @@ from knox.models import AuthToken
 from annotations.access import factors
 from annotations.access.events import Action, record
 from annotations.access.leaving import look_again
+from annotations.access.people import signed_in
 
 
 @never_cache
 def account(request: HttpRequest) -> HttpResponse:
-    kinds = {kind.value: [] for kind in Authenticator.Type}
-    for row in Authenticator.objects.filter(user=request.user).order_by("pk"):
+    kinds: dict[str, list[Any]] = {kind.value: [] for kind in Authenticator.Type}
+    for row in Authenticator.objects.filter(user=signed_in(request)).order_by("pk"):
         kinds[row.type].append(row.wrap())
-    sessions = sorted(UserSession.objects.purge_and_list(request.user), key=lambda row: row.last_seen_at, reverse=True)
+    sessions = sorted(
+        UserSession.objects.purge_and_list(signed_in(request)), key=lambda row: row.last_seen_at, reverse=True
+    )
     context = {
         "codes": kinds["totp"],
         "passkeys": kinds["webauthn"],
         "recovery": kinds["recovery_codes"],
         "sessions": sessions,
-        "identities": SocialAccount.objects.filter(user=request.user),
+        "identities": SocialAccount.objects.filter(user=signed_in(request)),
         "providers": get_social_adapter().list_providers(request),
         "must_have_factor": factors.is_missing(request.user),
-        "token_count": AuthToken.objects.filter(user=request.user).count(),
+        "token_count": AuthToken.objects.filter(user=signed_in(request)).count(),
     }
     return render(request, "account/index.html", context)
 
@@ -56,11 +61,13 @@ def unlink(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def end_sessions(request: HttpRequest) -> HttpResponse:
     """One session, or all but this one; with `tokens`, programs are signed out too."""
-    others = UserSession.objects.filter(user=request.user).exclude(session_key=request.session.session_key)
+    others = UserSession.objects.filter(user=signed_in(request)).exclude(session_key=request.session.session_key)
     chosen = others.filter(pk=request.POST["session"]) if request.POST.get("session", "").isdecimal() else others
-    ended = [session.end() for session in chosen]
-    look_again(request.user.pk)
-    revoked = AuthToken.objects.filter(user=request.user).delete()[0] if "tokens" in request.POST else 0
+    ended = list(chosen)
+    for session in ended:
+        session.end()
+    look_again(signed_in(request).pk)
+    revoked = AuthToken.objects.filter(user=signed_in(request)).delete()[0] if "tokens" in request.POST else 0
     programs = " Every API token is revoked." if revoked else ""
     record(Action.SIGN_OUT, f"ended {len(ended)} other sessions.{programs}", about=request.user)
     messages.success(request, f"Ended {len(ended)} other session{'s' * (len(ended) != 1)}.{programs}")

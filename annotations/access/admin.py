@@ -198,7 +198,7 @@ class InviteAdmin(SuperuserOnly):
     def has_change_permission(self, request: HttpRequest, obj: Invite | None = None) -> bool:
         return False
 
-    def get_fields(self, request: HttpRequest, obj: Invite | None = None) -> list[str]:
+    def get_fields(self, request: HttpRequest, obj: Invite | None = None) -> list[Any]:
         shown = ["user", "project", "role", "sees_test_gold", "email"]
         return [*shown, "created_by", "created_at", "expires_at", "used_at"] if obj else [*shown, "days"]
 
@@ -206,10 +206,10 @@ class InviteAdmin(SuperuserOnly):
         made, secret = Invite.objects.issue(created_by=request.user, **form.cleaned_data)
         obj.pk = made.pk
         obj.refresh_from_db()
-        request._invite_secret = secret
+        vars(request)["invite_secret"] = secret
 
     def response_add(self, request: HttpRequest, obj: Invite, post_url_continue: str | None = None) -> HttpResponse:
-        return show_links(request, "One-time link", [(str(obj), request._invite_secret)])
+        return show_links(request, "One-time link", [(str(obj), vars(request)["invite_secret"])])
 
 
 @admin.register(IdempotencyKey)

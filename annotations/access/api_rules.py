@@ -3,24 +3,25 @@
 Views check abilities with `rules.require` where work starts; everything else is reading, narrowed by `VisibleMixin`.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
 from rest_framework import throttling, viewsets
 from rest_framework.negotiation import DefaultContentNegotiation
+from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from annotations.access import rules
 
 
-class VisibleMixin:
+class VisibleMixin(viewsets.GenericViewSet):
     """Rows of other projects do not exist: lists leave them out and details answer 404.
 
     A view whose rows say what the gold action is names the way to the split in `gold_split` (and to the project in
     `gold_project`): rows of test splits are left out for those who may not see their gold.
     """
 
-    request: Request
     gold_split = ""
     gold_project = ""
 
@@ -31,7 +32,7 @@ class VisibleMixin:
         return rows
 
     def get_serializer_context(self) -> dict[str, Any]:
-        return super().get_serializer_context() | {"rights": rules.rights_of(self.request)}
+        return {**super().get_serializer_context(), "rights": rules.rights_of(self.request)}
 
 
 class ReadOnlyViewSet(VisibleMixin, viewsets.ReadOnlyModelViewSet):
@@ -41,8 +42,11 @@ class ReadOnlyViewSet(VisibleMixin, viewsets.ReadOnlyModelViewSet):
 class AnyAccept(DefaultContentNegotiation):
     """For downloads: the content has one type, whatever the client says that it accepts."""
 
-    def select_renderer(self, request: Request, renderers: list, format_suffix: str | None = None) -> Any:
-        return renderers[0], renderers[0].media_type
+    def select_renderer(
+        self, request: Request, renderers: Iterable[BaseRenderer], format_suffix: str | None = None
+    ) -> Any:
+        first = next(iter(renderers))
+        return first, first.media_type
 
 
 class JobThrottle(throttling.UserRateThrottle):

@@ -5,6 +5,7 @@ import logging
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -82,8 +83,14 @@ def _change(keys: list[str], judge: Callable[[Known, float], Known]) -> None:
         _change_in_database(keys, judge)
 
 
+def _prefix() -> str:
+    layers: dict[str, dict[str, Any]] = settings.CHANNEL_LAYERS
+    prefix: str = layers["default"]["CONFIG"]["prefix"]
+    return prefix
+
+
 def name_in_redis(key: str) -> str:
-    return f"{settings.CHANNEL_LAYERS['default']['CONFIG']['prefix']}:tries:{key}"
+    return f"{_prefix()}:tries:{key}"
 
 
 def _change_in_redis(keys: list[str], judge: Callable[[Known, float], Known]) -> None:

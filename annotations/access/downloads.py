@@ -5,7 +5,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar, cast
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
@@ -14,6 +14,8 @@ from django.utils.http import content_disposition_header, parse_etags
 from annotations.models import Project
 from annotations.storage import store
 
+R = TypeVar("R", bound=HttpResponseBase)
+
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 
 MEDIA_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}  # of what `stream_rows` sends
@@ -21,12 +23,18 @@ MEDIA_TYPES = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"
 _RANGE = re.compile(r"bytes=(\d*)-(\d*)")
 
 
-def attachment(response: HttpResponseBase, filename: str, project: Project | None = None) -> HttpResponseBase:
+class Download(Protocol):
+    """An answer that hands something out."""
+
+    download_of: tuple[str, Project | None]  # file name, and among whose acts it is written down
+
+
+def attachment(response: R, filename: str, project: Project | None = None) -> R:
     """Nothing that people upload or that agents write is ever shown inline from our origin.
 
     Whoever takes it is written into the trail of access, among the acts of `project`.
     """
-    response.download_of = (filename, project)
+    cast(Download, response).download_of = (filename, project)
     response["Content-Disposition"] = content_disposition_header(True, filename)
     response["X-Content-Type-Options"] = "nosniff"
     return response

@@ -3,7 +3,7 @@
 from contextvars import ContextVar
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.http import HttpRequest
 
 from annotations.access.clients import client_address
@@ -15,12 +15,12 @@ present: ContextVar[HttpRequest | None] = ContextVar("present", default=None)
 
 
 def record(
-    action: Action,
+    action: AccessEvent.Action,
     what: str,
     *,
     about: Any = "",
     project: Project | None = None,
-    actor: AbstractBaseUser | None = None,
+    actor: User | None = None,
     ok: bool = True,
     request: HttpRequest | None = None,
 ) -> AccessEvent:
@@ -40,7 +40,7 @@ def record(
     )
 
 
-def _user_of(request: HttpRequest | None) -> AbstractBaseUser | None:
+def _user_of(request: HttpRequest | None) -> User | None:
     user = getattr(request, "user", None)
     return user if user is not None and user.is_authenticated else None
 

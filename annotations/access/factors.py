@@ -2,7 +2,7 @@
 
 from allauth.mfa.models import Authenticator
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser, User
 
 from annotations.models import Membership, Role
 
@@ -10,17 +10,17 @@ WHY = "Administrators here need a second factor: add a passkey or one-time codes
 KINDS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 
-def has_factor(user: AbstractBaseUser) -> bool:
+def has_factor(user: User) -> bool:
     """Recovery codes alone are none."""
     return Authenticator.objects.filter(user_id=user.pk, type__in=KINDS).exists()
 
 
-def is_missing(user: AbstractBaseUser | AnonymousUser) -> bool:
+def is_missing(user: User | AnonymousUser) -> bool:
     """Asks nothing where no factor is required."""
     if not settings.REQUIRE_MFA_FOR_ADMINS or not user.is_authenticated:
         return False
     return _administers(user) and not has_factor(user)
 
 
-def _administers(user: AbstractBaseUser) -> bool:
+def _administers(user: User) -> bool:
     return user.is_superuser or Membership.objects.filter(user_id=user.pk, role=Role.ADMIN).exists()

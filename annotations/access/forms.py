@@ -18,7 +18,7 @@ from django import forms
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.contrib.auth.forms import SetPasswordForm, UserCreationForm
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
@@ -57,7 +57,7 @@ class OneTime:
         return code
 
 
-def is_right_code(request: HttpRequest, user: AbstractBaseUser, code: str) -> bool:
+def is_right_code(request: HttpRequest, user: User, code: str) -> bool:
     """For sign-ins without a page. Raises TooManyTries."""
     with context.request_context(request):
         form = CodeForm(data={"code": code}, user=user)

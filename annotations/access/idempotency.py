@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 from django.core.files.uploadedfile import UploadedFile
 from django.db import IntegrityError, transaction
@@ -14,6 +15,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotations.access.people import signed_in
 from annotations.models.idempotency import IdempotencyKey
 
 KEPT = timedelta(hours=24)
@@ -46,30 +48,29 @@ def once(request: Request, work: Callable[[], Response]) -> Response:
         return work()
     if len(key) > 200:
         raise ValidationError({"Idempotency-Key": ["At most 200 characters."]})
-    mine = IdempotencyKey.objects.filter(user=request.user)
+    mine = IdempotencyKey.objects.filter(user=signed_in(request))
     mine.filter(created_at__lt=timezone.now() - KEPT).delete()
     sha256 = _digest(request)
     try:
         with transaction.atomic():
-            row = IdempotencyKey.objects.create(user=request.user, key=key, request_sha256=sha256)
+            row = IdempotencyKey.objects.create(user=signed_in(request), key=key, request_sha256=sha256)
             response = work()
             row.status, row.response = response.status_code, json.loads(JSONRenderer().render(response.data))
             row.save(update_fields=["status", "response"])
             return response
     except IntegrityError:
-        row = mine.filter(key=key).first()
-        if row is None:  # another constraint, in the work itself
+        before = mine.filter(key=key).first()
+        if before is None:  # another constraint, in the work itself
             raise
-    if row.request_sha256 != sha256:
+    if before.request_sha256 != sha256:
         raise KeyReused
-    return Response(row.response, status=row.status, headers={REPLAYED: "true"})
+    return Response(before.response, status=before.status, headers={REPLAYED: "true"})
 
 
 def _digest(request: Request) -> str:
     """Of what makes two requests the same; an uploaded file counts by its name and size, not by gigabytes of bytes."""
-    fields = {
-        name: [value.name, value.size] if isinstance(value, UploadedFile) else value
-        for name, value in request.data.items()
-    }
-    text = json.dumps([request.method, request.path, fields], sort_keys=True, default=str)
+    sent: Any = request.data  # a list, or a mere text, where the body is not read further
+    if isinstance(sent, dict):
+        sent = {name: [it.name, it.size] if isinstance(it, UploadedFile) else it for name, it in sent.items()}
+    text = json.dumps([request.method, request.path, sent], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()

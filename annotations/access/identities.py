@@ -15,6 +15,7 @@ from allauth.socialaccount.models import SocialApp, SocialLogin
 from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView, OAuth2LoginView
 from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOAuth2Adapter
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -39,11 +40,11 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         if len(subs) != 1:
             raise ImmediateHttpResponse(not_let_in(request, "The provider contradicts itself about who you are."))
         verified = [found.email for found in sociallogin.email_addresses if found.verified is True]
-        request.verified_email = verified[0] if verified else ""
+        vars(request)["verified_email"] = verified[0] if verified else ""
         sociallogin.email_addresses = []
 
     def is_open_for_signup(self, request: HttpRequest, sociallogin: SocialLogin) -> bool:
-        domain = request.verified_email.rpartition("@")[2].lower()
+        domain = _verified_email(request).rpartition("@")[2].lower()
         return bool(_invite(request)) or (bool(domain) and domain in settings.OIDC_ALLOWED_DOMAINS)
 
     @transaction.atomic
@@ -51,7 +52,8 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
         invite = _invite(request)
         if invite and not invite.use():
             raise ImmediateHttpResponse(not_let_in(request, "This link has been used."))
-        sociallogin.user.email = request.verified_email
+        assert isinstance(sociallogin.user, User)
+        sociallogin.user.email = _verified_email(request)
         user = super().save_user(request, sociallogin, form)
         if invite:
             invite.admit(user)
@@ -62,7 +64,9 @@ class IdentityAdapter(DefaultSocialAccountAdapter):
     def send_notification_mail(self, *args: Any, **kwargs: Any) -> None:
         """There is no mail server; the trail of access tells the same."""
 
-    def on_authentication_error(self, request: HttpRequest, provider: Any, **kwargs: Any) -> None:
+    def on_authentication_error(
+        self, request: HttpRequest, provider: Any, error: Any = None, exception: Any = None, extra_context: Any = None
+    ) -> None:
         raise ImmediateHttpResponse(not_let_in(request, "The organisation's sign-in was not completed."))
 
 
@@ -116,5 +120,11 @@ def _invite(request: HttpRequest) -> Invite | None:
     invites = Invite.objects.open().filter(user=None, makes_superuser=False, project__isnull=False)
     if digest := request.session.get(INVITE_KEY):
         return invites.filter(digest=digest).first()
-    address = request.verified_email
+    address = _verified_email(request)
     return invites.filter(email__iexact=address).order_by("id").first() if address else None
+
+
+def _verified_email(request: HttpRequest) -> str:
+    """The address that the provider vouches for, kept by `pre_social_login`; "" for none."""
+    found: str = vars(request)["verified_email"]
+    return found

@@ -6,7 +6,7 @@ which are no JSON and which the database refuses.
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from traceback import walk_tb
 from typing import Any, NoReturn
 
@@ -81,7 +81,7 @@ class DeepJsonMiddleware:
 class StrictJSONParser(JSONParser):
     """The parser of the REST API: `parse_json` with the API's own errors."""
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: dict | None = None) -> Any:
+    def parse(self, stream: Any, media_type: str | None = None, parser_context: Mapping[str, Any] | None = None) -> Any:
         encoding = (parser_context or {}).get("encoding", settings.DEFAULT_CHARSET)
         try:
             return parse_json(stream.read().decode(encoding))

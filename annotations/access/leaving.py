@@ -23,8 +23,10 @@ def look_again(user_id: int) -> None:
 
 
 def _tell(group: str) -> None:
+    layer = get_channel_layer()
+    assert layer is not None  # the settings name one
     try:
-        async_to_sync(get_channel_layer().group_send)(group, {"type": "look_again"})
+        async_to_sync(layer.group_send)(group, {"type": "look_again"})
     except (redis.RedisError, OSError) as error:
         logger.warning("could not tell the sockets of %s: %s", group, error)
 

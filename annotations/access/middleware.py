@@ -1,7 +1,7 @@
 """What every request passes: who acts is known to the trail, who tries too often is told, a browser is remembered."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
 from django.contrib import messages
@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 
 from annotations.access import factors, throttle
+from annotations.access.downloads import Download
 from annotations.access.events import Action, present, record
 
 # Pages by which one gets a second factor, and those that everybody sees.
@@ -34,13 +35,14 @@ class AccessMiddleware:
         if name := getattr(request, "signed_in_as", ""):
             throttle.remember_device(response, name, secure=settings.HTTPS)
         if _is_taken(request, response):
-            filename, project = response.download_of
+            filename, project = cast(Download, response).download_of
             record(Action.DOWNLOAD, f"downloaded {filename}", about=request.path, project=project, request=request)
         return response
 
     def process_view(self, request: HttpRequest, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
         """An administrator without the second factor that the site asks for comes no further than their account."""
         match = request.resolver_match
+        assert match is not None  # a view was found
         if not hasattr(request, "user") or match.namespaces == ["api"] or (match.url_name or "") in NEEDS_NO_FACTOR:
             return None
         if not factors.is_missing(request.user):

@@ -190,7 +190,7 @@ def shows_gold(user: User, split_path: str, project_path: str) -> Q:
     """The condition that gold may be shown to the user, on rows from which these paths lead to split and project."""
     if user.is_superuser:
         return ~Q(pk=None)
-    open_projects: Any = Membership.objects.filter(user_id=user.pk).seeing_test_gold().values("project")
+    open_projects: Any = Membership.objects.filter(user_id=user.pk or 0).seeing_test_gold().values("project")
     return ~Q(**{f"{split_path}__startswith": "test"}) | Q(**{f"{project_path}__in": open_projects})
 
 
@@ -203,7 +203,7 @@ class Rights:
     @cached_property
     def _memberships(self) -> dict[int, tuple[str, bool]]:
         """Project -> role, whether its gold is seen."""
-        rows = Membership.objects.filter(user_id=self.user.pk).order_by("project_id")
+        rows = Membership.objects.filter(user_id=self.user.pk or 0).order_by("project_id")
         held = rows.values_list("project_id", "role", "sees_test_gold")
         return {project: (role, gold) for project, role, gold in held}
 
@@ -249,9 +249,9 @@ def _epoch(user_id: int | None, is_active: bool, is_superuser: bool, held: Seque
 
 def rights_of(request: HttpRequest) -> Rights:
     """The rights of who asks, read once per request."""
-    bare = getattr(request, "_request", request)  # REST framework wraps it
-    if (known := getattr(bare, "_rights", None)) is None or known.user != request.user:
-        known = bare._rights = Rights(request.user)
+    bare = vars(getattr(request, "_request", request))  # REST framework wraps it
+    if (known := bare.get("_rights")) is None or known.user != request.user:
+        known = bare["_rights"] = Rights(request.user)
     return known
 
 

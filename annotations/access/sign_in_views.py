@@ -20,6 +20,7 @@ from knox.models import AuthToken
 from annotations.access import throttle
 from annotations.access.forms import AccountForm, ResetForm
 from annotations.access.identities import INVITE_KEY
+from annotations.access.people import signed_in
 from annotations.models import Invite
 
 
@@ -73,7 +74,7 @@ def invite(request: HttpRequest, secret: str) -> HttpResponse:
         with transaction.atomic():
             if not found.use():
                 return render(request, "annotations/invite_over.html", status=410)
-            user = request.user if joins else _account(found, form)
+            user = signed_in(request) if joins else _account(found, form)
             found.admit(user)
         return redirect("home") if joins else perform_login(request, Login(user=user, redirect_url=reverse("home")))
     return render(

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_POST
 from knox.models import AuthToken
 
 from annotations.access.forms import TokenForm
+from annotations.access.people import signed_in
 from annotations.access.tokens import TooManyTokens, make_token, open_tokens
 
 
@@ -16,19 +17,19 @@ from annotations.access.tokens import TooManyTokens, make_token, open_tokens
 def tokens(request: HttpRequest) -> HttpResponse:
     """One's API tokens. A new one is shown in the answer to its form and nowhere else: only its digest is stored."""
     form, secret = TokenForm(request.POST or None), ""
-    AuthToken.objects.filter(user=request.user, expiry__lt=timezone.now()).delete()
+    AuthToken.objects.filter(user=signed_in(request), expiry__lt=timezone.now()).delete()
     if request.method == "POST" and form.is_valid():
         try:
-            _, secret = make_token(request.user, **form.cleaned_data)
+            _, secret = make_token(signed_in(request), **form.cleaned_data)
         except TooManyTokens as error:
             form.add_error(None, str(error))
-    context = {"form": form, "secret": secret, "tokens": open_tokens(request.user)}
+    context = {"form": form, "secret": secret, "tokens": open_tokens(signed_in(request))}
     return render(request, "annotations/tokens.html", context)
 
 
 @require_POST
 def revoke_token(request: HttpRequest, digest: str) -> HttpResponse:
     """By digest, which is no secret: the token cannot be made from it."""
-    AuthToken.objects.filter(user=request.user, digest=digest).delete()
+    AuthToken.objects.filter(user=signed_in(request), digest=digest).delete()
     messages.success(request, "The token is revoked. Programs that used it are refused from now on.")
     return redirect("tokens")

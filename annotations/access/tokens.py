@@ -1,10 +1,10 @@
 """API tokens: made with what they may do and until when; where REST asks what one may be used for."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -24,13 +24,13 @@ class TooManyTokens(ValueError):
     """The user has as many as one may have."""
 
 
-def open_tokens(user: AbstractBaseUser) -> QuerySet[AuthToken]:
+def open_tokens(user: User) -> QuerySet[AuthToken]:
     alive = AuthToken.objects.filter(Q(expiry=None) | Q(expiry__gt=timezone.now()), user=user)
     return alive.select_related("grant").order_by("-created")
 
 
 @transaction.atomic
-def make_token(user: AbstractBaseUser, scopes: list[str], days: int, name: str = "") -> tuple[AuthToken, str]:
+def make_token(user: User, scopes: list[str], days: int, name: str = "") -> tuple[AuthToken, str]:
     """A token that expires, and its secret, which is shown once and stored only as a digest."""
     limit = knox_settings.TOKEN_LIMIT_PER_USER
     if open_tokens(user).count() >= limit:
@@ -56,7 +56,7 @@ class MayUse(BasePermission):
         return not isinstance(request.auth, AuthToken) or self._token_may(request, view)
 
     def _token_may(self, request: Request, view: Any) -> bool:
-        grant = TokenGrant.objects.filter(token=request.auth).first()
+        grant = TokenGrant.objects.filter(token=cast(AuthToken, request.auth)).first()
         needed = scope_of(request.method or "", view)
         if grant is None or (needed is not None and needed not in grant.scopes):
             self.message = f"This token may not be used to {Scope(needed or Scope.READ).label}; make one that may."

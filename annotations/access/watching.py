@@ -1,14 +1,15 @@
 """What is written into the trail of access wherever it happens: on pages, over the API, in the admin, by commands."""
 
+from functools import partial
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from allauth.mfa.signals import authentication_failed, authenticator_added, authenticator_reset
 from allauth.socialaccount.models import SocialLogin
 from allauth.socialaccount.signals import social_account_added
-from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
+from django.db.models import Model
 from django.db.models.signals import post_delete, post_save, pre_save
 from django.dispatch import receiver
 from django.http import HttpRequest
@@ -18,19 +19,18 @@ from annotations.access.events import Action, record
 from annotations.access.leaving import look_again
 from annotations.models import Invite, Job, Membership, TokenGrant
 
-User = get_user_model()
 # What a user row says about rights; a change of anything else is not told.
 _RIGHTS = {"is_active": "active", "is_staff": "staff", "is_superuser": "superuser"}
 
 
 @receiver(user_logged_in)
-def _signed_in(request: HttpRequest, user: AbstractBaseUser, **kwargs: Any) -> None:
+def _signed_in(request: HttpRequest, user: User, **kwargs: Any) -> None:
     record(Action.SIGN_IN, "signed in", about=user, actor=user)
-    request.signed_in_as = user.get_username()  # AccessMiddleware remembers the browser by it
+    vars(request)["signed_in_as"] = user.get_username()  # AccessMiddleware remembers the browser by it
 
 
 @receiver(user_logged_out)
-def _signed_out(user: AbstractBaseUser | None, **kwargs: Any) -> None:
+def _signed_out(user: User | None, **kwargs: Any) -> None:
     if user is not None:
         record(Action.SIGN_OUT, "signed out", about=user, actor=user)
 
@@ -46,7 +46,7 @@ def _sign_in_failed(credentials: dict[str, Any], **kwargs: Any) -> None:
 
 @receiver(pre_save, sender=Membership)
 @receiver(pre_save, sender=User)
-def _remember(sender: type, instance: Any, update_fields: Any = None, **kwargs: Any) -> None:
+def _remember(sender: type[Model], instance: Any, update_fields: Any = None, **kwargs: Any) -> None:
     """What the row says before it is saved; a sign-in only writes when it was."""
     instance.before = None
     if set(update_fields or ["all"]) != {"last_login"}:
@@ -55,16 +55,16 @@ def _remember(sender: type, instance: Any, update_fields: Any = None, **kwargs: 
 
 @receiver(post_save, sender=Membership)
 def _member_saved(instance: Membership, **kwargs: Any) -> None:
-    before: Membership | None = instance.before
+    before: Membership | None = vars(instance)["before"]
     if before is not None:
         look_again(instance.user_id)
-    about = {"about": instance.user, "project": instance.project}
+    said = partial(record, about=instance.user, project=instance.project)
     if before is None:
-        record(Action.MEMBER, f"became {instance.role}", **about)
+        said(Action.MEMBER, f"became {instance.role}")
     elif before.role != instance.role:
-        record(Action.MEMBER, f"became {instance.role}, was {before.role}", **about)
+        said(Action.MEMBER, f"became {instance.role}, was {before.role}")
     if (before.sees_test_gold if before else False) != instance.sees_test_gold:
-        record(Action.GOLD, f"{'may' if instance.sees_test_gold else 'may no longer'} see gold of test splits", **about)
+        said(Action.GOLD, f"{'may' if instance.sees_test_gold else 'may no longer'} see gold of test splits")
 
 
 @receiver(post_delete, sender=Membership)
@@ -119,12 +119,12 @@ def _job_made(instance: Job, created: bool, **kwargs: Any) -> None:
 
 
 @receiver(authenticator_added)
-def _factor_added(user: AbstractBaseUser, authenticator: Authenticator, **kwargs: Any) -> None:
+def _factor_added(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
     record(Action.FACTOR, f"added {authenticator.get_type_display()}", about=user)
 
 
 @receiver(authenticator_reset)
-def _factor_renewed(user: AbstractBaseUser, authenticator: Authenticator, **kwargs: Any) -> None:
+def _factor_renewed(user: User, authenticator: Authenticator, **kwargs: Any) -> None:
     record(Action.FACTOR, f"renewed {authenticator.get_type_display()}", about=user)
 
 
@@ -134,7 +134,7 @@ def _factor_removed(instance: Authenticator, **kwargs: Any) -> None:
 
 
 @receiver(authentication_failed)
-def _factor_failed(user: AbstractBaseUser, **kwargs: Any) -> None:
+def _factor_failed(user: User, **kwargs: Any) -> None:
     record(Action.FACTOR, "wrong code", about=user, ok=False)
 
 

@@ -30,6 +30,7 @@ from annotations.models import (
     Turn,
     Website,
 )
+from annotations.models.pages import SnapshotQuerySet
 
 SHA256 = "[0-9a-f]{64}"
 IMMUTABLE = "private, max-age=31536000, immutable"  # addressed by content, so it never changes
@@ -158,6 +159,7 @@ class SnapshotViewSet(ReadOnlyViewSet):
 
     def get_queryset(self) -> QuerySet[Snapshot]:
         rows = super().get_queryset()
+        assert isinstance(rows, SnapshotQuerySet)
         return rows.defer(None).with_content() if self.action == "html" else rows
 
     @extend_schema(responses=serializers.SnapshotHtmlSerializer)

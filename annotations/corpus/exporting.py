@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import cast
 
 from django.db.models import Prefetch, QuerySet
 
@@ -12,7 +13,8 @@ from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.models import Conversation, Dataset, Release, ReleasedConversation, Split, Step, Turn
 
-Rows = QuerySet[Conversation] | QuerySet[ReleasedConversation]
+ReleasedRows = QuerySet[ReleasedConversation]
+Rows = QuerySet[Conversation] | ReleasedRows
 
 CHUNK = 20  # conversations in memory at a time
 CHECKSUMS, DATASHEET = "SHA256SUMS", "DATASHEET.md"
@@ -160,8 +162,11 @@ def _write_checksums(files: list[Path], base: Path, target: Path) -> None:
 
 
 def _counted(conversations: Rows, before: int, progress: Callable[[int], None]) -> Iterator[ConversationRecord]:
-    records = released_records if conversations.model is ReleasedConversation else conversation_records
-    for number, record in enumerate(records(conversations), before + 1):
+    if conversations.model is ReleasedConversation:
+        records = released_records(conversations)
+    else:
+        records = conversation_records(cast("QuerySet[Conversation]", conversations))
+    for number, record in enumerate(records, before + 1):
         yield record
         if number % CHUNK == 0:
             progress(number)

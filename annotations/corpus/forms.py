@@ -1,6 +1,7 @@
 """Forms of datasets: what is shown of one, imports and exports; what is wrong is said at the field."""
 
 from collections.abc import Iterable
+from typing import Any
 from urllib.parse import urlencode
 
 from django import forms
@@ -8,7 +9,7 @@ from django.conf import settings
 from django.db.models import Exists, OuterRef, QuerySet, Sum
 
 from annotations.datasets import READERS, WRITERS
-from annotations.forms import FilterForm
+from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import Conversation, ConversationTally, Dataset, Project, Split, Turn
 
 AS_THE_SOURCE_SAYS = ("", "as the source says")
@@ -28,8 +29,8 @@ class ConversationFilterForm(FilterForm):
         self.tally = ConversationTally.objects.filter(dataset=dataset).order_by()
         used = ConversationTally.by_split(dataset.pk).values_list("split", flat=True)
         names = dataset.websites.order_by("name").values_list("name", flat=True).distinct()
-        self.fields["split"].choices = [("", "all splits"), *((split, split) for split in used)]
-        self.fields["website"].choices = [("", "all websites"), *((name, name) for name in names)]
+        choice_field(self, "split").choices = [("", "all splits"), *((split, split) for split in used)]
+        choice_field(self, "website").choices = [("", "all websites"), *((name, name) for name in names)]
         self.is_valid()
 
     def active(self) -> dict[str, str]:
@@ -50,7 +51,7 @@ class ConversationFilterForm(FilterForm):
             conversations = conversations.filter(Exists(said))
         return conversations
 
-    def count(self, applied: QuerySet[Conversation]) -> int:
+    def count(self, applied: QuerySet[Conversation, Any]) -> int:
         """How many rows `apply` has left: stored counts say it, except for words that are searched."""
         chosen = self.active()
         if "q" in chosen:
@@ -66,7 +67,7 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args, splits: Iterable[str], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["split"].choices = [("", "all splits"), *((split, split) for split in splits)]
+        choice_field(self, "split").choices = [("", "all splits"), *((split, split) for split in splits)]
 
 
 class ImportForm(forms.Form):
@@ -100,4 +101,4 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args, projects: QuerySet[Project], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["project"].queryset = projects
+        row_field(self, "project").queryset = projects

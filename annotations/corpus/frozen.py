@@ -169,7 +169,7 @@ def _thaw(frozen: dict[str, Any], pages: dict[str, str], images: dict[str, bytes
 def _thawed_step(step: dict[str, Any], pages: dict[str, str], images: dict[str, bytes]) -> StepRecord:
     image, marks = step["screenshot"], step.get("marks", {})
     step = {name: value for name, value in step.items() if name != "marks"}
-    changed = {name: pages[step[name]] for name in PAGES} | {
+    changed: dict[str, Any] = {name: pages[step[name]] for name in PAGES} | {
         name: tuple(CandidateRecord(**candidate) for candidate in step[name]) for name in ("positives", "negatives")
     }
     changed["screenshot"] = ImageRecord(image["media_type"], images[image["sha256"]]) if image else None

@@ -1,6 +1,5 @@
 """Files into the database: idempotent, resumable, and nothing valid is lost."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -173,9 +172,11 @@ def _records(
 
 def _grouped(readables: Iterable[Readable], first: int) -> Iterator[tuple[int, list[Readable]]]:
     """(record number, what was read of it): all defects of one record count as one record. Starts at `first`."""
-    number, group, name = -1, [], None
+    number = -1
+    group: list[Readable] = []
+    name: str | None = None
     for readable in readables:
-        own = re.match(r"[^.]*", readable.record).group() if isinstance(readable, BadRecord) else None
+        own = readable.record.partition(".")[0] if isinstance(readable, BadRecord) else None
         if own is None or own != name:
             if group and number >= first:
                 yield number, group

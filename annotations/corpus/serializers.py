@@ -124,7 +124,7 @@ class StepSerializer(serializers.ModelSerializer):
         hidden = {Sight.GOLD: (), Sight.OPENING: self.GOLD, Sight.PLACE: (*self.GOLD, *self.PAGES)}[sight]
         return row | dict.fromkeys(hidden)
 
-    def _sight(self, step: Step) -> Sight:
+    def _sight(self, step: Any) -> Sight:  # with what `rows` has annotated
         return self.context["rights"].sight(step.project_id, step.split, opening=step.opening)
 
 
@@ -208,8 +208,10 @@ class UsernameField(serializers.CharField):
 class OwnStepField(serializers.PrimaryKeyRelatedField):
     """A step by its id; one of another project gives the same message as one that does not exist."""
 
-    def get_queryset(self):
-        return rules.visible(self.context["request"].user, super().get_queryset())
+    def get_queryset(self) -> QuerySet[Any]:
+        rows = super().get_queryset()
+        assert rows is not None
+        return rules.visible(self.context["request"].user, rows)
 
 
 class RationaleSerializer(serializers.ModelSerializer):

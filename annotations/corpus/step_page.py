@@ -103,7 +103,7 @@ def gold_ids(step: Step) -> list[str]:
 
 
 def _one_of(value: str | None, known: Collection[str], default: str) -> str:
-    return value if value in known else default
+    return value if value is not None and value in known else default
 
 
 def _query(filters: ConversationFilterForm, tab: str, of: str) -> str:

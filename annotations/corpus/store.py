@@ -175,7 +175,7 @@ def _check(record: ConversationRecord, split: str) -> None:
     if split not in Split.values:
         raise Unstorable("split", f"expected one of {', '.join(Split.values)}, found {split[:40]!r}")
     for field, value, column in _texts(record):
-        if len(value) > column.max_length:
+        if column.max_length is not None and len(value) > column.max_length:
             raise Unstorable(field, f"expected at most {column.max_length} characters, found {len(value):,}")
     _check_ids("turns", record.turns)
     for place, turn in enumerate(record.turns):
@@ -198,7 +198,7 @@ def _check_length(field: str, text: str) -> None:
         raise Unstorable(field, f"expected at most {MAX_WORDING:,} characters, found {len(text):,}")
 
 
-def _check_ids(field: str, items: Sequence[TurnRecord] | Sequence[StepRecord]) -> None:
+def _check_ids(field: str, items: Sequence[TurnRecord | StepRecord]) -> None:
     seen: set[str] = set()
     for place, item in enumerate(items):
         if item.source_id in seen:
@@ -210,7 +210,9 @@ def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]
     """(field of the record, its text, the column that must hold it), for columns of limited length."""
 
     def column(model: type[models.Model], name: str) -> models.Field:
-        return model._meta.get_field(name)
+        found = model._meta.get_field(name)
+        assert isinstance(found, models.Field)
+        return found
 
     yield "source_id", record.source_id, column(Conversation, "source_id")
     yield "website", record.website, column(Website, "name")

@@ -111,7 +111,7 @@ class StartsJob(viewsets.GenericViewSet):
                 job = self.start(user=request.user, **wanted.validated_data)
             except ModelValidationError as error:
                 raise as_api_error(error) from error
-            context = self.get_serializer_context() | {"rights": rules.rights_of(request)}
+            context = {**self.get_serializer_context(), "rights": rules.rights_of(request)}
             data = JobDetailSerializer(job, context=context).data
             location = reverse("api:job-detail", [job.pk], request=request)
             return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
@@ -119,7 +119,7 @@ class StartsJob(viewsets.GenericViewSet):
         return idempotency.once(request, work)
 
 
-_STARTED = {"responses": {202: JobDetailSerializer}, "parameters": [idempotency.PARAMETER]}
+_STARTED: dict[str, Any] = {"responses": {202: JobDetailSerializer}, "parameters": [idempotency.PARAMETER]}
 
 
 class ImportViewSet(StartsJob):

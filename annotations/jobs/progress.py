@@ -4,8 +4,8 @@ from annotations.jobs.live import Live, ago_text, counts_text, pace_text, span_t
 from annotations.models import Job
 
 State = Job.State
-LABELS = {State.DONE_WITH_ERRORS: "done, with errors"}
-VERBS = {Job.Kind.IMPORT: "Imported", Job.Kind.EXPORT: "Exported"}
+LABELS: dict[str, str] = {State.DONE_WITH_ERRORS: "done, with errors"}
+VERBS: dict[str, str] = {Job.Kind.IMPORT: "Imported", Job.Kind.EXPORT: "Exported"}
 
 
 def job_live(job: Job) -> Live:

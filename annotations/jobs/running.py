@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
+from typing import cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
@@ -15,7 +16,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from annotations.access import rules
-from annotations.corpus.exporting import export_dataset, export_release
+from annotations.corpus.exporting import ReleasedRows, export_dataset, export_release
 from annotations.corpus.importing import ImportProgress, ImportReport, Position, StopImport, import_files
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
@@ -29,7 +30,7 @@ from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
 MAX_RUNNING_PER_USER = 5
-LONGEST_NAME = Dataset._meta.get_field("name").max_length
+LONGEST_NAME: int = Dataset._meta.get_field("name").max_length or 0
 SHOWN_WARNINGS = 100
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
 
@@ -296,7 +297,12 @@ def _run_export(job: Job) -> bool:
         warnings: list[str] = []
         if release:
             counts = export_release(
-                release, params["format"], out, conversations=rows, progress=told, warn=warnings.append
+                release,
+                params["format"],
+                out,
+                conversations=cast(ReleasedRows, rows),
+                progress=told,
+                warn=warnings.append,
             )
         else:
             counts = export_dataset(dataset, params["format"], out, rows, progress=told, warn=warnings.append)
@@ -331,5 +337,5 @@ def _zip(folder: Path, archive: Path) -> None:
                 shutil.copyfileobj(source, target, 1024 * 1024)
 
 
-RUNNERS = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.IMPORT: _run_import, Job.Kind.EXPORT: _run_export}
 """Kind -> what works on a claimed job for one slice and says whether it must go on; others add theirs."""

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from django.db.models import QuerySet
 from rest_framework import serializers
 from rest_framework.reverse import reverse
 
@@ -59,8 +60,10 @@ class JobDetailSerializer(JobSerializer):
 class OwnRelatedField(serializers.SlugRelatedField):
     """A row named by its slug; one of another project gives the same message as one that does not exist."""
 
-    def get_queryset(self):
-        return rules.visible(self.context["request"].user, super().get_queryset())
+    def get_queryset(self) -> QuerySet[Any]:
+        rows = super().get_queryset()
+        assert rows is not None
+        return rules.visible(self.context["request"].user, rows)
 
 
 class ImportRequestSerializer(serializers.Serializer):

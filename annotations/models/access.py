@@ -13,7 +13,7 @@ from django.utils import timezone
 from knox.models import AuthToken
 
 
-class AccessEventQuerySet(models.QuerySet):
+class AccessEventQuerySet(models.QuerySet["AccessEvent"]):
     def forget_before(self, moment: datetime) -> int:
         """Delete the rows older than `moment`, which a trigger refuses otherwise, and return how many there were."""
         with pgtrigger.ignore("annotations.AccessEvent:append_only"):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import pgtrigger
 from django.conf import settings
@@ -75,12 +75,12 @@ def _counted_by_conversation(sql: str) -> list[pgtrigger.Trigger]:
     return statement_triggers("counted", bodies)
 
 
-class ConversationQuerySet(models.QuerySet):
-    def for_list(self) -> "ConversationQuerySet":
+class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def for_list(self) -> Self:
         """Conversations with what a list row shows."""
         return self.select_related("website", "dataset")
 
-    def with_steps(self) -> "ConversationQuerySet":
+    def with_steps(self) -> Self:
         """Turns, steps and targets, without pages or candidates: four queries whatever the size."""
         steps = Step.objects.defer("candidates").prefetch_related("targets").order_by("index")
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))

@@ -1,6 +1,7 @@
 """Datasets and the websites they cover."""
 
 import re
+from typing import Self
 
 from django.db import connection, models
 from django.db.models import F, OuterRef
@@ -43,8 +44,8 @@ SELECT count(*) FROM (
 """
 
 
-class DatasetQuerySet(models.QuerySet):
-    def for_list(self) -> "DatasetQuerySet":
+class DatasetQuerySet(models.QuerySet["Dataset"]):
+    def for_list(self) -> Self:
         """Datasets with what the list page shows."""
         return self.select_related("project").counted()
 
@@ -54,7 +55,7 @@ class DatasetQuerySet(models.QuerySet):
         names = (stem, *(f"{stem}-{number}" for number in range(2, len(taken) + 3)))
         return next(name for name in names if name not in taken)
 
-    def counted(self) -> "DatasetQuerySet":
+    def counted(self) -> Self:
         """Datasets with `conversation_count`, `turn_count` and `step_count`."""
         here = {"dataset": OuterRef("pk")}
         return self.annotate(
@@ -66,6 +67,11 @@ class DatasetQuerySet(models.QuerySet):
 
 class Dataset(models.Model):
     """A named collection of conversations of one project."""
+
+    conversation_count: int  # where `counted` has counted
+    turn_count: int
+    step_count: int
+    bytes: dict[str, int]  # `page_bytes`, on the admin page
 
     project = models.ForeignKey(Project, models.PROTECT, related_name="datasets")
     name = models.SlugField(max_length=100, unique=True)

@@ -1,5 +1,6 @@
 """Background jobs that people start: imports and exports, and what the agents app adds: training and induction."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from django.conf import settings
@@ -174,8 +175,12 @@ class Job(Leased):
     def memory_advice(self) -> str:
         return LESS_MEMORY.get(self.kind, "")
 
+    # Called after progress was stored, by who works on the job where somebody waits for it.
+    on_progress: Callable[[], object] | None = None
+
     def told(self) -> None:
-        """Called after progress was stored; who works on the job where somebody waits for it sets another."""
+        if self.on_progress is not None:
+            self.on_progress()
 
     @property
     def path(self) -> Path:

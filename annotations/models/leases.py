@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
 from django.db.models import F, Q
@@ -63,16 +63,19 @@ def _is_gone(owner: str) -> bool:
     return found is not None and found.is_gone
 
 
-class HeldQuerySet(models.QuerySet):
-    def leased(self) -> "HeldQuerySet":
+H = TypeVar("H", bound="Held")
+
+
+class HeldQuerySet(models.QuerySet[H]):
+    def leased(self) -> Self:
         """Those somebody is at work on right now."""
         return self.filter(lease_until__gt=self.model.clock())
 
-    def run_out(self) -> "HeldQuerySet":
+    def run_out(self) -> Self:
         """Those whose holder has not been heard of for the time of a lease."""
         return self.filter(lease_until__lt=self.model.clock())
 
-    def under(self, token: uuid.UUID | str | None) -> "HeldQuerySet":
+    def under(self, token: uuid.UUID | str | None) -> Self:
         """Those that whoever has this token may write: nobody has taken them over, and they are not over."""
         return self.filter(lease_token=token, state__in=self.model.WRITABLE)
 
@@ -84,6 +87,7 @@ class Held(models.Model):
     Its columns `lease_token`, `lease_until` and `heartbeat_at` are declared by each table.
     """
 
+    lease_token: Any
     LEASE: ClassVar[timedelta]
     WRITABLE: ClassVar[tuple[str, ...]]  # states in which a token is good
     FREE: ClassVar[dict[str, Any]] = {"lease_token": None, "lease_until": None}
@@ -108,17 +112,20 @@ class Held(models.Model):
         """What taking writes: a lease that nobody else has the token of."""
         return {"lease_token": uuid.uuid4()} | cls.longer()
 
-    def held(self) -> models.QuerySet:
+    def held(self) -> HeldQuerySet[Self]:
         """This row, as long as the lease that was read or taken with it holds."""
-        return type(self)._default_manager.filter(pk=self.pk).under(self.lease_token)
+        return HeldQuerySet(type(self)).filter(pk=self.pk).under(self.lease_token)
 
 
-class LeaseQuerySet(HeldQuerySet):
-    def claimable(self) -> "LeaseQuerySet":
+L = TypeVar("L", bound="Leased")
+
+
+class LeaseQuerySet(HeldQuerySet[L]):
+    def claimable(self) -> Self:
         free = Q(lease_until=None) | Q(lease_until__lt=Now())
         return self.filter(free, state__in=[Leased.State.QUEUED, Leased.State.RUNNING], attempt__lt=MAX_ATTEMPTS)
 
-    def claim(self, pk: int) -> "Leased | None":
+    def claim(self, pk: int) -> L | None:
         """The row under a new lease, or None when somebody else holds it or it needs no work. A row that its worker
         died with is free at once: its message comes back before the reaper does.
 
@@ -127,7 +134,7 @@ class LeaseQuerySet(HeldQuerySet):
         row = self.filter(pk=pk)
         return row._claim(pk) or (row._claim(pk) if row.reap() else None)
 
-    def _claim(self, pk: int) -> "Leased | None":
+    def _claim(self, pk: int) -> L | None:
         taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
         if not self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken):
             return None
@@ -244,7 +251,7 @@ class Leased(Held):
         """Something new was stored: only attempts without progress count."""
         if self.attempt > 1:
             self.attempt = 1
-            type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(attempt=1)
+            type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token).update(attempt=1)
 
     def _beat_or_miss(self) -> bool:
         """As `beat`, but one that the database could not take is only missed: the lease outlasts several."""
@@ -271,7 +278,7 @@ class Leased(Held):
         """End the work under our lease; False when somebody else ended it first."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
         fields |= {"state": state, "finished_at": Now()} | self.FREE
-        return bool(type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
+        return bool(type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 
     @_patiently
     def release(self, message: str) -> None:
@@ -279,7 +286,7 @@ class Leased(Held):
         if self.attempt >= MAX_ATTEMPTS:
             self.finish(self.State.FAILED, last_error=message)
         else:
-            type(self).objects.filter(pk=self.pk, lease_token=self.lease_token).update(
+            type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token).update(
                 state=self.State.QUEUED,
                 last_error=message,
                 error_id=self._failed_id(),
@@ -291,13 +298,13 @@ class Leased(Held):
         error = sys.exc_info()[1]
         error_id = errors.remember("job", f"{self._meta.model_name} {self.pk} failed", error)
         if error is not None:
-            error.webnav_error_id = error_id
+            error.__dict__["webnav_error_id"] = error_id  # tasks look for it
         return error_id
 
     @_patiently
     def hand_back(self) -> bool:
         """End a slice: another worker may go on at once, and no attempt is used up. True when it was still ours."""
-        held = type(self).objects.filter(pk=self.pk, lease_token=self.lease_token)
+        held = type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token)
         return bool(held.update(state=self.State.QUEUED, attempt=0, **self.FREE))
 
     @contextmanager
@@ -331,7 +338,7 @@ class Leased(Held):
             return
         recording.look()
         try:
-            row = type(self).objects.filter(pk=self.pk)
+            row = type(self)._default_manager.filter(pk=self.pk)
             row.update(last_log=last_words.tail(recording.path), **self._memory())
         except Error as error:
             logger.warning("the last lines of %s could not be stored: %s", self, error)

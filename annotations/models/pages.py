@@ -2,6 +2,7 @@
 
 import hashlib
 from functools import lru_cache
+from typing import Self
 
 import zstandard
 from django.db import models
@@ -12,6 +13,10 @@ MAX_PAGE_BYTES = 64 * 1024 * 1024
 
 class PageDictionary(models.Model):
     """A zstd dictionary trained on the pages of one website, kept only where it pays."""
+
+    page_count: int  # of the pages that it packs, where the admin page has counted
+    raw: int | None
+    stored: int | None
 
     sha256 = models.CharField(max_length=64, unique=True)
     data = models.BinaryField()
@@ -43,8 +48,8 @@ def decompress(data: bytes, dictionary: bytes | None = None) -> bytes:
     return decompressor.decompress(data, max_output_size=MAX_PAGE_BYTES)
 
 
-class SnapshotQuerySet(models.QuerySet):
-    def with_content(self) -> "SnapshotQuerySet":
+class SnapshotQuerySet(models.QuerySet["Snapshot"]):
+    def with_content(self) -> Self:
         """Everything needed to read pages in one query."""
         return self.select_related("dictionary")
 
@@ -70,7 +75,7 @@ class Snapshot(models.Model):
     @property
     def html(self) -> str:
         """The page as it was imported."""
-        dictionary = bytes(self.dictionary.data) if self.dictionary_id else None
+        dictionary = bytes(self.dictionary.data) if self.dictionary else None
         return decompress(bytes(self.data), dictionary).decode()
 
     @property

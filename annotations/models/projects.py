@@ -3,15 +3,17 @@
 import hashlib
 import secrets
 from datetime import timedelta
+from typing import Self
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import User as Account
 from django.core.exceptions import PermissionDenied
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-User = AbstractBaseUser | AnonymousUser
+User = Account | AnonymousUser
 
 
 class Role(models.TextChoices):
@@ -40,6 +42,9 @@ ABILITIES: dict[str, frozenset[str]] = {
 class Project(models.Model):
     """The unit of access: datasets, studies and jobs belong to one project; other projects do not exist for a user."""
 
+    member_count: int  # where the admin page has counted
+    dataset_count: int
+
     name = models.CharField(max_length=200, unique=True)
     slug = models.SlugField(unique=True)
     created_at = models.DateTimeField(auto_now_add=True)
@@ -62,15 +67,15 @@ class Project(models.Model):
         """Gold actions of test splits are shown only to those who may see them."""
         if not split.startswith("test") or user.is_superuser:
             return True
-        return self.memberships.filter(user_id=user.pk).seeing_test_gold().exists()
+        return self.memberships.filter(user_id=user.pk or 0).seeing_test_gold().exists()
 
 
-class MembershipQuerySet(models.QuerySet):
-    def able(self, ability: str) -> "MembershipQuerySet":
+class MembershipQuerySet(models.QuerySet["Membership"]):
+    def able(self, ability: str) -> Self:
         """Of roles that may do something."""
         return self.filter(role__in=[role for role, abilities in ABILITIES.items() if ability in abilities])
 
-    def seeing_test_gold(self) -> "MembershipQuerySet":
+    def seeing_test_gold(self) -> Self:
         return self.filter(Q(role=Role.ADMIN) | Q(sees_test_gold=True))
 
 
@@ -101,8 +106,8 @@ class Membership(models.Model):
         return self.role == Role.ADMIN and not others.exists()
 
 
-class InviteQuerySet(models.QuerySet):
-    def open(self) -> "InviteQuerySet":
+class InviteQuerySet(models.QuerySet["Invite"]):
+    def open(self) -> Self:
         """Links that can still be used."""
         return self.filter(used_at=None, expires_at__gt=timezone.now())
 

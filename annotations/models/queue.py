@@ -1,6 +1,6 @@
 """The queue as sets of rows: which items are free and for whom, and which assignments come first."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 from uuid import UUID
 
 from django.db import models, transaction
@@ -13,6 +13,9 @@ from annotations.models.partly import partly
 from annotations.models.projects import Project, Role, User
 from annotations.models.sessions import Session
 from annotations.text.segmentation import cuts_of, most_alike
+
+if TYPE_CHECKING:
+    from annotations.models.assignments import Assignment, Item  # noqa: F401  named in quotes below
 
 # In SQL, as every save runs it: Django takes longer to put it together than to do all else that a save needs.
 FOR_SAVING_SQL = """
@@ -55,35 +58,35 @@ class VerdictRefused(ValueError):
     """A verdict that cannot be given; the message says why, to the verifier."""
 
 
-class ItemQuerySet(models.QuerySet):
-    def to_do(self, campaign: Campaign, stage: str) -> "ItemQuerySet":
+class ItemQuerySet(models.QuerySet["Item"]):
+    def to_do(self, campaign: Campaign, stage: str) -> Self:
         """A stage's items that can be worked on, heaviest first."""
         items = self.filter(session__campaign=campaign, session__deleted_at=None, stage=stage)
         if stage == Stage.VERIFY:
             items = items.filter(subject__state="submitted")
         return items.order_by("-session__weight", "session__position", "id")
 
-    def with_places(self) -> "ItemQuerySet":
+    def with_places(self) -> Self:
         """Open ones of which somebody can still get a place."""
         taken = self._places().filter(item=OuterRef("pk")).order_by().values("item")
         counted = Coalesce(Subquery(taken.annotate(n=Count("pk")).values("n")), 0)
         return self.filter(state=self.model.State.OPEN).alias(taken=counted).filter(taken__lt=F("overlap"))
 
-    def not_of(self, user: User) -> "ItemQuerySet":
+    def not_of(self, user: User) -> Self:
         """Without items that the person has a place of, or a verification of their own work."""
         has = self._places().filter(item=OuterRef("pk"), user=user)
         return self.exclude(Exists(has)).exclude(subject__user=user)
 
-    def seen_by(self, user: User, project: Project) -> "ItemQuerySet":
+    def seen_by(self, user: User, project: Project) -> Self:
         """Without test splits for people who may not see their gold: the steps of a session show it."""
         return self if project.shows_gold(user, "test") else self.exclude(session__split__startswith="test")
 
-    def for_planning(self) -> "ItemQuerySet":
+    def for_planning(self) -> Self:
         """Heaviest first, with all that deciding who gets them needs."""
         rows = self.select_related("session__campaign", "subject").prefetch_related("assignments")
         return rows.order_by("-session__weight", "session__position", "pk")
 
-    def free_for(self, user: User, campaign: Campaign, stage: str) -> "ItemQuerySet":
+    def free_for(self, user: User, campaign: Campaign, stage: str) -> Self:
         """Items of an open pool that this person could get now, the one to be done first in front."""
         return self.to_do(campaign, stage).with_places().not_of(user).seen_by(user, campaign.project)
 
@@ -99,16 +102,16 @@ class ItemQuerySet(models.QuerySet):
         return self.model.assignments.rel.related_model.objects.active()
 
 
-class AssignmentQuerySet(HeldQuerySet):
-    def active(self) -> "AssignmentQuerySet":
+class AssignmentQuerySet(HeldQuerySet["Assignment"]):
+    def active(self) -> Self:
         """Those that hold a slot of their item."""
         return self.exclude(state=self.model.State.RELEASED)
 
-    def unfinished(self) -> "AssignmentQuerySet":
+    def unfinished(self) -> Self:
         """Those that somebody has and may still write."""
         return self.filter(state__in=self.model.UNFINISHED)
 
-    def of(self, campaign: Campaign, stage: str) -> "AssignmentQuerySet":
+    def of(self, campaign: Campaign, stage: str) -> Self:
         """Those that hold a slot in a stage of a campaign."""
         return self.active().filter(item__session__campaign=campaign, item__stage=stage)
 
@@ -117,12 +120,12 @@ class AssignmentQuerySet(HeldQuerySet):
         rows = self.active().filter(item__session__campaign=campaign)
         return set(rows.values_list("item__session_id", flat=True))
 
-    def workable(self) -> "AssignmentQuerySet":
+    def workable(self) -> Self:
         """Without what cannot be worked on: sessions in the bin, verifications whose subject is being corrected."""
         is_waiting = Q(item__stage=Stage.VERIFY) & ~Q(item__subject__state=self.model.State.SUBMITTED)
         return self.filter(item__session__deleted_at=None).exclude(is_waiting)
 
-    def in_order_of_need(self) -> "AssignmentQuerySet":
+    def in_order_of_need(self) -> Self:
         """Unfinished ones: returned first, then begun, then assigned (those of a later round before new ones)."""
         need = Case(
             When(review=self.model.Review.RETURNED, then=Value(0)),
@@ -133,12 +136,12 @@ class AssignmentQuerySet(HeldQuerySet):
         ordered = ("need", "-round", "-item__session__weight", "item__session__position", "id")
         return self.unfinished().alias(need=need).order_by(*ordered)
 
-    def left_behind(self) -> "AssignmentQuerySet":
+    def left_behind(self) -> Self:
         """Begun by people whose lease ran out, never returned for correction: their authors go on with those."""
         begun = self.filter(state=self.model.State.IN_PROGRESS, review=self.model.Review.NONE)
         return begun.run_out().order_by("lease_until")
 
-    def not_begun(self, items: ItemQuerySet) -> "AssignmentQuerySet":
+    def not_begun(self, items: ItemQuerySet) -> Self:
         """Those of items that nobody has touched, in their first round."""
         return self.filter(item__in=items.order_by(), state=self.model.State.ASSIGNED, round=1, version=0)
 
@@ -149,7 +152,7 @@ class AssignmentQuerySet(HeldQuerySet):
         still = self.filter(pk__in=[row.pk for row in rows], state=self.model.State.ASSIGNED)
         return still.update(state=self.model.State.RELEASED)
 
-    def lock(self) -> "AssignmentQuerySet":
+    def lock(self) -> Self:
         """Locked until the transaction ends, without what is read along with them."""
         return self.select_for_update(of=("self",))
 

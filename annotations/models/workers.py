@@ -1,6 +1,7 @@
 """The registry of workers: where they run, what they take, what they hold. Told by the workers themselves."""
 
 from datetime import timedelta
+from typing import Self
 
 from django.db import models
 from django.db.models.functions import Now
@@ -9,8 +10,8 @@ ALIVE = timedelta(seconds=60)  # of silence until a worker counts as gone
 REMEMBERED = timedelta(days=7)
 
 
-class WorkerQuerySet(models.QuerySet):
-    def alive(self) -> "WorkerQuerySet":
+class WorkerQuerySet(models.QuerySet["Worker"]):
+    def alive(self) -> Self:
         return self.filter(seen_at__gt=Now() - ALIVE)
 
     def tell(self, owner: str, **facts) -> None:

@@ -83,6 +83,7 @@ def recording(key: str) -> Iterator[Recording | None]:
 
     recording.look()
     logging.getLogger().addHandler(recording.handler)
+    assert recording.handler.stream is not None
     faulthandler.enable(recording.handler.stream, all_threads=False)  # where a crash in a library happened
     deadline.tell_of_hangs(recording.handler)
     thread = threading.Thread(target=look, name=f"memory-{key}", daemon=True)

@@ -42,7 +42,16 @@ class SnapshotAdmin(MadeElsewhere, ShowsGold):
     search_help_text = "The beginning of a page's SHA-256."
     date_hierarchy = "created_at"
     fields = ["sha256", "raw_bytes", "stored_bytes", "ratio", "elements", "dictionary", "created_at", "shown_in"]
-    readonly_fields = fields
+    readonly_fields = [
+        "sha256",
+        "raw_bytes",
+        "stored_bytes",
+        "ratio",
+        "elements",
+        "dictionary",
+        "created_at",
+        "shown_in",
+    ]
     change_list_template = "admin/annotations/snapshot/change_list.html"
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Snapshot]:
@@ -94,8 +103,8 @@ class PageDictionaryAdmin(MadeElsewhere, ShowsGold):
     list_display = ["__str__", "pages", "raw_bytes", "stored_bytes", "ratio", "created_at"]
     search_fields = ["sha256__startswith"]
     date_hierarchy = "created_at"
-    fields = ["sha256", "size", "pages", "raw_bytes", "stored_bytes", "ratio", "created_at"]
-    readonly_fields = fields
+    readonly_fields = ["sha256", "size", "pages", "raw_bytes", "stored_bytes", "ratio", "created_at"]
+    fields = [*readonly_fields]
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[PageDictionary]:
         return (
@@ -121,7 +130,7 @@ class PageDictionaryAdmin(MadeElsewhere, ShowsGold):
     @admin.display()
     def ratio(self, dictionary: PageDictionary) -> str:
         """With the dictionary's own bytes, so that it shows whether the dictionary pays."""
-        return ratio_text(dictionary.raw, (dictionary.stored or 0) + dictionary.size)
+        return ratio_text(dictionary.raw or 0, (dictionary.stored or 0) + dictionary.size)
 
 
 @admin.register(Screenshot)
@@ -130,8 +139,8 @@ class ScreenshotAdmin(MadeElsewhere, ShowsGold):
     list_display = ["__str__", "media_type", "size"]
     list_filter = ["media_type"]
     search_fields = ["sha256__startswith"]
-    fields = ["sha256", "media_type", "size"]
-    readonly_fields = fields
+    readonly_fields = ["sha256", "media_type", "size"]
+    fields = [*readonly_fields]
 
 
 @admin.register(SourceFile)
@@ -140,5 +149,5 @@ class SourceFileAdmin(MadeElsewhere, ShowsGold):
     list_display = ["path", "conversation", "raw_size"]
     list_select_related = ["conversation"]
     search_fields = ["path", "conversation__source_id"]
-    fields = ["conversation", "path", "raw_size"]
-    readonly_fields = fields
+    readonly_fields = ["conversation", "path", "raw_size"]
+    fields = [*readonly_fields]

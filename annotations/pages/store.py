@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import timedelta
+from typing import Any
 
 import zstandard
 from django.db import connection, transaction
@@ -44,7 +45,9 @@ class PageStore:
             dictionary = website.page_dictionary
             content = bytes(dictionary.data) if dictionary else None
             rows = []
-            for html in sorted(missing, key=shas.get):  # one order everywhere, or two imports block each other
+            for html in sorted(
+                missing, key=lambda page: shas[page]
+            ):  # one order everywhere, or two imports block each other
                 data = compress(encoded[html], content)
                 rows.append(
                     Snapshot(
@@ -71,7 +74,8 @@ class PageStore:
             return
         self._tried.add(website.pk)
         rows = list(Snapshot.objects.filter(pk__in=self._samples.pop(website.pk), dictionary=None).order_by("pk"))
-        pages, used = [], 0
+        pages: list[bytes] = []
+        used = 0
         for row in rows:
             used += row.raw_size
             if used > SAMPLE_BYTES and len(pages) >= 4:
@@ -102,7 +106,7 @@ def best_dictionary(pages: list[bytes]) -> bytes | None:
     choices = sorted((page for page in seen if len(page) <= LARGEST_PAGE), key=len)[-1:]
     try:
         size = min(TRAINED_BYTES, sum(map(len, seen)) // 4)
-        choices.append(zstandard.train_dictionary(size, seen).as_bytes())
+        choices.append(zstandard.train_dictionary(size, list(seen)).as_bytes())
     except zstandard.ZstdError:
         pass  # too little or too uniform material to train on
     best, best_saving = None, 0.0
@@ -134,10 +138,11 @@ WHERE created_at <= clock_timestamp() - %s
 def forget_unused_pages(older_than: timedelta = timedelta(days=1)) -> int:
     """Delete the pages, and then the dictionaries, that no step and no release needs since their dataset was
     deleted or changed; how many pages."""
+    age: list[Any] = [older_than]
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(FORGET_PAGES_SQL, [older_than])
+        cursor.execute(FORGET_PAGES_SQL, age)
         pages = cursor.rowcount
-        cursor.execute(FORGET_DICTIONARIES_SQL, [older_than])
+        cursor.execute(FORGET_DICTIONARIES_SQL, age)
     return pages
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from django import forms
 
+from annotations.forms import choice_field
 from annotations.releases.checking import Concern
 
 
@@ -26,4 +27,4 @@ class ReleaseForm(forms.Form):
 
     def __init__(self, *args, concerns: Iterable[Concern], **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["accepted_findings"].choices = [(concern.key, concern.sentence) for concern in concerns]
+        choice_field(self, "accepted_findings").choices = [(concern.key, concern.sentence) for concern in concerns]

@@ -8,7 +8,7 @@ from annotations.models import Edit, Job, Redaction, Release, Verdict
 from annotations.releases.datasheet import PLACES
 
 Reason = dict[str, Any]
-EDITS = {
+EDITS: dict[str, str] = {
     Edit.Kind.CUT: "cut",
     Edit.Kind.JOIN: "join",
     Edit.Kind.TEXT: "change of a text",
@@ -115,7 +115,7 @@ def _imports(release: Release, span: tuple[datetime, datetime]) -> list[Reason]:
         _reason(
             "import",
             job.created_by.get_username() if job.created_by else "",
-            job.finished_at,
+            job.finished_at or span[1],
             job.params.get("original_name") or job.params.get("path") or "",
         )
         for job in rows.select_related("created_by")

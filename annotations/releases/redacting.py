@@ -146,7 +146,7 @@ class _Redactor:
         positives, negatives = step.candidate_records()
         own = {name: kept for name, kept in (step.marks or {}).items() if name in CANDIDATES}
         found = put_back(StepRecord(step.source_id, "", positives=tuple(positives), negatives=tuple(negatives)), own)
-        without = {
+        without: dict[str, Any] = {
             name: tuple(replace(one, attributes=out(one.attributes)) for one in getattr(found, name))
             for name in CANDIDATES
         }

@@ -113,7 +113,7 @@ def run_release(job: Job) -> bool:
     return False
 
 
-RUNNERS = {Job.Kind.RELEASE: run_release}
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.RELEASE: run_release}
 
 
 def _refuse_bad_fields(dataset: Dataset, version: str, licence: str, consent: str) -> None:

@@ -6,6 +6,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -174,7 +175,7 @@ def scan_dataset(dataset: Dataset, seconds: float | None = None) -> PrivacyRepor
     for place, text, use, typed in texts.small():
         for piece in privacy.scan(text, typed):
             private = text[piece.start : piece.end]
-            _note(found, piece.kind, privacy.fingerprint(piece.kind, private), lambda said=private: said, place, [use])
+            _note(found, piece.kind, privacy.fingerprint(piece.kind, private), partial(str, private), place, [use])
     until = None if seconds is None else time.monotonic() + seconds
     large = texts.large()
     scanned = _scan_large(ScanMemory(dataset), large, found, until)
@@ -201,11 +202,15 @@ def _scan_large(memory: ScanMemory, large: list[_Large], found: dict[str, Privat
                 found,
                 kind,
                 fingerprint,
-                lambda item=item, start=start, end=end: item.load()[start:end],
+                partial(_cut, item, start, end),
                 item.place,
                 item.uses,
             )
     return len(scanned)
+
+
+def _cut(item: _Large, start: int, end: int) -> str:
+    return item.load()[start:end]
 
 
 def _pieces(text: str) -> list[Piece]:

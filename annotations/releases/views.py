@@ -38,7 +38,7 @@ def releases(request: HttpRequest, name: str) -> HttpResponse:
     dataset = visible_dataset(request, name)
     rows = list(dataset.releases.select_related("created_by").annotate(size=Count("conversations")).order_by("-id"))
     for row, earlier in pairwise(rows):
-        row.earlier = earlier.version
+        vars(row)["earlier"] = earlier.version  # for the template
     return render(
         request,
         "releases/releases.html",

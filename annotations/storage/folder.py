@@ -40,7 +40,7 @@ class FolderStorage(FileSystemStorage):
         """As Django's, but beside the name first: who is killed leaves no half file under it."""
         target = Path(self.path(name))
         part = _beside(target)
-        super()._save(str(part.relative_to(self.location)), content)
+        super()._save(str(part.relative_to(self.location)), content)  # type: ignore[misc]  # the stubs leave it out
         part.replace(target)
         return name
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import partial
 
 from annotations.dom.candidates import format_candidate, format_candidates
 from annotations.dom.generated import list_page, random_page
@@ -35,7 +36,7 @@ def _against_copies(name: str, root: Element, ids: list[str], goal: Goal) -> Mea
     for number in range(ROUNDS):
         part = sample[number::ROUNDS]
         ours.append(_seconds(lambda: format_candidates(root, ids)))
-        reference.append(_seconds(lambda part=part: [format_candidate(root, node_id) for node_id in part]))
+        reference.append(_seconds(partial(_one_by_one, root, part)))
     texts = format_candidates(root, sample)
     assert texts == {node_id: format_candidate(root, node_id) for node_id in sample}
     note = (
@@ -47,12 +48,13 @@ def _against_copies(name: str, root: Element, ids: list[str], goal: Goal) -> Mea
 
 def _against_half(name: str, once: tuple[str, list[str]], twice: tuple[str, list[str]]) -> Measure:
     pages = [(parse(xml), ids) for xml, ids in (once, twice)]
-    times = [
-        [_seconds(lambda root=root, ids=ids: format_candidates(root, ids)) for root, ids in pages]
-        for _ in range(ROUNDS)
-    ]
+    times = [[_seconds(partial(format_candidates, root, ids)) for root, ids in pages] for _ in range(ROUNDS)]
     half, whole = (min(column) for column in zip(*times, strict=True))
     return Measure(name, whole, "s", half, Goal("<=", 2.3, "ratio"), "twice the page: the baseline is the page itself")
+
+
+def _one_by_one(root: Element, ids: list[str]) -> list[str]:
+    return [format_candidate(root, node_id) for node_id in ids]
 
 
 def _seconds(work: Callable[[], object]) -> float:

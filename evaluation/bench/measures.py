@@ -73,7 +73,7 @@ def latencies(name: str, seconds: Sequence[float], baseline: Sequence[float] | N
 
 def table(measures: Iterable[Measure]) -> list[str]:
     """Lines for a terminal; equal notes that follow each other are printed once."""
-    rows = [("", "value", "", "baseline", "ratio", "goal", "met")]
+    rows: list[tuple[str, ...]] = [("", "value", "", "baseline", "ratio", "goal", "met")]
     rows += [_cells(measure) for measure in measures]
     widths = [max(len(row[column]) for row in rows) for column in range(7)]
     left = (0, 2, 5, 6)

@@ -9,13 +9,14 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
 
 from agents.encoders.weights import MINILM, source
-from agents.ranker.dmr import DmrRanker, dmr_encoder
+from agents.ranker.dmr import DmrEncoder, DmrRanker, dmr_encoder
 from agents.ranker.inputs import RankingInput
 from agents.recipes.settings import Quirks, RankSettings
 from agents.types import RankedCandidate
@@ -51,11 +52,11 @@ def measure(setting: BenchSetting) -> list[Measure]:
     same = 0
     for number, step in enumerate(scene, 1):
         setting.say(f"ranking: step {number} of {steps}")
-        expected, seconds = _timed(lambda step=step: baseline(step))
+        expected, seconds = _timed(partial(baseline, step))
         baseline_seconds += seconds
-        (found,), seconds = _timed(lambda step=step: ours.rank_inputs([step]))
+        (found,), seconds = _timed(partial(ours.rank_inputs, [step]))
         ours_seconds += seconds
-        (alone,), seconds = _timed(lambda step=step: _ranker(encoder).rank_inputs([step]))
+        (alone,), seconds = _timed(partial(_rank_anew, encoder, step))
         new_seconds += seconds
         same += _same_first(found, step, expected) and _same_first(alone, step, expected)
     name, note = f"ranking {steps} × {elements} elements", NOTE.format(steps=steps, elements=elements)
@@ -84,6 +85,10 @@ def _baseline() -> Callable[[RankingInput], np.ndarray]:
         return util.cos_sim(vectors[0], vectors[1:])[0].cpu().numpy()
 
     return rank
+
+
+def _rank_anew(encoder: DmrEncoder, step: RankingInput) -> list[tuple[RankedCandidate, ...]]:
+    return _ranker(encoder).rank_inputs([step])
 
 
 def _timed(work: Callable[[], T]) -> tuple[T, float]:

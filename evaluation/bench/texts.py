@@ -6,6 +6,7 @@ from pathlib import Path
 from agents.planner.memory_text import memory_text
 from agents.ranker.element_text import element_texts
 from annotations.datasets import reader
+from annotations.datasets.records import ConversationRecord
 from annotations.dom.elements import elements
 from annotations.dom.tree import parse
 
@@ -16,7 +17,7 @@ def distinct_texts(sample: Path, count: int, seed: int = 0) -> list[str]:
     Raises ValueError when the sample has fewer.
     """
     rng = random.Random(seed)
-    records = list(reader("mt-mind2web")(sample))
+    records = [record for record in reader("mt-mind2web")(sample) if isinstance(record, ConversationRecord)]
     turns = [turn for record in records for turn in record.turns]
     instructions = sorted({turn.instruction for turn in turns})
     actions = sorted({step.action_repr for turn in turns for step in turn.steps})

@@ -29,7 +29,7 @@ def random_seq2seq(folder: Path, small: bool) -> Path:
         num_layers=1 if small else 4,
         num_heads=8,
         feed_forward_proj="gated-gelu",
-        decoder_start_token_id=0,
+        decoder_start_token_id=0,  # type: ignore[call-arg]  # any setting is taken, as keyword arguments
         pad_token_id=0,
         eos_token_id=1,
     )

@@ -13,7 +13,7 @@ from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.ranking import gold_rank
-from evaluation.metrics.scores import headlines, score
+from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.metrics.step import step_success
 from evaluation.models import Study
 
@@ -78,8 +78,9 @@ def score_mind2web(
     unknown = [sample for sample in predicted if sample not in known]
     missing = [step.sample for step in gold if step.sample not in predicted]
     refuse_strangers(predictions, predicted, unknown, defects, gold)
-    metrics, skipped = {}, 0
-    for preset in Study.Preset.values:
+    metrics: dict[str, dict[str, Metric]] = {}
+    skipped = 0
+    for preset in PRESETS:
         cut = top_k if preset == Study.Preset.FAITHFUL else None
         judge = _Judge(ranked, cut, keeps_punctuation)
         outcomes = [judge.outcome(step, predicted.get(step.sample, NONE)) for step in gold]

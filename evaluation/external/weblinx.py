@@ -18,7 +18,7 @@ from evaluation.external.scores import ExternalScores, refuse_strangers
 from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.outcomes import Metric
-from evaluation.metrics.scores import Preset
+from evaluation.metrics.scores import PRESETS, Preset
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, gold_action, is_scored, score_turns
 from evaluation.models import Study
@@ -52,7 +52,7 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
         raise ValueError(f"{dataset.name} has no conversation in {', '.join(sorted(lacking))}; {OOD} is a mean of four")
     unknown = [f"{name} {turn}" for name, turn in replies if (name, turn) not in seen.known]
     refuse_strangers(predictions, replies, unknown, defects, seen.names)
-    metrics = {preset: _metrics(seen.scores[preset], split, preset) for preset in Study.Preset.values}
+    metrics: dict[str, dict[str, Metric]] = {preset: _metrics(seen.scores[preset], split, preset) for preset in PRESETS}
     counts = {
         "conversations": len(seen.names),
         "steps": seen.counts["scored"],
@@ -90,7 +90,7 @@ class _Weblinx:
                 found = {turn: reply for turn, reply in by_demo[name].items() if 0 <= turn < len(demo.turns)}
                 self.known |= {(name, turn) for turn in found}
                 replies |= found
-        asked = active_turns([turn.data for turn in demo.turns])
+        asked = active_turns([dict(turn.data) for turn in demo.turns])
         wanted = [turn for turn in asked if self._counts(demo, demo.turns[turn])]
         missing = [turn for turn in wanted if turn not in replies]
         self.missing += [f"{demo.name} {turn}" for turn in missing]

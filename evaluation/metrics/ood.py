@@ -13,11 +13,16 @@ OOD_SPLITS = ("test_web", "test_cat", "test_geo", "test_vis")
 class IntervalValue(Protocol):
     """A value with its 95 % interval."""
 
-    value: float
-    low: float
-    high: float
-    n: int
-    grouping: str
+    @property
+    def value(self) -> float: ...
+    @property
+    def low(self) -> float: ...
+    @property
+    def high(self) -> float: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def grouping(self) -> str: ...
 
 
 def ood_mean(metric: str, estimates: Sequence[IntervalValue]) -> Metric:

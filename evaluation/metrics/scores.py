@@ -13,6 +13,17 @@ from evaluation.metrics.grouping import Groups
 from evaluation.metrics.outcomes import Metric, StepOutcome
 
 Preset = Literal["faithful", "corrected"]
+PRESETS: tuple[Preset, ...] = ("faithful", "corrected")
+
+
+def preset_named(name: str) -> Preset:
+    """ValueError where there is none of this name."""
+    for preset in PRESETS:
+        if preset == name:
+            return preset
+    raise ValueError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
+
+
 Line = tuple[str, str, Unit]  # name in the result, key in METRICS, grouping
 
 RANKING_PUBLISHED = ("recall@1", "recall@3", "recall@5", "recall@10", "recall@20", "recall@50", "recall@100")

@@ -16,7 +16,9 @@ class ReportCellSerializer(serializers.Serializer):
 
 
 class PublishedCellSerializer(serializers.Serializer):
-    source = serializers.CharField(help_text="Where it is printed, and of which system.")
+    source = serializers.CharField(  # type: ignore[assignment]  # a field may have the name of a field's option
+        help_text="Where it is printed, and of which system."
+    )
     split = serializers.CharField()
     metric = serializers.CharField()
     value = serializers.FloatField()

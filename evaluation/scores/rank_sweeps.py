@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 from agents.observations import RecordedConversation
 from agents.ranker.dmr import DmrRanker, dmr_encoder, weblinx_text
@@ -33,7 +33,7 @@ class RankSetting:
     model: str
     history: int
     limit: int
-    unit: str = "chars"
+    unit: Literal["chars", "tokens"] = "chars"
 
     def __str__(self) -> str:
         limit = f"{self.limit} {self.unit}" if self.limit else "none"

@@ -3,7 +3,7 @@
 from agents.models import Run, TrajectoryStep
 from agents.types import Action
 from evaluation.metrics.outcomes import StepOutcome
-from evaluation.metrics.scores import headlines, score
+from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
 from evaluation.scores.judging import Gold, judge_as_published
@@ -40,7 +40,7 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
     found = []
     for position, row in enumerate(rows.iterator()):
         pk, conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
-        element, f1, success = judged.get(pk, (float(element), f1, success))
+        element_score, f1, success = judged[pk] if pk in judged else (float(element), f1, success)
         skipped = faithful and (rank is None or rank >= top_k)
         found.append(
             StepOutcome(
@@ -53,7 +53,7 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
                 position=position,
                 gold_rank=rank,
                 skipped=skipped,
-                element_correct=0.0 if skipped else element,
+                element_correct=0.0 if skipped else element_score,
                 operation_f1=0.0 if skipped else f1,
                 success=success and not skipped,
             )
@@ -84,7 +84,7 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
 def store_scores(run: Run) -> int:
     """Replace the run's scores of both presets; the number of steps they rest on."""
     rows, count = [], 0
-    for preset in Study.Preset.values:
+    for preset in PRESETS:
         steps = outcomes(run, preset)
         count = len(steps)
         store_breakdown(run, preset, steps)

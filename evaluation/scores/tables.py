@@ -89,7 +89,7 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
     several_seeds = len({run.seed for run in runs}) > 1
     found: dict[str, ScoreTable] = {}
     for run in runs:
-        cells = [headline.get((run.pk, metric)) for metric in metrics]
+        cells: list[IntervalValue | None] = [headline.get((run.pk, metric)) for metric in metrics]
         if not any(cells):
             continue
         table = found.setdefault(run.split, ScoreTable(run.split or "all splits", _columns(metrics, cells)))
@@ -110,15 +110,15 @@ def _ood_table(tables: dict[str, ScoreTable], metrics: tuple[str, ...]) -> list[
             by_recipe.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
     rows = []
     for of_recipe in by_recipe.values():
-        cells = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}
-        if means := ood_means({split: {m: cell for m, cell in row.items() if cell} for split, row in cells.items()}):
+        by_split = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}
+        if means := ood_means({split: {m: cell for m, cell in row.items() if cell} for split, row in by_split.items()}):
             first = of_recipe[OOD_SPLITS[0]]
             rows.append(RunRow(first.run, first.label, first.settings, [means.get(metric) for metric in metrics]))
     name = f"{OOD}, the mean of {', '.join(OOD_SPLITS)}"
     return [ScoreTable(name, _columns(metrics, rows[0].cells), rows)] if rows else []
 
 
-def _columns(metrics: tuple[str, ...], cells: list[Score | None]) -> list[Column]:
+def _columns(metrics: tuple[str, ...], cells: list[IntervalValue | None]) -> list[Column]:
     columns = []
     for metric, cell in zip(metrics, cells, strict=True):
         short = label(metric)
@@ -136,8 +136,8 @@ def _sizes(table: ScoreTable) -> list[str]:
 def _sort_and_plot(table: ScoreTable, column: int | None) -> None:
     if column is None:
         return
-    table.rows.sort(key=lambda row: -(row.cells[column].value if row.cells[column] else -1.0))
-    shown = [row.cells[column] for row in table.rows if row.cells[column]]
+    table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
+    shown = [cell for row in table.rows if (cell := row.cells[column])]
     if not shown:
         return
     low = floor(min(score.low for score in shown) * 10) / 10

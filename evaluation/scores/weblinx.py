@@ -72,6 +72,7 @@ def _add_ranking(sums: Sums, run: Run) -> None:
     by_conversation: dict[int, list[int]] = defaultdict(list)
     rows = run.steps.filter(gold_rank__isnull=False).order_by("trajectory__conversation__position", "seq")
     for conversation, rank in rows.values_list("trajectory__conversation_id", "gold_rank"):
+        assert rank is not None  # as the filter says
         by_conversation[conversation].append(rank + 1)
     for ranks in by_conversation.values():
         for k in CUTS:

@@ -4,7 +4,7 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse, HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status
+from rest_framework import status, viewsets
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -24,7 +24,7 @@ from evaluation.scores import exporting
 from evaluation.studies import filters, serializers
 
 
-class MetricsMixin:
+class MetricsMixin(viewsets.GenericViewSet):
     """The same metrics as JSON and as CSV."""
 
     scopes = {"metrics_csv": Scope.EXPORT, "trajectories_jsonl": Scope.EXPORT}
@@ -43,7 +43,7 @@ class MetricsMixin:
     def metrics_csv(self, request: Request, pk: str) -> HttpResponseBase:
         """The rows of `metrics` as CSV."""
         text = exporting.to_csv(exporting.METRIC_COLUMNS, exporting.metric_rows(self.scores()))
-        name = f"{self.queryset.model._meta.model_name}-{pk}-metrics.csv"
+        name = f"{self.get_queryset().model._meta.model_name}-{pk}-metrics.csv"
         return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name)
 
 

@@ -1,11 +1,14 @@
 """The form that starts a study."""
 
+from typing import Any
+
 from django import forms
 from django.db.models import QuerySet
 
 from agents.encoders import weights
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from annotations.forms import choice_field
 from annotations.access.rules import User
 from annotations.models import ConversationTally, Dataset
 from evaluation.models import Study
@@ -45,11 +48,11 @@ class StudyForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.offered = {recipe.name: recipe for recipe in offered}
         self.datasets = {dataset.name: dataset for dataset in datasets}
-        self.fields["dataset"].choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
-        self.fields["recipes"].choices = [(name, name) for name in self.offered]
+        choice_field(self, "dataset").choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
+        choice_field(self, "recipes").choices = [(name, name) for name in self.offered]
         named = self.datasets.get(self["dataset"].value())
         self.split_counts = _split_counts(named) if named else []
-        self.fields["splits"].choices = [(split, split) for split, _ in self.split_counts]
+        choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
 
     def clean_dataset(self) -> Dataset:
         return self.datasets[self.cleaned_data["dataset"]]
@@ -66,9 +69,10 @@ class StudyForm(forms.Form):
             settings[key.strip()] = value.strip()
         return settings
 
-    def clean(self) -> dict:
+    def clean(self) -> dict[str, Any]:
         """Every setting must exist in every chosen recipe, have a fitting value, and leave nothing missing."""
-        data = super().clean()
+        super().clean()
+        data = self.cleaned_data
         for name in data.get("recipes", []):
             try:
                 weights.require_open(data.get("overrides", {}))
@@ -105,9 +109,11 @@ class BudgetForm(forms.Form):
     budget_seconds = forms.IntegerField(required=False, min_value=1, label="Seconds")
 
 
-def budget_of(values: dict) -> dict[str, float | None]:
+def budget_of(values: dict[str, Any]) -> BudgetLimits:
     """Limits by unit from fields named budget_UNIT."""
-    return {unit: values.get(f"budget_{unit}") for unit in ("tokens", "cost", "seconds")}
+    return BudgetLimits(
+        tokens=values.get("budget_tokens"), cost=values.get("budget_cost"), seconds=values.get("budget_seconds")
+    )
 
 
 def _split_counts(dataset: Dataset) -> list[tuple[str, int]]:

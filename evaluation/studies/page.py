@@ -11,7 +11,7 @@ from agents.recipes import literature
 from annotations.access import rules
 from annotations.access.rules import User
 from evaluation.metrics import label
-from evaluation.metrics.scores import Preset
+from evaluation.metrics.scores import PRESETS, Preset, preset_named
 from evaluation.models import Score, Shard, Study
 from evaluation.scores import failures
 from evaluation.scores import tables as score_tables
@@ -29,8 +29,8 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     for run in runs:
         run.error = rights.message(run.error, study.project_id, run.split)
     live = study.progress(runs)
-    preset = query.get("preset", study.preset)
-    preset = preset if preset in Study.Preset.values else study.preset
+    asked = query.get("preset", study.preset)
+    preset = preset_named(asked if asked in PRESETS else study.preset)
     metrics = score_tables.main_metrics(runs)
     plotted = query.get("plot", "")
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]

@@ -46,7 +46,7 @@ def create_study(
     preset: str | None = None,
     name: str = "",
     publish: bool = True,
-    budget: dict[str, float] | None = None,
+    budget: BudgetLimits | None = None,
 ) -> Study:
     """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
 

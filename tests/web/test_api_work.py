@@ -238,6 +238,19 @@ def test_a_key_is_not_reused_for_another_request(admin: Client, study_request: d
     assert post(admin, "/api/studies/", study_request | {"limit": 2}, key="abc").status_code == 422
 
 
+@pytest.mark.parametrize("body", ["[1]", '"words"'])
+def test_a_key_holds_for_a_body_that_is_no_object(admin: Client, study_request: dict, body: str) -> None:
+    """Where nothing of the body is read, a client may send what it likes."""
+    study = post(admin, "/api/studies/", study_request)["Location"]
+    admin.post(f"{study}cancel/")
+    answers = [
+        admin.post(f"{study}resume/", body, content_type="application/json", headers={"Idempotency-Key": "abc"})
+        for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[1]["Idempotency-Replayed"] == "true"
+
+
 def test_a_key_is_forgotten_after_a_day(admin: Client, study_request: dict) -> None:
     post(admin, "/api/studies/", study_request, key="abc")
     IdempotencyKey.objects.update(created_at=timezone.now() - timedelta(hours=25))

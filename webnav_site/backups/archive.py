@@ -10,7 +10,7 @@ import re
 import tarfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Protocol, cast
 
 FORMAT = 1
 VERSION, MANIFEST = "version.json", "manifest.json"
@@ -45,10 +45,16 @@ class Manifest:
     rows: dict[str, int] = field(default_factory=dict)
 
 
+class Readable(Protocol):
+    """A member of an archive, or a file."""
+
+    def read(self, size: int = ..., /) -> bytes: ...
+
+
 class Hashed:
     """A file whose checksum is taken while it is read."""
 
-    def __init__(self, source: BinaryIO) -> None:
+    def __init__(self, source: Readable) -> None:
         self.source, self.sha256, self.size = source, hashlib.sha256(), 0
 
     def read(self, size: int = -1) -> bytes:
@@ -77,7 +83,7 @@ class ArchiveWriter:
         if kind is not None:
             self.tar.close()
 
-    def add_dump(self, stream: BinaryIO) -> None:
+    def add_dump(self, stream: Readable) -> None:
         number = 0
         while part := stream.read(PART_BYTES):
             self.add(f"database/{number:06}", io.BytesIO(part), len(part))
@@ -91,7 +97,7 @@ class ArchiveWriter:
         info = tarfile.TarInfo(name)
         info.size, info.mode = size, 0o600
         hashed = Hashed(source)
-        self.tar.addfile(info, hashed)  # type: ignore[arg-type]  only read() is used
+        self.tar.addfile(info, cast(BinaryIO, hashed))  # only read() is used
         self.manifest.members[name] = hashed.facts()
 
     def close(self, rows: dict[str, int]) -> None:
@@ -100,7 +106,7 @@ class ArchiveWriter:
         self.tar.close()
 
 
-def read(stream: BinaryIO) -> Iterator[tuple[str, BinaryIO]]:
+def read(stream: BinaryIO) -> Iterator[tuple[str, Readable]]:
     """(name, content) of each member in order; whatever a backup does not write is refused."""
     seen: set[str] = set()
     try:
@@ -126,7 +132,7 @@ def _check(info: tarfile.TarInfo, seen: set[str]) -> None:
     seen.add(info.name)
 
 
-def read_json(name: str, content: BinaryIO) -> dict[str, Any]:
+def read_json(name: str, content: Readable) -> dict[str, Any]:
     data = bytearray()
     while len(data) <= JSON_BYTES and (piece := content.read(64 * 1024)):
         data += piece

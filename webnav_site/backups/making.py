@@ -43,6 +43,7 @@ def _write(stream: BinaryIO, stage: HeldFiles) -> ArchiveWriter:
         stage.take()
         rows = row_counts()
         with started_tool("pg_dump", "--format=custom", "--no-owner", f"--snapshot={snapshot}", reads=True) as dump:
+            assert dump.stdout is not None
             writer.add_dump(dump.stdout)
     with writer:
         for name, path in sorted(stage.held.items()):

@@ -7,9 +7,9 @@ import os
 import shutil
 import tarfile
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
@@ -41,44 +41,53 @@ class TooNew(ValueError):
 class Looked:
     """An archive that holds what it says, with its files unpacked in `folder`."""
 
-    version: Version | None
-    manifest: Manifest | None
+    version: Version
+    manifest: Manifest
     folder: Path
+
+
+@dataclass
+class _Looking:
+    """What is known of an archive while it is read."""
+
+    folder: Path
+    version: Version | None = None
+    manifest: Manifest | None = None
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def look_through(path: Path, identity: Path | None, folder: Path) -> Looked:
     """Read all of the archive, check every name and checksum, and unpack its files into `folder`. Raises
     ArchiveDamaged, TooNew and SealError."""
-    looked = Looked(None, None, folder)
-    found: dict[str, dict] = {}
+    looking = _Looking(folder)
     try:
         with opened(path, identity) as stream:
             for name, content in archive.read(stream):
-                _look_at(name, content, looked, found)
+                _look_at(name, content, looking)
     except tarfile.TarError as error:  # in the middle of a member
         raise ArchiveDamaged(f"the archive cannot be read: {error}") from error
-    if looked.version is None or looked.manifest is None:
+    if looking.version is None or looking.manifest is None:
         raise ArchiveDamaged("the archive is incomplete: it ends before its manifest")
-    _compare(found, looked.manifest)
-    return looked
+    _compare(looking.found, looking.manifest)
+    return Looked(looking.version, looking.manifest, folder)
 
 
-def _look_at(name: str, content: BinaryIO, looked: Looked, found: dict[str, dict]) -> None:
-    if looked.manifest is not None:
+def _look_at(name: str, content: archive.Readable, looking: _Looking) -> None:
+    if looking.manifest is not None:
         raise ArchiveDamaged(f"{name!r} comes after the manifest")
     if name == archive.MANIFEST:
-        looked.manifest = archive.manifest_of(archive.read_json(name, content))
+        looking.manifest = archive.manifest_of(archive.read_json(name, content))
         return
     hashed = archive.Hashed(content)
     if name == archive.VERSION:
-        looked.version = archive.version_of(archive.read_json(name, hashed))
-        refuse_what_is_newer(looked.version)
+        looking.version = archive.version_of(archive.read_json(name, hashed))
+        refuse_what_is_newer(looking.version)
     else:
-        _unpack(hashed, None if name.startswith("database/") else looked.folder / name)
-    found[name] = hashed.facts()
+        _unpack(hashed, None if name.startswith("database/") else looking.folder / name)
+    looking.found[name] = hashed.facts()
 
 
-def _compare(found: dict, manifest: Manifest) -> None:
+def _compare(found: dict[str, dict[str, Any]], manifest: Manifest) -> None:
     wrong = [name for name in sorted(found.keys() | manifest.members) if found.get(name) != manifest.members.get(name)]
     if wrong:
         raise ArchiveDamaged(f"{len(wrong)} members differ from the manifest, the first is {wrong[0]!r}")
@@ -86,7 +95,7 @@ def _compare(found: dict, manifest: Manifest) -> None:
         raise ArchiveDamaged("the archive holds no database")
 
 
-def _unpack(content, target: Path | None) -> None:
+def _unpack(content: archive.Readable, target: Path | None) -> None:
     """Into a new file of the owner's; None: only read, for the checksum."""
     if target is None:
         while content.read(CHUNK):
@@ -133,6 +142,8 @@ def _restore_database(path: Path, identity: Path | None) -> None:
         started_tool("psql", *arguments, writes=True, quiet=True) as psql,
         started_tool("pg_restore", "--no-owner", "--no-privileges", "--file=-", reads=True, writes=True) as script,
     ):
+        assert script.stdout is not None
+        assert psql.stdin is not None
         feeder = threading.Thread(target=_feed, args=(path, identity, script.stdin), daemon=True)
         feeder.start()
         try:

@@ -53,19 +53,19 @@ class Answer:
 
 def made_by(wsgi: Wsgi, environ: Environ) -> Answer:
     """Let Django work; called in a thread, which is free again when this returns."""
-    started: list[Any] = []
+    started: list[tuple[int, list[tuple[bytes, bytes]]]] = []
 
     def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> None:
         named = [(name.strip().lower().encode("latin1"), value.strip().encode("latin1")) for name, value in headers]
-        started[:] = [int(status.split(" ", 1)[0]), named]
+        started[:] = [(int(status.split(" ", 1)[0]), named)]
 
     result = wsgi(environ | {"wsgi.file_wrapper": FilePart}, start_response)
     if isinstance(result, FilePart):
-        return Answer(*started, file=result)
+        return Answer(*started[0], file=result)
     if getattr(result, "streaming", not isinstance(result, list | tuple)):
-        return Answer(*started, stream=result)
+        return Answer(*started[0], stream=result)
     try:
-        return Answer(*started, whole=b"".join(result))
+        return Answer(*started[0], whole=b"".join(result))
     finally:
         getattr(result, "close", lambda: None)()
 

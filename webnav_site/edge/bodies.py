@@ -62,7 +62,7 @@ async def received(receive: Receive, length: int, pace: Pace, place: Place) -> A
     if length <= place.memory:
         yield io.BytesIO(b"".join([part async for part in _parts(receive, length, pace)]) if length else b"")
         return
-    with await place.do(partial(tempfile.TemporaryFile, dir=place.folder)) as file:
+    with await place.do(lambda: tempfile.TemporaryFile(dir=place.folder)) as file:
         gathered = bytearray()
         async for part in _parts(receive, length, pace):
             gathered += part

@@ -2,6 +2,7 @@
 
 import time
 from asyncio import AbstractEventLoop, Transport
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -33,7 +34,9 @@ class Connection(HttpToolsProtocol):
     unread_since: float | None = None
     unread = 0
 
-    def connection_made(self, transport: Transport) -> None:
+    def connection_made(  # type: ignore[override]  # as uvicorn has it: of this kind are all that listen here
+        self, transport: Transport
+    ) -> None:
         super().connection_made(transport)
         self.header_since = time.monotonic()
         peer = self.client[0] if self.client else ""
@@ -71,7 +74,7 @@ class Connection(HttpToolsProtocol):
             self.header_since, self.header_size = time.monotonic(), 1
 
     def on_headers_complete(self) -> None:
-        self.scope[CONNECTION] = self
+        cast(dict[str, Any], self.scope)[CONNECTION] = self
         self.in_body, self.header_since, self.header_size = True, None, 0
         super().on_headers_complete()
 

@@ -8,9 +8,10 @@ from contextlib import asynccontextmanager
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
-from a2wsgi.wsgi import build_environ
+from a2wsgi.asgi_typing import HTTPScope
+from a2wsgi.wsgi import Body, build_environ
 
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge import accounts, bodies
@@ -36,7 +37,7 @@ class Door:
     def __init__(self, wsgi: Wsgi, limits: EdgeLimits, folder: Path, clients: Clients = CLIENTS) -> None:
         self.wsgi, self.limits, self.folder, self.clients = wsgi, limits, folder, clients
         self.pools = Pools(limits)
-        self._probes: dict[str, dict[bytes, asyncio.Task[Answer]]] = {path: {} for path in LATE}
+        self._probes: dict[str, dict[bytes, asyncio.Future[Answer]]] = {path: {} for path in LATE}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope = _as_wsgi_can_tell(scope)
@@ -48,8 +49,8 @@ class Door:
         except TurnedAway as refused:
             await answer(refused, scope, receive, send)
         except TooMuch as error:
-            refused = TurnedAway(429, f"Too much at the same time from your address ({error}); try again in a moment.")
-            await answer(refused, scope, receive, send)
+            busy = f"Too much at the same time from your address ({error}); try again in a moment."
+            await answer(TurnedAway(429, busy), scope, receive, send)
         except Gone:
             await _hang_up(scope, receive)
 
@@ -57,7 +58,7 @@ class Door:
         client = client_network(scope["client"][0])
         sender = self._sender(scope, send)
         async with self._body(scope, receive, client) as body:
-            made = await self._in_turn(client, sender, build_environ(scope, body), self._executor(scope))
+            made = await self._in_turn(client, sender, _environ(scope, body), self._executor(scope))
         # Counted, never refused: it is made already. The next request of a client that does not fetch is refused.
         with self.clients.holding(client, "bytes", len(made.whole or b""), sys.maxsize):
             await sender.send(made, self.pools)
@@ -115,7 +116,7 @@ class Door:
             await asyncio.wait({task}, timeout=self.limits.health_seconds)
         return task.result() if task is not None and task.done() else LATE[scope["path"]]
 
-    def _probe(self, scope: Scope) -> asyncio.Task[Answer] | None:
+    def _probe(self, scope: Scope) -> asyncio.Future[Answer] | None:
         """The work on an answer, which all who ask alike wait for."""
         probes, headers = self._probes[scope["path"]], dict(scope["headers"])
         own = headers.get(b"cookie", b"") + headers.get(b"authorization", b"")
@@ -125,13 +126,18 @@ class Door:
         if key not in probes:
             if own and len(probes) >= PROBES:
                 return None
-            environ = build_environ(scope | {"method": "GET"}, BytesIO())
+            environ = _environ(scope | {"method": "GET"}, BytesIO())
             pool = self.pools.watched[scope["path"]]
             probes[key] = asyncio.ensure_future(
                 asyncio.get_running_loop().run_in_executor(pool, made_by, self.wsgi, environ)
             )
             probes[key].add_done_callback(lambda _: probes.pop(key))
         return probes[key]
+
+
+def _environ(scope: Scope, body: BinaryIO) -> Environ:
+    """What WSGI says of a request; a2wsgi has types of its own for what ASGI and a file are."""
+    return cast(Environ, build_environ(cast(HTTPScope, scope), cast(Body, body)))
 
 
 def _as_wsgi_can_tell(scope: Scope) -> Scope:

@@ -11,6 +11,7 @@ from typing import Any
 
 import structlog
 from django.http import HttpRequest
+from structlog.typing import EventDict, Processor
 
 from webnav_site.observe.redaction import Redactor
 
@@ -26,7 +27,7 @@ def log_format(wanted: str, production: bool) -> str:
     return wanted or ("json" if production and not sys.stderr.isatty() else "lines")
 
 
-def add_user(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+def add_user(logger: Any, method: str, event: EventDict) -> EventDict:
     """Who asked, where somebody has looked that up already: a log line starts no query."""
     request = current_request.get()
     if request is not None:
@@ -39,13 +40,13 @@ def add_user(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
     return event
 
 
-def _add_process(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
-    return event | {"pid": os.getpid()}
+def _add_process(logger: Any, method: str, event: EventDict) -> EventDict:
+    return {**event, "pid": os.getpid()}
 
 
 def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[str, Any]:
     """Django's LOGGING."""
-    shared = [
+    shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
@@ -54,6 +55,7 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
         structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
     ]
     clean = Redactor(known_secrets)
+    last: list[Processor]
     if form == "json":
         last = [
             _add_process,

@@ -9,6 +9,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
 from ipaddress import ip_address
+from typing import Any
 
 import redis
 from django.conf import settings
@@ -120,7 +121,7 @@ def _workers(found: list[dict]) -> Iterator[Metric]:
     busy = GaugeMetricFamily("webnav_worker_tasks", "Tasks under way.", labels=["worker"])
     used = GaugeMetricFamily("webnav_gpu_memory_used_bytes", "Memory in use.", labels=["host", "gpu", "name"])
     total = GaugeMetricFamily("webnav_gpu_memory_total_bytes", "Memory there is.", labels=["host", "gpu", "name"])
-    gpus = {}
+    gpus: dict[tuple[str, str, str], dict[str, Any]] = {}
     for worker in found:
         up.add_metric([worker["name"], worker["host"]], 1.0)
         memory.add_metric([worker["name"]], worker["memory_bytes"])

@@ -21,13 +21,20 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{7,63}")
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 
+class ObservedRequest(HttpRequest):
+    """With the ids by which people and logs speak of it."""
+
+    request_id: str
+    error_id: str
+
+
 class ObservedRequestMiddleware:
     """Binds the id for every log line of the request, answers with it, and counts."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
         self.get_response = get_response
 
-    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+    def __call__(self, request: ObservedRequest) -> HttpResponseBase:
         request.request_id = request_id(request.headers.get(HEADER, ""))
         token, begun = current_request.set(request), time.perf_counter()
         parent = request.headers.get("traceparent", "")
@@ -66,7 +73,7 @@ def _count(request: HttpRequest, response: HttpResponseBase, seconds: float) -> 
     logger.info("%s %s %s", method, request.path, status, extra=told)
 
 
-def _give_an_error_id(sender: object, request: HttpRequest | None = None, **kwargs: object) -> None:
+def _give_an_error_id(sender: object, request: ObservedRequest | None = None, **kwargs: object) -> None:
     """Django found an exception that nobody handled: the page that follows shows the id."""
     what = f"{request.method} {request.path}" if request is not None else "a request"
     error_id = errors.remember("request", what)

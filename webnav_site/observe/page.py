@@ -58,10 +58,8 @@ def retention(request: HttpRequest) -> HttpResponse:
     given = request.GET.get("days", "")
     days = min(int(given), LONGEST_DAYS) if given.isdecimal() and len(given) < 9 else None
     found = estimates()
-    if days is None:
-        rows = [(kind, would, None) for kind, would in found]
-    else:
-        rows = [(kind, would, other) for (kind, would), (_, other) in zip(found, estimates(days), strict=True)]
+    others = [None] * len(found) if days is None else [other for _, other in estimates(days)]
+    rows = [(kind, would, other) for (kind, would), other in zip(found, others, strict=True)]
     return render(request, "retention.html", {"rows": rows, "days": days})
 
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from structlog.typing import EventDict
+
 GONE = "[redacted]"
 _NAMES = re.compile(
     r"pass(word|wd|phrase)?$|^pw$|secret|token$|api_?key|authorization|cookie|session_?(id|key)$|csrf|signature|credential",
@@ -55,6 +57,6 @@ class Redactor:
             return [self.value(inner) for inner in value]
         return value
 
-    def __call__(self, logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
+    def __call__(self, logger: Any, method: str, event: EventDict) -> EventDict:
         """As a structlog processor."""
         return {key: inner if key.startswith("_") else self.value(inner, key) for key, inner in event.items()}

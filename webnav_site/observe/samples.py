@@ -13,7 +13,11 @@ from webnav_site.observe import metrics
 
 KEY = "webnav:samples"
 MOST = 240
-GROWING = {"requests": counters.REQUESTS, "errors": counters.ERRORS, "steps": counters.STEPS}
+GROWING: dict[str, counters.Counter | counters.Histogram] = {
+    "requests": counters.REQUESTS,
+    "errors": counters.ERRORS,
+    "steps": counters.STEPS,
+}
 WIDTH, HEIGHT = 240, 40
 
 

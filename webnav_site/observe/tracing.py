@@ -49,4 +49,6 @@ def traceparent() -> str:
 
 
 def flush() -> None:
-    trace.get_tracer_provider().force_flush(2000)  # type: ignore[attr-defined]  the provider that `start` has set
+    provider = trace.get_tracer_provider()
+    if isinstance(provider, TracerProvider):  # the one that `start` has set
+        provider.force_flush(2000)

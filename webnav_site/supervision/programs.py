@@ -74,7 +74,7 @@ def write_configuration() -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     logs.mkdir(parents=True, exist_ok=True, mode=0o750)
     names = list(procfile())
-    values = {
+    facts = {
         "user": getpass.getuser(),
         "root": services.ROOT,
         "logs": logs,
@@ -84,7 +84,7 @@ def write_configuration() -> Path:
         "log_bytes": LOG_BYTES,
         "names": ",".join(names),
     }
-    values = {name: str(value).replace("%", "%%") for name, value in values.items()}
+    values = {name: str(value).replace("%", "%%") for name, value in facts.items()}
     parts = [_HEAD.format(**values)]
     # The guard is the first to start and the last to stop: the others need the servers that it looks after.
     parts += [_program(GUARD, GUARD, 1, values)]

@@ -13,7 +13,7 @@ from agents.planner.learned.prepare import PreparedStep, prepare
 from agents.planner.memory_text import memory_text
 from agents.recipes.literature import Recipe
 from agents.trace import traced_ranking, traced_snippets
-from agents.types import Action, Decision, Memory, NoCandidates, Observation, RankedCandidate, Snippet
+from agents.types import Action, Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
 from annotations.dom.elements import Element
 from annotations.dom.limits import PageError
 from annotations.observe.spans import span
@@ -33,7 +33,7 @@ class _LearnedWork:
 class LearnedPolicy:
     """Element, operation and value come from one network; memory is recalled for the values of earlier turns."""
 
-    def __init__(self, recipe: Recipe, encoder: Encoder, memory: Memory, model: LearnedModel) -> None:
+    def __init__(self, recipe: Recipe, encoder: Encoder, memory: SnippetMemory, model: LearnedModel) -> None:
         if encoder.name != model.encoder_name:
             raise ValueError(f"the planner was trained with {model.encoder_name}, the recipe ranks with {encoder.name}")
         self.recipe = recipe

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet
 
@@ -15,7 +15,7 @@ from annotations.models import Assignment, Campaign, Item
 class Order:
     """How to distribute: people with their weights, people per item, and the most that one person has (0: no cap)."""
 
-    people: tuple[tuple[AbstractBaseUser, float], ...]
+    people: tuple[tuple[User, float], ...]
     overlap: int
     cap: int = 0
 
@@ -24,7 +24,7 @@ class Order:
 class AssignmentPlan:
     """Who would get what: (item, person) pairs, and how many places stay free with the reason."""
 
-    pairs: list[tuple[Item, AbstractBaseUser]] = field(default_factory=list)
+    pairs: list[tuple[Item, User]] = field(default_factory=list)
     unfilled: Counter = field(default_factory=Counter)
 
     def per_person(self) -> list[tuple[str, int]]:

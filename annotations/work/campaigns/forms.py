@@ -7,7 +7,7 @@ from django import forms
 from django.db import transaction
 from django.db.models import QuerySet
 
-from annotations.forms import FilterForm
+from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
 from annotations.work.campaigns.assigning import Order
 
@@ -84,7 +84,7 @@ class CampaignForm(forms.ModelForm):
 
     def __init__(self, *args: Any, sources: QuerySet[Dataset], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["source"].queryset = sources.order_by("name")
+        row_field(self, "source").queryset = sources.order_by("name")
         if self.instance.pk and self.instance.sessions.exists():
             self.fields["source"].disabled = True
             self.fields["source"].help_text = "Fixed: there are sessions made from it."
@@ -141,7 +141,7 @@ class ItemFilterForm(FilterForm):
             ("split", "split", "splits"),
         ):
             found = sorted(value for value in sessions.values_list(path, flat=True).distinct() if value)
-            self.fields[name].choices = [("", f"all {label}"), *((value, value) for value in found)]
+            choice_field(self, name).choices = [("", f"all {label}"), *((value, value) for value in found)]
         self.is_valid()
 
     @property

@@ -4,7 +4,7 @@ import re
 from urllib.parse import urlencode
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.urls import reverse
@@ -19,7 +19,7 @@ MAX_TEXT = 5_000
 _NAME = re.compile(r"(?<![\w@.+-])@([\w@.+-]+)")
 
 
-def visible(user: AbstractBaseUser) -> QuerySet[Comment]:
+def visible(user: User) -> QuerySet[Comment]:
     """Comments that exist for this user: not those on annotations that they may not see, nor on hidden test gold."""
     rows = rules.visible(user, Comment.objects.filter(session__deleted_at=None, session__campaign__deleted_at=None))
     rows = rules.gold_filter(user, rows, "session__split", "session__campaign__project")
@@ -29,7 +29,7 @@ def visible(user: AbstractBaseUser) -> QuerySet[Comment]:
 @transaction.atomic
 def say(
     session: Session,
-    author: AbstractBaseUser,
+    author: User,
     text: str,
     *,
     assignment: Assignment | None = None,
@@ -79,18 +79,18 @@ def named(text: str, project: Project) -> QuerySet:
 
 
 @transaction.atomic
-def resolve(comment: Comment, user: AbstractBaseUser) -> None:
+def resolve(comment: Comment, user: User) -> None:
     """Close a thread; the second time does nothing."""
     if comment.resolve(user):
         emit(comment.session.campaign.project, "comment.resolved", comment.facts() | {"by": user.get_username()})
 
 
-def may_speak(user: AbstractBaseUser, project: Project) -> bool:
+def may_speak(user: User, project: Project) -> bool:
     """Whoever works in a project may comment in it."""
     return rules.can(user, "annotate", project) or rules.can(user, "review", project)
 
 
-def place_url(comment: Comment, user: AbstractBaseUser, pages: dict[tuple, str] | None = None) -> str:
+def place_url(comment: Comment, user: User, pages: dict[tuple, str] | None = None) -> str:
     """Where this user sees the place of a comment; "" where they have no page that shows it.
 
     `pages` is filled with the pages that were found, for callers with many comments.
@@ -107,10 +107,10 @@ def place_url(comment: Comment, user: AbstractBaseUser, pages: dict[tuple, str] 
     return f"{pages[key]}?{query}" if pages[key] else ""
 
 
-def unread(user: AbstractBaseUser) -> QuerySet[Mention]:
+def unread(user: User) -> QuerySet[Mention]:
     return Mention.objects.filter(user=user, seen_at=None, comment__in=visible(user).filter(deleted_at=None))
 
 
-def see(user: AbstractBaseUser, comments: QuerySet[Comment]) -> int:
+def see(user: User, comments: QuerySet[Comment]) -> int:
     """Take comments out of this user's unread ones; returns how many were."""
     return Mention.objects.filter(user=user, seen_at=None, comment__in=comments).update(seen_at=timezone.now())

@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import BadComment, Comment, Mention, Session
 from annotations.work.discuss import comments
 from annotations.work.edits.json_body import read_body
@@ -42,15 +43,15 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
     """Resolve or reopen a thread, delete a comment or take it out of the bin, or note that it was seen."""
     if what not in CHANGES:
         raise Http404
-    found = get_object_or_404(comments.visible(request.user).select_related(*RELATED), pk=pk)
+    found = get_object_or_404(comments.visible(signed_in(request)).select_related(*RELATED), pk=pk)
     if what == "seen":
-        comments.see(request.user, Comment.objects.filter(pk=found.pk))
+        comments.see(signed_in(request), Comment.objects.filter(pk=found.pk))
         return JsonResponse(_listed(request, found.session))
     _require_speech(request, found.session)
-    if what in ("delete", "restore") and not found.may_be_deleted_by(request.user):
+    if what in ("delete", "restore") and not found.may_be_deleted_by(signed_in(request)):
         raise PermissionDenied("Comments are deleted and restored by their author or an admin.")
     if what == "resolve":
-        comments.resolve(found, request.user)
+        comments.resolve(found, signed_in(request))
     else:
         try:
             {"reopen": found.reopen, "delete": found.put_into_bin, "restore": found.take_out_of_bin}[what]()
@@ -62,25 +63,25 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
 @never_cache
 def inbox(request: HttpRequest) -> HttpResponse:
     """Mentions of the user, unread ones first."""
-    shown = comments.visible(request.user).filter(deleted_at=None).order_by()
-    rows = Mention.objects.filter(user=request.user, comment__in=shown)
+    shown = comments.visible(signed_in(request)).filter(deleted_at=None).order_by()
+    rows = Mention.objects.filter(user=signed_in(request), comment__in=shown)
     rows = rows.select_related(*(f"comment__{name}" for name in RELATED))
     unread_first = rows.order_by(F("seen_at").desc(nulls_first=True), "-pk")
     page = Paginator(unread_first, ROWS).get_page(request.GET.get("page"))
     pages: dict[tuple, str] = {}
     for row in page:
-        row.url = comments.place_url(row.comment, request.user, pages)
-    return render(request, "annotate/inbox.html", {"page": page, "unread": comments.unread(request.user).count()})
+        row.url = comments.place_url(row.comment, signed_in(request), pages)
+    return render(request, "annotate/inbox.html", {"page": page, "unread": comments.unread(signed_in(request)).count()})
 
 
 @require_POST
 def seen(request: HttpRequest) -> HttpResponse:
     """Mark one mention, or all, as read."""
-    shown = comments.visible(request.user).order_by()
+    shown = comments.visible(signed_in(request)).order_by()
     one = request.POST.get("comment", "")
     if one.isdecimal():
         shown = shown.filter(pk=int(one))
-    comments.see(request.user, shown)
+    comments.see(signed_in(request), shown)
     return redirect("annotate-inbox")
 
 
@@ -93,7 +94,7 @@ def _session(request: HttpRequest, pk: int) -> Session:
 
 
 def _require_speech(request: HttpRequest, session: Session) -> None:
-    if not comments.may_speak(request.user, session.campaign.project):
+    if not comments.may_speak(signed_in(request), session.campaign.project):
         raise PermissionDenied(f"Readers of {session.campaign.project} do not comment in it.")
 
 
@@ -101,7 +102,7 @@ def _say(request: HttpRequest, session: Session) -> Comment:
     _require_speech(request, session)
     body = read_body(request)
     assignment = _one(readable(request.user).filter(item__session=session), body.get("assignment"))
-    parent = _one(comments.visible(request.user).filter(session=session), body.get("parent"))
+    parent = _one(comments.visible(signed_in(request)).filter(session=session), body.get("parent"))
     step = _one(session.steps(), body.get("step"))
     node_id = str(body.get("node") or "")
     if len(node_id) > 64:
@@ -109,7 +110,7 @@ def _say(request: HttpRequest, session: Session) -> Comment:
     try:
         return comments.say(
             session,
-            request.user,
+            signed_in(request),
             str(body.get("text") or ""),
             assignment=assignment,
             parent=parent,

@@ -7,6 +7,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, NotFree, Stage
 from annotations.work.queue import claiming
 from annotations.work.queue.reasons import why_nothing
@@ -37,7 +38,7 @@ def next_item(request: HttpRequest) -> HttpResponse:
 @require_POST
 def give_back(request: HttpRequest, pk: int) -> HttpResponse:
     """Let go of one of one's own items."""
-    mine = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    mine = rules.visible(signed_in(request), Assignment.objects.filter(user=signed_in(request)))
     found = get_object_or_404(mine.select_related("item__session"), pk=pk)
     try:
         found.give_back()
@@ -67,13 +68,13 @@ def _wanted(request: HttpRequest) -> list[tuple[Campaign, str]]:
 
 def _mine(request: HttpRequest):
     """The user's unfinished assignments that can be worked on, in the order in which they should be."""
-    own = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    own = rules.visible(signed_in(request), Assignment.objects.filter(user=signed_in(request)))
     open_ones = own.filter(item__session__campaign__deleted_at=None, item__session__campaign__closed_at=None)
     return open_ones.workable().in_order_of_need().select_related("item__session__campaign", "item__session__website")
 
 
 def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> HttpResponse:
-    own = rules.visible(request.user, Assignment.objects.filter(user=request.user))
+    own = rules.visible(signed_in(request), Assignment.objects.filter(user=signed_in(request)))
     done = own.filter(state=Assignment.State.SUBMITTED, item__session__deleted_at=None)
     may = {ability: rules.projects(request.user, ability).exists() for ability in ("annotate", "review", "manage")}
     context = {

@@ -18,6 +18,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, NotFree, NotYours, Step
 from annotations.work import stages
 from annotations.work.edits import saving
@@ -89,7 +90,7 @@ def redo(request: HttpRequest, pk: int) -> JsonResponse:
 def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
     token = _uuid(read_body(request), "token")
-    held = None if token is None else Assignment.objects.filter(pk=pk, user=request.user).beat(token)
+    held = None if token is None else Assignment.objects.filter(pk=pk, user=signed_in(request)).beat(token)
     told = (held or _readable(request, pk)).lease_told_to(request.user)
     return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
 

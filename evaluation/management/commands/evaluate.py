@@ -58,7 +58,9 @@ class Command(BaseCommand):
                 overrides=pairs(options["changes"]),
                 preset=options["preset"],
                 publish=not options["inline"],
-                budget={unit: options[f"max_{unit}"] for unit in ("tokens", "cost", "seconds")},
+                budget=BudgetLimits(
+                    tokens=options["max_tokens"], cost=options["max_cost"], seconds=options["max_seconds"]
+                ),
             )
         except ValueError as error:
             raise CommandError(str(error)) from error

@@ -38,13 +38,14 @@ class Command(BaseCommand):
             evaluation.write(out, split)
         except (OSError, ValueError) as error:
             raise CommandError(str(error)) from error
-        for error in evaluation.errors[:LISTED]:
-            self.stderr.write(error)
+        for line in evaluation.errors[:LISTED]:
+            self.stderr.write(line)
+        metrics = evaluation.results()
         result = {"dataset": found.name, "model": model, "split": split, "steps": len(evaluation.gold_ranks)}
-        result |= {"unranked": len(evaluation.errors), "metrics": evaluation.results()}
+        result |= {"unranked": len(evaluation.errors), "metrics": metrics}
         if options["json"]:
             self.stdout.write(json.dumps(result))
             return
         self.stdout.write(f"{result['steps']:,} steps, {result['unranked']:,} could not be ranked and count as misses")
-        for name, value in result["metrics"].items():
+        for name, value in metrics.items():
             self.stdout.write(f"  {name:12}{100 * value:8.2f} %")
