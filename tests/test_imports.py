@@ -5,6 +5,7 @@ import gc
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from functools import cache
@@ -240,6 +241,16 @@ def test_core_modules_never_import_django_or_its_shell() -> None:
         if imported.split(".")[0] in SHELL_PACKAGES
     ]
     assert wrong == []
+
+
+def test_the_type_checker_reads_every_app_and_the_core_strictly() -> None:
+    checked = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["mypy"]
+    assert checked["files"] == [*APPS, "manage.py"]
+    assert [sorted(part["module"]) for part in checked["overrides"] if part.get("disallow_untyped_defs")] == [
+        sorted(CORE)
+    ]
+    let_off = [name for part in checked["overrides"] if part.get("ignore_errors") for name in part["module"]]
+    assert [name for name in let_off if name.partition(".")[0] in APPS] == []
 
 
 def test_core_modules_import_only_core_modules_of_the_project() -> None:

@@ -42,7 +42,7 @@ class WorkflowForm(forms.ModelForm):
     def clean(self) -> dict:
         values = super().clean() or {}
         website, name = values.get("website"), values.get("name")
-        same = self.dataset.workflows.named(name, website.pk if website else None).exclude(pk=self.instance.pk)
+        same = self.dataset.workflows.named(name or "", website.pk if website else None).exclude(pk=self.instance.pk)
         if name and same.exists():
             self.add_error("name", "Another workflow of this website has this name.")
         return values

@@ -4,15 +4,15 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from agents.models import Workflow
+from agents.models.memory import WorkflowQuerySet
 from annotations.access import rules
 
 TEXTS = ("name", "description", "body")
 
 
-def visible(user: rules.User) -> QuerySet[Workflow]:
+def visible(user: rules.User) -> WorkflowQuerySet:
     """The workflows that exist for a user, without their embeddings."""
     rows = rules.visible(user, Workflow.objects.defer("embedding").with_gold_split())
     return rules.gold_filter(user, rows, "gold_split", "dataset__project")

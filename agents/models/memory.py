@@ -51,7 +51,7 @@ class MemorySnippetQuerySet(models.QuerySet["MemorySnippet"]):
         conversations, turns = zip(*places, strict=True)
         vectors = [_literal(query) for query in queries]
         with connection.cursor() as cursor:
-            values = [list(range(len(places))), list(conversations), list(turns), vectors, encoder, k]
+            values: list[Any] = [list(range(len(places))), list(conversations), list(turns), vectors, encoder, k]
             cursor.execute(SNIPPETS_SQL, values)
             return cursor.fetchall()
 

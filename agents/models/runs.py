@@ -58,9 +58,6 @@ class Run(models.Model):
 
     OPEN = (State.QUEUED, State.RUNNING)
 
-    done: int  # where `with_progress` has counted
-    failed: int
-
     recipe_name = models.CharField(max_length=100)
     recipe = models.JSONField()
     recipe_sha256 = models.CharField(max_length=64)

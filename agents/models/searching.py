@@ -1,5 +1,6 @@
 """Search by distance in pgvector: exact in small pools, HNSW in large ones."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar, TypeVar
 
 from django.db import connection, models, transaction
@@ -24,15 +25,19 @@ class NearestQuerySet(models.QuerySet[Row]):
         passes it is cheap.
         """
         exact = self[:HNSW_FROM].count() < HNSW_FROM
-        rows = self.annotate(distance=self.DISTANCE("embedding", query)).order_by("distance")
+        rows: Any = self.annotate(distance=self.DISTANCE("embedding", query)).order_by("distance")
         with transaction.atomic(), connection.cursor() as cursor:
             if exact:
                 cursor.execute("SET LOCAL enable_indexscan = off")  # the HNSW index; bitmap scans of the others stay
-                return sorted(rows[:k], key=lambda row: (row.distance, row.pk))
+                return _in_order(rows[:k])
             cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             cursor.execute(f"SET LOCAL hnsw.ef_search = {min(int(max(ef_search, k)), MAX_EF_SEARCH)}")
             found = list(rows[:k])
             if len(found) < k:
                 cursor.execute("SET LOCAL enable_indexscan = off")
                 found = list(rows[:k])
-        return sorted(found, key=lambda row: (row.distance, row.pk))
+        return _in_order(found)
+
+
+def _in_order(found: Iterable[Any]) -> list[Any]:
+    return sorted(found, key=lambda row: (row.distance, row.pk))

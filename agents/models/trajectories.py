@@ -13,7 +13,7 @@ from annotations.models import Conversation, Step, Turn
 class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
     def plan(self, run: Run, conversations: Iterable[Conversation]) -> None:
         """One that waits for each of these."""
-        rows = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
+        rows: Any = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
         self.bulk_create(rows)
 
     def give_up(self) -> None:

@@ -14,8 +14,9 @@ from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_t
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
-from agents.weblinx.turns import UID, UNKNOWN
+from agents.weblinx.turns import UNKNOWN
 from annotations.dom.limits import PageError
+from annotations.dom.weblinx_page import UID
 
 OPERATIONS = {
     "click": "CLICK",

@@ -11,9 +11,10 @@ from lxml.html import HtmlElement
 from agents.weblinx.pages import parse_page
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import SpanTokenizer
-from agents.weblinx.turns import UID, Box, Demo, ReplayTurn
+from agents.weblinx.turns import Box, Demo, ReplayTurn
 from annotations.dom.limits import PageError
 from annotations.dom.tree import tag_of
+from annotations.dom.weblinx_page import UID
 from annotations.sandbox.deadline import page_deadline
 
 RANKED_INTENTS = frozenset("click change textinput scroll load submit".split())

@@ -6,8 +6,8 @@ from functools import lru_cache
 import lxml.html
 from lxml import etree
 
-from agents.weblinx.turns import UID
 from annotations.dom.limits import check_size
+from annotations.dom.weblinx_page import UID
 
 _DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from agents.weblinx.pages import xpaths
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UID, UNKNOWN, Box, Demo, ReplayTurn
+from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UNKNOWN, Box, Demo, ReplayTurn
+from annotations.dom.weblinx_page import UID
 
 READ_INTENTS = INTENTS | {"action"}  # action(intent="action") stays what it is, and matches nothing
 CORNERS = ("top", "left", "right", "bottom")

@@ -8,7 +8,7 @@ from itertools import islice
 import lxml.html
 from lxml.html import HtmlElement
 
-from agents.weblinx.turns import UID
+from annotations.dom.weblinx_page import UID
 
 MAX_DEPTH = 1
 MAX_DESCENDANTS = 5

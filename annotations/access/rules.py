@@ -26,7 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from enum import IntEnum
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib.auth import get_user_model
 from django.core.exceptions import PermissionDenied
@@ -38,6 +38,8 @@ from annotations.models import Job, Membership, Project, Role, Split, Step
 from annotations.models.projects import ABILITIES, User
 
 # From each model to its project.
+Rows = TypeVar("Rows", bound=QuerySet[Any])
+
 PROJECT_PATHS = {
     "Project": "",
     "Membership": "project",
@@ -116,7 +118,7 @@ def project_ids(user: User, ability: str | None = None) -> QuerySet:
     return rows.values("project")
 
 
-def visible(user: User, queryset: QuerySet) -> QuerySet:
+def visible(user: User, queryset: Rows) -> Rows:
     """The rows of a queryset that exist for this user."""
     if user.is_authenticated and user.is_active and user.is_superuser:
         return queryset
@@ -126,7 +128,7 @@ def visible(user: User, queryset: QuerySet) -> QuerySet:
     return queryset.filter(**{f"{path}__in" if path else "pk__in": project_ids(user)})
 
 
-def _visible_pages(user: User, queryset: QuerySet) -> QuerySet:
+def _visible_pages(user: User, queryset: Rows) -> Rows:
     """Pages that a step shows which is the user's and of which they see so much."""
     steps, open_ones = visible(user, Step.objects.order_by()), shows_gold(user, SPLIT, PROJECT)
     name = queryset.model.__name__
@@ -181,7 +183,7 @@ def told_of(rights: "Rights", job: Job) -> tuple[dict[str, Any], str]:
     return report, rights.message(job.last_error, job.project_id, Split.TEST_TASK)
 
 
-def gold_filter(user: User, queryset: QuerySet, split_path: str, project_path: str) -> QuerySet:
+def gold_filter(user: User, queryset: Rows, split_path: str, project_path: str) -> Rows:
     """Leave out rows of test splits whose gold the user may not see, for exports and bulk reads."""
     return queryset if user.is_superuser else queryset.filter(shows_gold(user, split_path, project_path))
 

@@ -117,9 +117,16 @@ class Assignment(Held):
             return "It has been submitted."
         return "" if self.state in self.UNFINISHED else "It was given back."
 
+    @property
+    def judged(self) -> "Assignment":
+        """The annotation that a verification judges."""
+        subject = self.item.subject
+        assert subject is not None  # a constraint of the table
+        return subject
+
     def why_not_judged_by(self, user: User) -> str:
         """Of a verification: why this user cannot give a verdict; "" when they can."""
-        subject = self.item.subject
+        subject = self.judged
         if self.user_id != user.pk:
             return f"{self.user.get_username()} verifies this."
         if self.state == self.State.SUBMITTED:
@@ -141,7 +148,7 @@ class Assignment(Held):
 
     def lease_told_to(self, user: User) -> dict[str, Any]:
         """The lease token, shared by the windows of its holder, and until when it is good."""
-        if not self.is_leased:
+        if not self.is_leased or self.lease_until is None:
             return {"token": None, "lease_until": None, "holder": None}
         return {
             "token": str(self.lease_token) if self.user_id == user.pk else None,

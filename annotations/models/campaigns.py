@@ -1,7 +1,7 @@
 """Campaigns: one round of annotation of a dataset, its rules and its guidelines."""
 
 import math
-from typing import Any
+from typing import Any, Self, TypeVar
 
 import pghistory
 from django.conf import settings
@@ -29,13 +29,16 @@ def tracked(model: type[models.Model]) -> type[models.Model]:
     return pghistory.track(pghistory.InsertEvent(), pghistory.UpdateEvent(), pghistory.DeleteEvent())(model)
 
 
-class Kept(models.QuerySet):
+K = TypeVar("K", bound=models.Model)
+
+
+class Kept(models.QuerySet[K]):
     """Rows that may be put into the bin: deleted softly, restored within 30 days."""
 
-    def live(self) -> "Kept":
+    def live(self) -> Self:
         return self.filter(deleted_at=None)
 
-    def deleted(self) -> "Kept":
+    def deleted(self) -> Self:
         return self.exclude(deleted_at=None)
 
 

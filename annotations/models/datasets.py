@@ -138,8 +138,8 @@ class Dataset(models.Model):
         }
 
 
-class WebsiteQuerySet(models.QuerySet):
-    def counted(self) -> "WebsiteQuerySet":
+class WebsiteQuerySet(models.QuerySet["Website"]):
+    def counted(self) -> Self:
         """Each with `count`, its conversations."""
         return self.annotate(count=ConversationTally.total("conversations", website=OuterRef("pk")))
 
@@ -169,5 +169,6 @@ class Website(models.Model):
 
     def within(self, dataset: Dataset) -> "Website":
         """The same site of another dataset, made there if there is none."""
-        place = {"name": self.name, "domain": self.domain, "subdomain": self.subdomain}
-        return Website.objects.get_or_create(dataset=dataset, **place)[0]
+        return Website.objects.get_or_create(
+            dataset=dataset, name=self.name, domain=self.domain, subdomain=self.subdomain
+        )[0]

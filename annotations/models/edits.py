@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from django.conf import settings
@@ -39,13 +39,13 @@ def stacks(rows: Iterable[tuple[int, int | None]]) -> tuple[list[int], list[int]
     return done, undone
 
 
-class EditQuerySet(models.QuerySet):
+class EditQuerySet(models.QuerySet["Edit"]):
     def since(self, assignment: Assignment, version: int, op_ids: list[UUID]) -> "list[Edit]":
         """Edits of an annotation after a version, and those with these ids: mostly none.
 
         In SQL, as every save asks for them: 0.3 ms where Django's own query takes 1.6 ms.
         """
-        rows = list(self.raw(SINCE_SQL, [assignment.pk, version, op_ids]))
+        rows: list[Any] = list(self.raw(SINCE_SQL, [assignment.pk, version, op_ids]))
         prefetch_related_objects(rows, "user")
         return rows
 
@@ -132,8 +132,8 @@ class PassRate:
     distance: float | None
 
 
-class ProposalQuerySet(models.QuerySet):
-    def of_sessions(self) -> "ProposalQuerySet":
+class ProposalQuerySet(models.QuerySet["Proposal"]):
+    def of_sessions(self) -> Self:
         """Sessions that are proposed and not decided yet."""
         return self.filter(kind=Proposal.Kind.SESSIONS, outcome=Proposal.Outcome.OPEN)
 

@@ -7,7 +7,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.campaigns import Stage
-from annotations.models.projects import User
+from annotations.models.projects import Account
 from annotations.models.queue import ItemQuerySet
 from annotations.models.sessions import Session
 
@@ -60,7 +60,7 @@ class Item(models.Model):
         used = set(self.assignments.active().values_list("slot", flat=True))
         return next((slot for slot in range(self.overlap) if slot not in used), None)
 
-    def hand(self, user: User, slot: int) -> "Assignment":
+    def hand(self, user: Account, slot: int) -> "Assignment":
         """Give a place of it to a person, with the first parts of their annotation."""
         made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())
         made.begin()

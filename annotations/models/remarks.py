@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotations.models.assignments import Assignment
 from annotations.models.campaigns import Kept, tracked
 from annotations.models.conversations import Step
-from annotations.models.projects import Project, User
+from annotations.models.projects import Account, Project, User
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
@@ -77,7 +77,7 @@ class Comment(models.Model):
     def may_be_deleted_by(self, user: User) -> bool:
         return self.author_id == user.pk or self.session.campaign.project.lets(user, "manage")
 
-    def annotation_for(self, user: User) -> Assignment | None:
+    def annotation_for(self, user: Account) -> Assignment | None:
         """Where this user reads it: their own verification of the annotation, else the annotation itself, else their
         own work on the session; None where they have none of these."""
         own = Assignment.objects.active().filter(item__session=self.session_id, user=user)

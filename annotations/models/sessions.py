@@ -1,7 +1,7 @@
 """Sessions: the conversations of a campaign in the making, organised from source tasks."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import connection, models
@@ -23,8 +23,8 @@ ORDER BY k.position, t.index, st.index
 """
 
 
-class SessionQuerySet(Kept):
-    def unopened(self) -> "SessionQuerySet":
+class SessionQuerySet(Kept["Session"]):
+    def unopened(self) -> Self:
         """Live sessions with tasks that nobody can work on yet."""
         filled = SessionTask.objects.filter(session=OuterRef("pk"), conversation__turns__steps__isnull=False)
         return self.live().filter(Exists(filled), items=None)
@@ -115,7 +115,7 @@ class Session(models.Model):
         return ordered.order_by("turn__conversation__sessiontask__position", "turn__index", "index")
 
 
-class SessionTaskQuerySet(models.QuerySet):
+class SessionTaskQuerySet(models.QuerySet["SessionTask"]):
     def by_session(self, sessions: set[int]) -> dict[int, tuple[int, ...]]:
         """Session -> its tasks in order."""
         found: dict[int, tuple[int, ...]] = dict.fromkeys(sessions, ())

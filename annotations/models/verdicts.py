@@ -1,5 +1,7 @@
 """What verifiers decided about annotations."""
 
+from typing import Self
+
 from django.db import models
 from django.db.models import Count, F, Q
 
@@ -11,10 +13,10 @@ from annotations.models.projects import User
 REPEATED = 3  # verdicts with the same defect before it is called a habit
 
 
-class VerdictQuerySet(models.QuerySet):
-    def told_to(self, verification: Assignment) -> "VerdictQuerySet":
+class VerdictQuerySet(models.QuerySet["Verdict"]):
+    def told_to(self, verification: Assignment) -> Self:
         """Those on its subject that this verifier may read: their own, and others' once all have judged that round."""
-        subject = verification.item.subject
+        subject = verification.judged
         over = Q(round__lt=subject.round) | Q(verification=verification)
         if verification.state == Assignment.State.SUBMITTED:
             over |= Q(round=F("assignment__round"))
@@ -55,7 +57,7 @@ class Verdict(models.Model):
         return f"{self.outcome} (round {self.round})"
 
 
-class DefectQuerySet(models.QuerySet):
+class DefectQuerySet(models.QuerySet["Defect"]):
     def repeated(self, campaign: Campaign, author: User) -> dict[str, int]:
         """Codes that at least three verdicts on this person's work name, with how many do, most first."""
         of_author = self.filter(verdict__assignment__user=author, verdict__assignment__item__session__campaign=campaign)

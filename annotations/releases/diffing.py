@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, TypeVar
 
 from annotations.corpus.frozen import content
 from annotations.models import Release
@@ -31,6 +31,7 @@ NAMES = {
 }
 WORD = re.compile(r"\s+|\w+(?:[^\w\s]+\w+)*|[^\w\s]")  # ann@mail.example and 8:30 are one word each
 Json = dict[str, Any]
+Id = TypeVar("Id")
 
 
 @dataclass(frozen=True)
@@ -142,7 +143,7 @@ def _turns(before: Json | None, after: Json | None) -> list[Json]:
     return [_turn(name, one, two, steps[name]) for name, one, two in _paired(_turns_by_id(before), _turns_by_id(after))]
 
 
-def _paired(old: dict[str, Json], new: dict[str, Json]) -> Iterator[tuple[str, Json | None, Json | None]]:
+def _paired(old: dict[Id, Json], new: dict[Id, Json]) -> Iterator[tuple[Id, Json | None, Json | None]]:
     """(id, as it was, as it is) of everything on either side, in the newer one's order, what is gone at the end."""
     for name in [*new, *(name for name in old if name not in new)]:
         yield name, old.get(name), new.get(name)

@@ -107,14 +107,14 @@ class DatasetTexts:
             for page in {page for page in pages if page}:
                 uses.setdefault(page, []).append(Use(conversation, step))
         shas = dict(Snapshot.objects.filter(pk__in=uses).values_list("pk", "sha256"))
-        return [_Large("page", shas[pk], uses[pk], lambda pk=pk: _page(pk)) for pk in uses]
+        return [_Large("page", shas[pk], uses[pk], partial(_page, pk)) for pk in uses]
 
     def _candidates(self) -> list[_Large]:
         """The attributes of candidate elements, which pages as recorded have and cleaned pages may lack."""
         digest = Func(F("candidates"), function="sha256")
         rows = self._steps().exclude(candidate_count=0).annotate(sha256=digest)
         return [
-            _Large("candidate", bytes(sha256).hex(), [Use(conversation, pk)], lambda pk=pk: _attributes(pk))
+            _Large("candidate", bytes(sha256).hex(), [Use(conversation, pk)], partial(_attributes, pk))
             for pk, conversation, sha256 in rows.values_list("pk", "turn__conversation", "sha256")
         ]
 
@@ -123,7 +123,7 @@ class DatasetTexts:
         rows = SourceFile.objects.filter(conversation__dataset=self.dataset).order_by("conversation", "path")
         digest = Func(F("data"), function="sha256")
         return [
-            _Large("file", bytes(sha256).hex(), [Use(conversation, None)], lambda pk=pk: _file(pk))
+            _Large("file", bytes(sha256).hex(), [Use(conversation, None)], partial(_file, pk))
             for pk, conversation, sha256 in rows.annotate(sha256=digest).values_list("pk", "conversation", "sha256")
         ]
 
@@ -131,7 +131,12 @@ class DatasetTexts:
 def strings(value: object) -> list[str]:
     """Every string in a JSON value, in order."""
     found: list[str] = []
-    privacy.map_strings(value, lambda text: found.append(text) or text)
+
+    def note(text: str) -> str:
+        found.append(text)
+        return text
+
+    privacy.map_strings(value, note)
     return found
 
 

@@ -11,7 +11,8 @@ from urllib.parse import urlparse
 from sacrebleu.metrics import CHRF
 
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import ELEMENT_INTENTS, UID, Box
+from agents.weblinx.turns import ELEMENT_INTENTS, Box
+from annotations.dom.weblinx_page import UID
 
 TEXT_INTENTS = frozenset("say textinput copy paste load change".split())
 TEXT_KEYS = {"say": ("utterance",), "textinput": ("text", "value"), "load": ("url",), "change": ("value",)}

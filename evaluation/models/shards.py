@@ -18,7 +18,7 @@ TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets anothe
 NAMED_WORKERS = 3
 
 
-class ShardQuerySet(LeaseQuerySet):
+class ShardQuerySet(LeaseQuerySet["Shard"]):
     def cut(self, run: Run, conversations: Sequence[Conversation], most: float) -> None:
         """Shards of whole conversations, about `most` steps together."""
         self.bulk_create(

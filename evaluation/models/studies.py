@@ -4,6 +4,7 @@ import hashlib
 import math
 import time
 from collections.abc import Sequence
+from typing import TypedDict, Unpack
 
 from django.conf import settings
 from django.db import models
@@ -21,6 +22,14 @@ from evaluation.models.progress import bar_of, state_of, words_of
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
 PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
+
+
+class BudgetLimits(TypedDict, total=False):
+    """What the model calls of a study may use; None or left out: no limit."""
+
+    tokens: int | None
+    cost: float | None
+    seconds: int | None
 
 
 class Study(models.Model):
@@ -103,14 +112,12 @@ class Study(models.Model):
         self.save(update_fields=["cancel_requested"])
 
     @staticmethod
-    def budget_fields(
-        tokens: int | None = None, cost: float | None = None, seconds: int | None = None
-    ) -> dict[str, float | None]:
-        """SpendLimits by unit as fields; None is no limit. ValueError for a negative one."""
-        SpendLimits(tokens, cost, seconds)
-        return {"budget_tokens": tokens, "budget_cost": cost, "budget_seconds": seconds}
+    def budget_fields(**limits: Unpack[BudgetLimits]) -> dict[str, float | None]:
+        """The limits as fields. ValueError for a negative one."""
+        checked = SpendLimits(**limits)
+        return {"budget_tokens": checked.tokens, "budget_cost": checked.cost, "budget_seconds": checked.seconds}
 
-    def set_budget(self, **limits: float | None) -> None:
+    def set_budget(self, **limits: Unpack[BudgetLimits]) -> None:
         """Replace the limits on what its model calls may use. One that stopped at its budget is resumed by hand."""
         self._row().update(**self.budget_fields(**limits))
 

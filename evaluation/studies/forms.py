@@ -8,10 +8,11 @@ from django.db.models import QuerySet
 from agents.encoders import weights
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from annotations.forms import choice_field
 from annotations.access.rules import User
+from annotations.forms import choice_field
 from annotations.models import ConversationTally, Dataset
 from evaluation.models import Study
+from evaluation.models.studies import BudgetLimits
 from evaluation.studies.running import create_study
 
 

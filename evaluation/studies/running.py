@@ -21,6 +21,7 @@ from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost, Step
 from annotations.models.leases import OUTAGES
 from evaluation.models import Shard, Study
+from evaluation.models.studies import BudgetLimits
 from evaluation.scores.judging import Gold, Judgement, judge
 from evaluation.scores.scoring import store_scores
 from evaluation.studies.budgets import llm_of

@@ -9,10 +9,11 @@ from django.db.models import QuerySet
 
 from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
+from annotations.models.queue import ItemQuerySet
 from annotations.work.campaigns.assigning import Order
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
-COUNT = {"min_value": 1, "max_value": 20}
+COUNT: dict[str, Any] = {"min_value": 1, "max_value": 20}
 FIRST_GUIDELINES = """# Guidelines
 
 - Cut where the intent of the user changes, not where the page does.
@@ -32,7 +33,7 @@ class RubricField(forms.CharField):
         return "\n".join(f"{entry['code']} | {entry['stage']} | {entry['question']}" for entry in value)
 
     def clean(self, value: Any) -> list[dict[str, str]]:
-        rubric = []
+        rubric: list[dict[str, str]] = []
         for number, line in enumerate(super().clean(value).splitlines(), 1):
             if not line.strip():
                 continue
@@ -90,7 +91,8 @@ class CampaignForm(forms.ModelForm):
             self.fields["source"].help_text = "Fixed: there are sessions made from it."
 
     def clean(self) -> dict[str, Any]:
-        values = super().clean()
+        super().clean()
+        values = self.cleaned_data
         source, name = values.get("source"), values.get("name")
         if source and name:
             others = Campaign.objects.filter(project=source.project, name=name).exclude(pk=self.instance.pk)
@@ -148,7 +150,7 @@ class ItemFilterForm(FilterForm):
     def chosen_stage(self) -> str:
         return self.cleaned_data.get("stage") or Stage.DECOMPOSE
 
-    def items(self) -> QuerySet[Item]:
+    def items(self) -> ItemQuerySet:
         """Open items of live sessions that fit."""
         items = Item.objects.filter(
             session__campaign=self.campaign, session__deleted_at=None, stage=self.chosen_stage, state=Item.State.OPEN

@@ -1,6 +1,6 @@
 """Pages of campaigns: the list, their rules and guidelines, how far they are, and the bin."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Campaign, Dataset, Guideline, Item, Session, Stage
 from annotations.text import guidelines
 from annotations.work.campaigns.forms import CampaignForm, GuidelineForm
@@ -119,8 +120,12 @@ def bin_page(request: HttpRequest) -> HttpResponse:
         .select_related("campaign")
         .order_by("-deleted_at")
     )
-    rows = [("campaign", one, one.deleted_at + KEPT) for one in lost.order_by("-deleted_at")]
-    rows += [("session", one, one.deleted_at + KEPT) for one in sessions]
+    rows: list[tuple[str, Campaign | Session, datetime]] = [
+        (kind, one, one.deleted_at + KEPT)
+        for kind, found in (("campaign", lost.order_by("-deleted_at")), ("session", sessions))
+        for one in found
+        if one.deleted_at is not None
+    ]
     return render(request, "annotate/bin.html", {"rows": rows, "days": KEPT.days})
 
 
@@ -178,6 +183,7 @@ def _form_page(request: HttpRequest, found: Campaign | None) -> HttpResponse:
 def _add_version(request: HttpRequest, found: Campaign, form: GuidelineForm) -> bool:
     """Store the next version, unless somebody has made one since this one was opened."""
     newest = found.guidelines.first()
+    assert newest is not None  # a campaign begins with one
     if form.cleaned_data["version"] != newest.version:
         form.add_error(
             "text", f"{newest.created_by or 'Somebody'} made version {newest.version} meanwhile: compare first."
@@ -189,7 +195,10 @@ def _add_version(request: HttpRequest, found: Campaign, form: GuidelineForm) -> 
     try:
         with transaction.atomic():
             made = Guideline.objects.create(
-                campaign=found, version=newest.version + 1, text=form.cleaned_data["text"], created_by=request.user
+                campaign=found,
+                version=newest.version + 1,
+                text=form.cleaned_data["text"],
+                created_by=signed_in(request),
             )
     except IntegrityError:
         form.add_error("text", f"Somebody made version {newest.version + 1} at the same moment: compare first.")

@@ -70,7 +70,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     page = Paginator(unread_first, ROWS).get_page(request.GET.get("page"))
     pages: dict[tuple, str] = {}
     for row in page:
-        row.url = comments.place_url(row.comment, signed_in(request), pages)
+        vars(row)["url"] = comments.place_url(row.comment, signed_in(request), pages)
     return render(request, "annotate/inbox.html", {"page": page, "unread": comments.unread(signed_in(request)).count()})
 
 
@@ -133,7 +133,7 @@ def _one(rows: QuerySet, pk: Any) -> Any:
 
 def _listed(request: HttpRequest, session: Session) -> dict[str, Any]:
     """The comments as JSON, and whom one can mention."""
-    user = request.user
+    user = signed_in(request)
     rows = comments.visible(user).filter(session=session).select_related(*RELATED)
     wanted = request.GET.get("assignment", "")
     if wanted.isdecimal():

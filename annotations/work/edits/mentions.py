@@ -5,7 +5,7 @@ by the words, so no edit of a text has to touch the mentions, and undoing it bri
 """
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 PHENOMENA = {
     "pronoun": "pronoun (it, them, there)",
@@ -70,7 +70,7 @@ def _span(place: Mapping[str, Any], text: str) -> dict[str, Any]:
     return {"start": start, "end": end, "text": said if isinstance(said, str) else text[start:end]}
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: Any) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**31
 
 

@@ -85,7 +85,7 @@ def contents(draft: Draft, step: int) -> dict[str, Any] | None:
     return asdict(replace(content, mentions=marks.anchored(content.mentions, rewrites(draft), step)))
 
 
-def rewrites(draft: Draft) -> dict[int, str]:
+def rewrites(draft: Mapping[int, Content]) -> dict[int, str]:
     return {step: content.rewrite for step, content in draft.items()}
 
 
@@ -170,7 +170,8 @@ def _change(draft: Draft, operation: EditOp) -> Made:
     merged = merge_texts(operation.before, operation.after, current)
     if merged is None:
         return Made("conflict", theirs=current)
-    draft[operation.step] = replace(content, **{name: merged})
+    changed: dict[str, Any] = {name: merged}
+    draft[operation.step] = replace(content, **changed)
     status = "applied" if current == operation.before else "merged"
     return Made(status, replace(operation, before=current, after=merged))
 

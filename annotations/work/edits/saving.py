@@ -131,7 +131,7 @@ def _make_all(desk: Desk, operations: list[EditOp], log: list[Edit], base: int) 
 
 
 def _check_proposals(operations: list[EditOp], assignment: Assignment) -> None:
-    named = {operation.proposal for operation in operations} - {None}
+    named = {operation.proposal for operation in operations if operation.proposal is not None}
     if named and Proposal.objects.filter(pk__in=named, assignment=assignment).count() < len(named):
         raise BadEdit("A proposal that is named was made for something else.")
 

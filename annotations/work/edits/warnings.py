@@ -228,8 +228,8 @@ def _mentions(part: PartText, place: int, parts: Sequence[PartText]) -> list[War
             found.append(Warned(part.step, "rewrite", "mention-changed", text))
             continue
         name = f"“{said}”" if said else "The ellipsis"
-        if (text := _wrong_antecedent(mention, name, place, parts)) is not None:
-            found.append(Warned(part.step, "rewrite", "no-antecedent", text, span))
+        if (wrong := _wrong_antecedent(mention, name, place, parts)) is not None:
+            found.append(Warned(part.step, "rewrite", "no-antecedent", wrong, span))
     return found
 
 

@@ -40,7 +40,7 @@ def commands() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = {
         EVERYWHERE: SECTION_KEYS | _of_template("base.html") | _of_script("shared/base.js")
     }
-    root = Path(settings.TEMPLATES[0]["DIRS"][0])
+    root = _templates()
     for path in sorted(root.rglob("*.html")):
         name = path.relative_to(root).as_posix()
         if path.name.startswith("_") or name == "base.html":
@@ -129,10 +129,15 @@ def _clash(key: str, other: str) -> bool:
     return key == other or key.startswith(f"{other} ") or other.startswith(f"{key} ")
 
 
+def _templates() -> Path:
+    engines: list[dict[str, Any]] = settings.TEMPLATES
+    return Path(engines[0]["DIRS"][0])
+
+
 def _of_template(name: str) -> dict[str, str]:
     """Commands of the elements of a template and of those that it includes."""
-    text = (Path(settings.TEMPLATES[0]["DIRS"][0]) / name).read_text("utf-8")
-    found = {}
+    text = (_templates() / name).read_text("utf-8")
+    found: dict[str, str] = {}
     for included in _INCLUDE.findall(text):
         found |= _of_template(included)
     for key, label, content in _ELEMENT.findall(text):

@@ -44,7 +44,7 @@ def chrf(text_a: str, text_b: str) -> float:
         return 1.0
     metric = _chrf()
     scores = metric.sentence_score(text_a, [text_b]).score, metric.sentence_score(text_b, [text_a]).score
-    return sum(scores) / 200
+    return float(sum(scores) / 200)
 
 
 @cache
@@ -105,7 +105,8 @@ def mean(counts: Counts) -> np.ndarray:
     """The mean of each row of counts, shape (..., 2); nan of nothing."""
     total, n = np.moveaxis(np.asarray(counts, float), -1, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return total / n
+        means: np.ndarray = total / n
+        return means
 
 
 def estimate(by_session: Mapping[Any, Counts], statistic: Callable[[Counts], np.ndarray], n: int) -> Agreement:

@@ -93,8 +93,8 @@ def _annotations(campaign: Campaign) -> tuple[_Tally, _Tally]:
             pair = first.user, second.user
             if group[0].item.stage == Stage.DECOMPOSE:
                 pieces = [(part.first_step_id for part in one.parts.all()) for one in (first, second)]
-                both = [cuts_of(firsts, order) for firsts in pieces]
-                cuts.add(session.pk, pair, [boundary_similarity(*both, len(order))])
+                one_cuts, other_cuts = (cuts_of(firsts, order) for firsts in pieces)
+                cuts.add(session.pk, pair, [boundary_similarity(one_cuts, other_cuts, len(order))])
             else:
                 words.add(session.pk, pair, _same_parts(first, second, order))
     return cuts, words
@@ -160,9 +160,9 @@ def _by_code(campaign: Campaign, judged: list[dict[str, Any]], kind: str) -> lis
 
 def _pair_rows(cuts: _Tally, words: _Tally, judged: list[dict[str, Any]]) -> list[PairRow]:
     ratings: dict[Pair, list[tuple[bool, bool]]] = defaultdict(list)
-    for row in judged:
-        for first, second in combinations(row["who"], 2):
-            ratings[first, second].append((row["who"][first], row["who"][second]))
+    for one in judged:
+        for first, second in combinations(one["who"], 2):
+            ratings[first, second].append((one["who"][first], one["who"][second]))
     rows: dict[Pair, PairRow] = {}
     for pair, values in cuts.by_pair.items():
         row = rows.setdefault(pair, PairRow(*pair))
@@ -170,8 +170,8 @@ def _pair_rows(cuts: _Tally, words: _Tally, judged: list[dict[str, Any]]) -> lis
     for pair, values in words.by_pair.items():
         row = rows.setdefault(pair, PairRow(*pair))
         row.words, row.words_n = (sum(values) / len(values) if values else None), len(values)
-    for pair, values in ratings.items():
+    for pair, both in ratings.items():
         row = rows.setdefault(pair, PairRow(*pair))
-        kappa = float(agreement.cohen(agreement.cohen_counts(values)))
-        row.kappa, row.kappa_n = (None if kappa != kappa else kappa), len(values)  # nan: chance alone agrees
+        kappa = float(agreement.cohen(agreement.cohen_counts(both)))
+        row.kappa, row.kappa_n = (None if kappa != kappa else kappa), len(both)  # nan: chance alone agrees
     return sorted(rows.values(), key=lambda row: (row.first.get_username(), row.second.get_username()))

@@ -41,8 +41,8 @@ def candidates(campaign: Campaign) -> list[tuple[Session, Assignment]]:
     passed = list(_passed_elsewhere(campaign))
     tasks = SessionTask.objects.by_session({row.item.session_id for row in passed})
     solved = {tasks[row.item.session_id]: row for row in passed}
-    fresh = campaign.sessions.live().filter(is_gold=False).exclude(items__assignments__isnull=False)
-    fresh = list(fresh) if solved else []
+    unbegun = campaign.sessions.live().filter(is_gold=False).exclude(items__assignments__isnull=False)
+    fresh = list(unbegun) if solved else []
     own = SessionTask.objects.by_session({session.pk for session in fresh})
     return [(session, solved[own[session.pk]]) for session in fresh if own[session.pk] in solved]
 
@@ -58,7 +58,7 @@ def compare(assignment: Assignment) -> Comparison:
     """One's annotation against the solution of its session, which must have one."""
     session = assignment.item.session
     order = session.places()
-    known = {part["step"]: part for part in session.gold if part["step"] in order}
+    known = {part["step"]: part for part in session.gold or () if part["step"] in order}
     own = {part.first_step_id: part for part in assignment.parts.all()}
     gold_cuts, own_cuts = (cuts_of(side, order) for side in (known, own))
     near = {cut for cut in own_cuts - gold_cuts if any(abs(cut - other) < NEAR for other in gold_cuts - own_cuts)}

@@ -107,7 +107,8 @@ def _counts(campaigns: Iterable[int]) -> Iterable[dict]:
         .order_by()
     )
     return (
-        {**row, "campaign": row.pop("item__session__campaign"), "batch": row.pop("item__session__batch")}
+        row
+        | {"campaign": row["item__session__campaign"], "batch": row["item__session__batch"]}
         | {"released": row["item__session__released"] is not None}
         for row in active.values(
             "item__session__campaign",

@@ -110,7 +110,7 @@ class Organising:
         for proposal, session in zip(usable, made, strict=True):
             proposal.session = session
         Proposal.objects.bulk_update(usable, ["session"])
-        wanted = {proposal.session_id: proposal.content["tasks"] for proposal in usable}
+        wanted = {session.pk: proposal.content["tasks"] for proposal, session in zip(usable, made, strict=True)}
         change = self._write(wanted, f"Made {len(usable)} session{'' if len(usable) == 1 else 's'} as proposed.")
         return _decide(change, usable, Proposal.Outcome.UNCHANGED)
 

@@ -59,7 +59,7 @@ class Link:
         return self.similarity >= (rules.related if self.shared else rules.alike)
 
     @property
-    def order(self) -> tuple:
+    def order(self) -> tuple[bool, float, int, int]:
         """Neighbours first, then what has most in common."""
         return (self.distance > 1, -self.similarity - 0.2 * min(len(self.shared), SHOWN), self.first, self.second)
 
@@ -109,7 +109,7 @@ def entities(task: TaskFacts) -> dict[str, str]:
     found += [first or second for first, second in QUOTED.findall(task.text)]
     found += [value.strip() for value in task.values if len(value.strip()) > 2]
     site = task.website.casefold()
-    kept = {}
+    kept: dict[str, str] = {}
     for entity in found:
         folded = " ".join(entity.casefold().split())
         if len(folded) > 1 and folded not in NO_TOPIC and folded not in site:

@@ -80,7 +80,7 @@ def seen_steps(assignment: Assignment) -> tuple[list[SeenStep], list[str]]:
             tasks.append(step)
         address = str(step.extra.get("url") or "")
         key = f"{step.snapshot.sha256} {address}" if step.snapshot else ""
-        if key and key not in faces:
+        if step.snapshot and key not in faces:
             faces[key] = face_of(step.snapshot.html, address)
         text = step.action_repr or str(step)
         steps.append(SeenStep(step.pk, len(tasks) - 1, step.operation, text, step.value, faces.get(key)))

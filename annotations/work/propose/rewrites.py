@@ -8,6 +8,7 @@ a day "the same day". Each is marked with its antecedent. What none of these fit
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from annotations.text.stop_words import NOT_INFORMATIVE
 from annotations.work.edits.mentions import Mention
@@ -41,7 +42,7 @@ class _Change:
     end: int
     said: str
     phenomenon: str
-    antecedent: dict
+    antecedent: dict[str, Any]
 
 
 def propose_rewrites(instructions: Sequence[tuple[int, str]]) -> list[Rewrite]:
@@ -119,7 +120,7 @@ def _things(instruction: str, said: Sequence[PartText]) -> list[_Change]:
     return longest
 
 
-def _thing(own: list[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
+def _thing(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
     """ "the red shoes" -> "them", where all of its words are in one earlier turn."""
     if own[place].key not in DETERMINERS:
         return None
@@ -134,7 +135,7 @@ def _thing(own: list[Word], place: int, text: str, said: Sequence[PartText]) -> 
     return _Change(own[place].start, run[-1].end, _cased(pronoun, own[place]), "pronoun", antecedent)
 
 
-def _where_or_when(own: list[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
+def _where_or_when(own: Sequence[Word], place: int, text: str, said: Sequence[PartText]) -> _Change | None:
     """ "in New York" -> "there", "on June 3" -> "on the same day", where an earlier turn has said it just so."""
     run = _run(own, place + 1, text)
     if not run or not all(word.text[0].isupper() or _NUMBER.match(word.text) for word in run):
@@ -150,7 +151,7 @@ def _where_or_when(own: list[Word], place: int, text: str, said: Sequence[PartTe
     return None
 
 
-def _run(own: list[Word], start: int, text: str) -> list[Word]:
+def _run(own: Sequence[Word], start: int, text: str) -> list[Word]:
     """The words with information from `start` on, up to an empty word or a punctuation mark."""
     run: list[Word] = []
     for word in own[start : start + WIDEST]:
@@ -161,7 +162,7 @@ def _run(own: list[Word], start: int, text: str) -> list[Word]:
     return run
 
 
-def _said_by(run: list[Word], said: Sequence[PartText], *, together: bool = False) -> dict | None:
+def _said_by(run: list[Word], said: Sequence[PartText], *, together: bool = False) -> dict[str, Any] | None:
     """Where the nearest earlier turn says all of these words: a place of at most WIDEST words that covers them."""
     for part in reversed(said):
         there = placed_words(part.rewrite)
@@ -177,7 +178,7 @@ def _said_by(run: list[Word], said: Sequence[PartText], *, together: bool = Fals
     return None
 
 
-def _place(part: PartText, window: list[Word]) -> dict:
+def _place(part: PartText, window: Sequence[Word]) -> dict[str, Any]:
     start, end = window[0].start, window[-1].end
     return {"step": part.step, "start": start, "end": end, "text": part.rewrite[start:end]}
 

@@ -3,10 +3,10 @@
 from django.db import transaction
 
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.models.projects import User
+from annotations.models.projects import Account
 
 
-def next_item(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+def next_item(user: Account, campaign: Campaign, stage: str) -> Assignment | None:
     """What this person should do next: their returned work, then what they have begun, then what is assigned to them;
     in an open pool else a free item, or one whose holder's lease ran out. `why_nothing` explains None.
 
@@ -38,18 +38,18 @@ def next_item(user: User, campaign: Campaign, stage: str) -> Assignment | None:
     return _abandoned(user, campaign, stage)
 
 
-def is_capped(user: User, campaign: Campaign, stage: str) -> bool:
+def is_capped(user: Account, campaign: Campaign, stage: str) -> bool:
     """Whether this person has had the most items of a stage that one gets."""
     return campaign.cap > 0 and Assignment.objects.of(campaign, stage).filter(user=user).count() >= campaign.cap
 
 
-def _own(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+def _own(user: Account, campaign: Campaign, stage: str) -> Assignment | None:
     mine = Assignment.objects.of(campaign, stage).filter(user=user).workable()
     return mine.in_order_of_need().select_related("item__session").first()
 
 
 @transaction.atomic
-def _abandoned(user: User, campaign: Campaign, stage: str) -> Assignment | None:
+def _abandoned(user: Account, campaign: Campaign, stage: str) -> Assignment | None:
     campaign.take_turns(user)
     items = Item.objects.to_do(campaign, stage).not_of(user).seen_by(user, campaign.project)
     left = Assignment.objects.filter(item__in=items.order_by()).left_behind()

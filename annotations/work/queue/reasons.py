@@ -3,12 +3,12 @@
 from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Item, Stage
-from annotations.models.projects import User
+from annotations.models.projects import Account
 from annotations.models.queue import ItemQuerySet
 from annotations.work.queue.claiming import is_capped
 
 
-def why_nothing(user: User, campaign: Campaign, stage: str) -> str:
+def why_nothing(user: Account, campaign: Campaign, stage: str) -> str:
     """One exact sentence for an empty queue."""
     project, word, ability = campaign.project, Stage(stage).label, Stage(stage).ability
     if campaign.deleted_at:
@@ -40,7 +40,7 @@ def _why_none_opened(stage: str) -> str:
     }[Stage(stage)]
 
 
-def _why_none_of(left: ItemQuerySet, user: User, campaign: Campaign, stage: str) -> str:
+def _why_none_of(left: ItemQuerySet, user: Account, campaign: Campaign, stage: str) -> str:
     """Why none of the items left in an open pool is for this person."""
     seen = left.seen_by(user, campaign.project)
     if not seen.exists():

@@ -27,9 +27,9 @@ def next_item(request: HttpRequest) -> HttpResponse:
     """Claim the next item, of one campaign and stage or of any, and open it; without one, say why."""
     reasons = []
     for campaign, stage in _wanted(request):
-        if (found := claiming.next_item(request.user, campaign, stage)) is not None:
+        if (found := claiming.next_item(signed_in(request), campaign, stage)) is not None:
             return redirect("annotate-item", found.pk)
-        reasons.append((campaign, stage, why_nothing(request.user, campaign, stage)))
+        reasons.append((campaign, stage, why_nothing(signed_in(request), campaign, stage)))
     if not reasons:
         messages.info(request, "There is no campaign that you can work in; ask an admin of your project.")
     return _page(request, reasons)

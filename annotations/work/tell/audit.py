@@ -35,7 +35,7 @@ def events(
     for name, model in tracked_models().items():
         if models and name not in models:
             continue
-        rows = model.objects.filter(**{rules.PROJECT_PATHS[name]: project}).select_related("pgh_context")
+        rows = model._default_manager.filter(**{rules.PROJECT_PATHS[name]: project}).select_related("pgh_context")
         if change:
             rows = rows.filter(pgh_label=change)
         if who is not None:
@@ -67,7 +67,7 @@ def latest(project: Project, count: int, **filters: Any) -> list[dict[str, Any]]
     return [shown for _, shown in sorted(found, key=lambda entry: entry[0], reverse=True)[:count]]
 
 
-def as_row(model: str, event: Model, names: dict[int, str]) -> dict[str, Any]:
+def as_row(model: str, event: Any, names: dict[int, str]) -> dict[str, Any]:
     """One event as JSON: when, who, what, on which page, and all columns of the row after (or, deleted, before) it.
 
     `who` is "" for changes that no request made: tasks and commands.
@@ -75,7 +75,7 @@ def as_row(model: str, event: Model, names: dict[int, str]) -> dict[str, Any]:
     context = event.pgh_context.metadata if event.pgh_context else {}
     return {
         "at": event.pgh_created_at.isoformat(),
-        "who": names.get(context.get("user"), ""),
+        "who": names.get(context.get("user", 0), ""),
         "change": event.pgh_label,
         "model": model,
         "id": event.pgh_obj_id,

@@ -9,6 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Delivery, Webhook
 from annotations.work.tell import webhooks as sending
 from annotations.work.tell.events import EVENTS
@@ -35,7 +36,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
     if len(url) > MAX_URL or set(events) - set(EVENTS):
         return _page(request, wrong="This address is too long, or an event is unknown.", wrong_project=project, url=url)
     hook = Webhook.objects.create(
-        project=project, url=url, events=events, secret=sending.new_secret(), created_by=request.user
+        project=project, url=url, events=events, secret=sending.new_secret(), created_by=signed_in(request)
     )
     return _page(request, fresh=hook)
 
@@ -100,6 +101,6 @@ def _page(request: HttpRequest, **extra) -> HttpResponse:
         by_project.setdefault(hook.project_id, []).append(hook)
     projects = list(rules.projects(request.user, "manage").order_by("name"))
     for project in projects:
-        project.hooks = by_project.get(project.pk, [])
+        vars(project)["hooks"] = by_project.get(project.pk, [])
     status = 400 if "wrong" in extra else 200
     return render(request, "annotate/webhooks.html", {"projects": projects, "events": EVENTS} | extra, status=status)

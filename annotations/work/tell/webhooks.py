@@ -69,7 +69,7 @@ def resolve(host: str, port: int) -> list[str]:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
         raise ConnectionError(f"{host} has no address") from error
-    addresses = [entry[4][0] for entry in found]
+    addresses = [str(entry[4][0]) for entry in found]
     if not settings.WEBHOOKS_ALLOW_PRIVATE:
         for address in addresses:
             if not is_public(address):

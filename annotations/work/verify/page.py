@@ -49,7 +49,7 @@ def step_range(first: int, last: int) -> str:
 
 def verify_context(request: HttpRequest, verification: Assignment) -> dict[str, Any]:
     """The template's context; `verification` comes with its item, session, campaign and subject."""
-    subject = verification.item.subject
+    subject = verification.judged
     campaign = verification.item.session.campaign
     shown = document(request, subject)
     last = verification.given.last()
@@ -103,13 +103,13 @@ def other_versions(subject: Assignment, shown: dict[str, Any]) -> list[dict[str,
     for row in rows.select_related("user").prefetch_related("parts"):
         parts = sorted(row.parts.all(), key=lambda part: places[part.first_step_id])
         theirs = {part.first_step_id: part.rewrite for part in parts}
-        cuts = [cuts_of(version, places) for version in (mine, theirs)]
+        my_cuts, their_cuts = (cuts_of(version, places) for version in (mine, theirs))
         ends = [*(places[part.first_step_id] for part in parts[1:]), len(places)]
         same = [agreement.chrf(mine[step], theirs[step]) for step in mine if step in theirs]
         found.append(
             {
                 "user": row.user,
-                "cuts": boundary_similarity(*cuts, len(places)),
+                "cuts": boundary_similarity(my_cuts, their_cuts, len(places)),
                 "words": sum(same) / len(same),  # both begin at the first step, so one part is common
                 "parts": [
                     {"range": step_range(places[part.first_step_id], end - 1), "part": part}
@@ -133,7 +133,7 @@ def _steps_of(parts: list[dict], steps: list[dict]) -> list[list[dict]]:
 
 def _numbered(parts: list[dict], firsts: dict[int, int]) -> list[dict[str, Any]]:
     """All mentions of the conversation, counted from 1, with the number of their part and of their antecedent's."""
-    found = []
+    found: list[dict[str, Any]] = []
     for number, part in enumerate(parts, 1):
         for mention in sorted(part["mentions"], key=lambda mention: mention["start"]):
             antecedent = mention["antecedent"]
@@ -153,9 +153,9 @@ def _mark(mention: dict[str, Any]) -> str:
 
 
 def _shown_changes(change: PartChange) -> list[ShownChange]:
-    found = []
+    found: list[ShownChange] = []
     for name in change.fields:
-        before, after = change.before[name], change.after[name]
+        before, after = (change.before or {})[name], (change.after or {})[name]
         if name == "mentions":
             before, after = _listed(before), _listed(after)
         gone, come = diff.changed(before, after)

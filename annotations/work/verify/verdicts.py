@@ -24,7 +24,9 @@ def give(
     accept for the annotation to pass; with one return among them it goes back to its author, with everybody's
     reasons. Raises `VerdictRefused`.
     """
-    subject = Assignment.objects.select_for_update().get(pk=verification.item.subject_id)
+    subject_id = verification.item.subject_id
+    assert subject_id is not None  # a verification has one
+    subject = Assignment.objects.select_for_update().get(pk=subject_id)
     verification = Assignment.objects.select_for_update().select_related("item").get(pk=verification.pk)
     verification.check_turn_to_judge(subject)
     campaign = verification.item.session.campaign

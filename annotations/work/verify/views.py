@@ -10,6 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Assignment, NotFree, Stage, Verdict, VerdictRefused
 from annotations.text import guidelines
 from annotations.work.edits import saving
@@ -26,7 +27,7 @@ RELATED = ("user", "guideline", "item__session__website", "item__session__campai
 def verify(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own verification to judge; that of others to read."""
     found = _visible(request, pk)
-    session, subject = found.item.session, found.item.subject
+    session, subject = found.item.session, found.judged
     # The document is the subject's: its relations are what this page has read already.
     subject.item.session = session
     why_not = found.why_not_judged_by(request.user)
@@ -57,12 +58,12 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
     try:
         with transaction.atomic():
             found.check_lease(request.user, body.get("token"))
-            if body.get("version") != found.item.subject.version:
+            if body.get("version") != found.judged.version:
                 return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
     except VerdictRefused as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
-    following = next_item(request.user, found.item.session.campaign, Stage.VERIFY)
+    following = next_item(signed_in(request), found.item.session.campaign, Stage.VERIFY)
     return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})
 
 
@@ -96,8 +97,8 @@ def _data(request: HttpRequest, verification: Assignment, *, writable: bool) -> 
     return {
         "id": pk,
         "user": request.user.pk,
-        "round": verification.item.subject.round,
-        "version": verification.item.subject.version,
+        "round": verification.judged.round,
+        "version": verification.judged.version,
         "writable": writable,
         "judge": reverse("annotate-verify-judge", args=[pk]),
         "give_back": reverse("annotate-verify-give-back", args=[pk]),

@@ -121,7 +121,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
             return JsonResponse({"problems": error.problems}, status=422)
     if assignment.item.session.is_gold and assignment.item.session.gold:
         return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
-    following = next_item(request.user, assignment.item.session.campaign, assignment.item.stage)
+    following = next_item(signed_in(request), assignment.item.session.campaign, assignment.item.stage)
     return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
 
 

@@ -8,6 +8,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.models import Assignment, Stage, Verdict
 from annotations.text import guidelines
 from annotations.work.edits.mentions import PHENOMENA
@@ -58,7 +59,9 @@ def _data(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
 def _queue(request: HttpRequest, assignment: Assignment) -> list[Assignment]:
     """The own items of this stage and campaign, those to be done first."""
     mine = Assignment.objects.active().filter(
-        user=request.user, item__stage=assignment.item.stage, item__session__campaign=assignment.item.session.campaign
+        user=signed_in(request),
+        item__stage=assignment.item.stage,
+        item__session__campaign=assignment.item.session.campaign,
     )
     rows = mine.select_related("item__session").order_by("item__session__position", "pk")
     open_rows = list(rows.filter(state__in=Assignment.UNFINISHED)[:LISTED])

@@ -31,6 +31,7 @@ def page_tree_response(request: HttpRequest, step: Step) -> HttpResponse:
     if f'"{digest}"' in request.headers.get("If-None-Match", ""):
         return HttpResponseNotModified(headers=headers)
     packed = cache.get_or_set(f"page-tree:{digest}", lambda: gzip.compress(_content(step, gold), 1, mtime=0), KEPT)
+    assert packed is not None
     if "gzip" in request.headers.get("Accept-Encoding", ""):
         return HttpResponse(packed, content_type="application/json", headers=headers | {"Content-Encoding": "gzip"})
     return HttpResponse(gzip.decompress(packed), content_type="application/json", headers=headers)

@@ -12,6 +12,7 @@ from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Study
+from evaluation.models.studies import BudgetLimits
 from evaluation.studies.following import follow
 from evaluation.studies.running import cancel_study, create_study, run_inline
 
