@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from agents.encoders import weights
-from agents.encoders.memory_limits import explained, inference_advice, is_out_of_memory
+from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
 from agents.recipes import literature, saved
@@ -147,34 +147,40 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             return
         except SliceOver:
             shard.hand_back()
-            publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
+            _tell_of(shard)
             return
         except BudgetExceeded as over:
             shard.release(str(over))
             for study in run.studies.all():
                 cancel_study(study, str(over))
             return
-        except ValueError as error:  # a recipe or input that cannot work: trying again would not help
-            shard.finish(Shard.State.FAILED, last_error=str(error))
         except Exception as error:
-            if is_out_of_memory(error):
-                shard.finish(Shard.State.FAILED, last_error=explained(error, inference_advice(run.recipe)))
-                finish_run(run)
-                return
-            if full_disk.is_full(error):
-                shard.finish(Shard.State.FAILED, last_error=full_disk.MESSAGE)
-                finish_run(run)
-                return
-            shard.release(f"{type(error).__name__}: {error}")
-            if isinstance(error, OUTAGES):
-                logger.warning("%s goes on: the database was away", shard)
-                publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
-                return
-            finish_run(run)  # does nothing while another attempt follows
-            raise
+            lasting = _lasting(error, shard)
+            if lasting is None:
+                shard.release(f"{type(error).__name__}: {error}")
+                if isinstance(error, OUTAGES):
+                    logger.warning("%s goes on: the database was away", shard)
+                    _tell_of(shard)
+                    return
+                finish_run(run)  # does nothing while another attempt follows
+                raise
+            shard.finish(Shard.State.FAILED, last_error=lasting)
         else:
             shard.finish(Shard.State.DONE)
     finish_run(run)
+
+
+def _lasting(error: Exception, shard: Shard) -> str | None:
+    """What is said of an error that another attempt would meet too; None for one that may pass."""
+    if isinstance(error, ValueError):  # a recipe or input that cannot work
+        return str(error)
+    if is_out_of_memory(error):
+        return explained(error, shard.memory_advice())
+    return full_disk.MESSAGE if full_disk.is_full(error) else None
+
+
+def _tell_of(shard: Shard) -> None:
+    publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
 
 
 def _judge(decision: Decision, step: Step) -> Judgement:
