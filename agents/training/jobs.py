@@ -110,7 +110,7 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
 
 def run_training(job: Job) -> bool:
     """One slice of a training; True when it must go on. What it raises fails the job with its message."""
-    from agents.training.stored import StoredCheckpoint, keep_model
+    from agents.training.stored import StoredCheckpoint, StoredModel
     from agents.training.work import Work
 
     begun = time.monotonic()
@@ -135,7 +135,7 @@ def run_training(job: Job) -> bool:
     if outcome == "paused":
         return job.hand_back()
     seconds = job.progress.get("seconds", 0) + time.monotonic() - begun
-    model.files = keep_model(model)
+    model.files = StoredModel(model).keep()
     with job.fenced():
         kept.forget()
         model.finish()

@@ -25,56 +25,60 @@ MARKS = "stored.json"  # beside a checkpoint: under which names its files are st
 # Models -------------------------------------------------------------------------------------------------------------
 
 
-def keep_model(model: TrainedModel) -> dict[str, Any]:
-    """Store a finished model's files; what finds them again: {"sha256": …, "files": {relative name: sha256}}."""
-    if not store.shared:
-        return {}
-    files = {path.relative_to(model.folder).as_posix(): path for path in _files(model.folder, leave=WORKING)}
-    sums = {name: _sha256(path) for name, path in files.items()}
-    whole = hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
-    for name, path in files.items():
-        store.keep(f"{CACHE}/{whole}/{name}", path)
-    return {"sha256": whole, "files": sums}
+class StoredModel:
+    """A finished model's files, whichever machine asks for them."""
 
+    def __init__(self, model: TrainedModel) -> None:
+        self.model = model
 
-def local_model(model: TrainedModel, fetch: bool) -> Path | None:
-    """The model's folder among what this machine has fetched: named by its content, whole or absent."""
-    whole = model.files.get("sha256")
-    if not whole or not store.shared:
-        return None
-    folder = scratch(f"{CACHE}/{whole}")
-    if folder.exists():
-        os.utime(folder)  # it is used: not to be tidied away
-        return folder
-    return _fetch_model(model, folder) if fetch else None
+    def keep(self) -> dict[str, Any]:
+        """Store them; what finds them again: {"sha256": …, "files": {relative name: sha256}}."""
+        if not store.shared:
+            return {}
+        folder = self.model.folder
+        files = {path.relative_to(folder).as_posix(): path for path in _files(folder, leave=WORKING)}
+        sums = {name: _sha256(path) for name, path in files.items()}
+        whole = hashlib.sha256(json.dumps(sums, sort_keys=True).encode()).hexdigest()
+        for name, path in files.items():
+            store.keep(f"{CACHE}/{whole}/{name}", path)
+        return {"sha256": whole, "files": sums}
 
+    def local(self, fetch: bool) -> Path | None:
+        """Its folder among what this machine has fetched: named by its content, whole or absent."""
+        whole = self.model.files.get("sha256")
+        if not whole or not store.shared:
+            return None
+        folder = scratch(f"{CACHE}/{whole}")
+        if folder.exists():
+            os.utime(folder)  # it is used: not to be tidied away
+            return folder
+        return self._fetch(folder) if fetch else None
 
-def _fetch_model(model: TrainedModel, folder: Path) -> Path:
-    forget_old_scratch(CACHE)
-    part = folder.with_name(f".{folder.name[:16]}.{uuid.uuid4().hex}")
-    try:
-        for name, sha256 in model.files["files"].items():
-            _fetch(f"{CACHE}/{folder.name}/{name}", part / name, sha256)
+    def _fetch(self, folder: Path) -> Path:
+        forget_old_scratch(CACHE)
+        part = folder.with_name(f".{folder.name[:16]}.{uuid.uuid4().hex}")
         try:
-            part.replace(folder)
-        except OSError:  # another process was quicker
-            if not folder.exists():
-                raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-    return folder
+            for name, sha256 in self.model.files["files"].items():
+                _fetch(f"{CACHE}/{folder.name}/{name}", part / name, sha256)
+            try:
+                part.replace(folder)
+            except OSError:  # another process was quicker
+                if not folder.exists():
+                    raise
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        return folder
 
-
-def read_card(model: TrainedModel, name: str, most: int) -> str:
-    """The start of one of the model's text files, wherever it lies; "" when it is nowhere."""
-    path = model.folder / name
-    if path.is_file():
-        with path.open(encoding="utf-8") as file:
-            return file.read(most)
-    stored = f"{CACHE}/{model.files.get('sha256')}/{name}"
-    if name not in model.files.get("files", {}) or not store.exists(stored):
-        return ""
-    return b"".join(store.read(stored, 0, most)).decode("utf-8", "replace")
+    def text(self, name: str, most: int) -> str:
+        """The start of one of its text files, wherever it lies; "" when it is nowhere."""
+        path = self.model.folder / name
+        if path.is_file():
+            with path.open(encoding="utf-8") as file:
+                return file.read(most)
+        stored = f"{CACHE}/{self.model.files.get('sha256')}/{name}"
+        if name not in self.model.files.get("files", {}) or not store.exists(stored):
+            return ""
+        return b"".join(store.read(stored, 0, most)).decode("utf-8", "replace")
 
 
 class StoredWeights:
@@ -84,7 +88,7 @@ class StoredWeights:
         if not store.shared:
             return None
         model = TrainedModel.objects.filter(name=name, ready=True).only("name", "files").first()
-        return local_model(model, fetch) if model else None
+        return StoredModel(model).local(fetch) if model else None
 
     def known(self, name: str) -> bool:
         stored = store.shared and TrainedModel.objects.filter(name=name, ready=True).exclude(files={}).exists()

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_GET
 from agents.models import TrainedModel
 from agents.training.card import CARD, use_of
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
-from agents.training.stored import read_card
+from agents.training.stored import StoredModel
 from annotations.access import rules
 
 ROWS = 50
@@ -34,7 +34,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         "metrics": found.metrics.items(),
         "settings": sorted(found.trained_with().items()),
         "use": use_of(found.kind, found.name, found.config).replace("`", ""),
-        "card": _card(found),
+        "card": StoredModel(found).text(CARD, MAX_CARD) if found.ready else "",
     }
     return render(request, "agents/model.html", context)
 
@@ -42,10 +42,6 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def model_state(request: HttpRequest, name: str) -> JsonResponse:
     return JsonResponse(get_object_or_404(_visible(request), name=name).progress().to_dict())
-
-
-def _card(found: TrainedModel) -> str:
-    return read_card(found, CARD, MAX_CARD) if found.ready else ""
 
 
 def _visible(request: HttpRequest) -> QuerySet[TrainedModel]:

@@ -12,7 +12,7 @@ from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.training.jobs import run_inline, start_training
 from agents.training.placing import needs_of
-from agents.training.stored import read_card
+from agents.training.stored import StoredModel
 from annotations.hosts.identity import host_id
 from annotations.jobs import placement, running
 from annotations.models import Job, Worker
@@ -114,7 +114,7 @@ def test_a_model_trained_on_one_host_is_fetched_by_another(training, on_host) ->
     fetched = weights.source("ranker")
     assert weights_of(fetched) == there
     assert weights.find("ranker") == fetched == weights.source("ranker")
-    assert read_card(model, "README.md", 10_000).startswith("---")
+    assert StoredModel(model).text("README.md", 10_000).startswith("---")
     assert json.loads((fetched / "training.json").read_text())["name"] == "ranker"
 
 
