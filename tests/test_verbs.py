@@ -16,7 +16,14 @@ MOST = {
     "Dataset": 41,
     "Item": 0,
     "Job": 32,
+    "Run": 21,
     "Session": 5,
+    "Shard": 4,
+    "Study": 7,
+    "TrainedModel": 2,
+    "Trajectory": 6,
+    "TrajectoryStep": 2,
+    "Workflow": 2,
 }
 
 

@@ -57,6 +57,53 @@ class Sample:
     observation: Observation
 
 
+@dataclass(frozen=True)
+class UndecidedSteps:
+    """The gold steps of a run's conversations without a result, in order, one page in memory at a time."""
+
+    run: Run
+    recipe: Recipe
+
+    def batches(self, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:
+        """As many as the recipe decides together; with `split` none are of two conversations."""
+        batch: list[Sample] = []
+        for conversation_id in conversation_ids:
+            for sample in self.of(conversation_id):
+                batch.append(sample)
+                if len(batch) == self.recipe.batch_size:
+                    yield batch
+                    batch = []
+            if split and batch:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def of(self, conversation_id: int) -> Iterator[Sample]:
+        trajectory = self.run.trajectories.get(conversation_id=conversation_id)
+        done = set(trajectory.steps.values_list("step_id", flat=True))
+        recorded = RecordedConversation(conversation_id)
+        demo = demo_of(recorded) if self.recipe.data == "weblinx" else None
+        image = self.recipe.observe.observation != "text"
+        for seq, step in enumerate(recorded.steps):
+            if step.pk in done:
+                continue
+            more = self._told(recorded, step)
+            if demo is not None:
+                more |= {"demo": demo, "demo_turn": step.source_index}
+            yield Sample(trajectory, step, seq, recorded.observation(step, image=image, **more))
+
+    def _told(self, recorded: RecordedConversation, step: Step) -> dict[str, Any]:
+        """What recipes that plan over trajectories are told besides the page."""
+        more: dict[str, Any] = {}
+        if self.recipe.plan.kind == "trajectory":
+            if self.recipe.compose.trajectory:
+                more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
+            if self.recipe.quirks.q18_gold_in_top_k:
+                more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
+        return more
+
+
 def run_conversations(
     run: Run,
     conversation_ids: list[int],
@@ -75,7 +122,7 @@ def run_conversations(
     _prepare(run, recipe, conversation_ids)
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
-    for batch in _batches(run, recipe, conversation_ids, split=online):
+    for batch in UndecidedSteps(run, recipe).batches(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
             decisions = within_memory(lambda seen: policy.decide(list(seen)), [sample.observation for sample in batch])
@@ -112,43 +159,6 @@ def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
             rows = rows.embedded_by(memory_encoder(recipe).name)
         if not rows.exists():
             raise CannotRun(f"{run.dataset.name} has no workflows: manage.py induce_workflows {run.dataset.name}")
-
-
-def _batches(run: Run, recipe: Recipe, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:
-    """Batches of samples; with `split` none holds steps of two conversations."""
-    batch: list[Sample] = []
-    for conversation_id in conversation_ids:
-        for sample in _samples(run, recipe, conversation_id):
-            batch.append(sample)
-            if len(batch) == recipe.batch_size:
-                yield batch
-                batch = []
-        if split and batch:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
-
-
-def _samples(run: Run, recipe: Recipe, conversation_id: int) -> Iterator[Sample]:
-    """The steps of a conversation without a result, in order, one page in memory at a time."""
-    trajectory = run.trajectories.get(conversation_id=conversation_id)
-    done = set(trajectory.steps.values_list("step_id", flat=True))
-    recorded = RecordedConversation(conversation_id)
-    demo = demo_of(recorded) if recipe.data == "weblinx" else None
-    for seq, step in enumerate(recorded.steps):
-        if step.pk in done:
-            continue
-        more: dict[str, Any] = {}
-        if recipe.plan.kind == "trajectory":
-            if recipe.compose.trajectory:
-                more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
-            if recipe.quirks.q18_gold_in_top_k:
-                more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
-        if demo is not None:
-            more |= {"demo": demo, "demo_turn": step.source_index}
-        seen = recorded.observation(step, image=recipe.observe.observation != "text", **more)
-        yield Sample(trajectory, step, seq, seen)
 
 
 def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:
