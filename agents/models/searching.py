@@ -32,7 +32,7 @@ class NearestQuerySet(models.QuerySet[Row]):
                 return _in_order(rows[:k])
             cursor.execute("SET LOCAL hnsw.iterative_scan = relaxed_order")
             cursor.execute(f"SET LOCAL hnsw.ef_search = {min(int(max(ef_search, k)), MAX_EF_SEARCH)}")
-            found = list(rows[:k])
+            found: Any = list(rows[:k])
             if len(found) < k:
                 cursor.execute("SET LOCAL enable_indexscan = off")
                 found = list(rows[:k])
