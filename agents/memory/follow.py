@@ -16,12 +16,12 @@ def work_inline(job: Job, say: Callable[[str], object] = lambda line: None) -> J
     """Work on a queued job in this process to its end, saying how it goes. What a worker would retry is raised; it may
     be run again."""
     while (claimed := Job.objects.claim(job.pk)) is not None:
-        claimed.on_progress = partial(_say_line, claimed, say)
+        claimed.on_progress = partial(_say_line, say, claimed)
         running.run(claimed)
     return Job.objects.get(pk=job.pk)
 
 
-def _say_line(job: Job, say: Callable[[str], object]) -> None:
+def _say_line(say: Callable[[str], object], job: Job) -> None:
     say(_line(job))
 
 

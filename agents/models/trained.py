@@ -65,6 +65,11 @@ class TrainedModel(models.Model):
     def folder(self) -> Path:
         return model_root() / self.name
 
+    def current_job(self) -> Job:
+        """As it is stored now; whoever trains a model gives it one."""
+        assert self.job_id is not None
+        return Job.objects.get(pk=self.job_id)
+
     def predecessors(self) -> TrainedModelQuerySet:
         """Its project's models of this name whose place it takes."""
         return type(self).objects.filter(name=self.name, project=self.project).unbegun()

@@ -180,7 +180,7 @@ def run_inline(
             work.run(job)
         else:
             time.sleep(0.5)
-        job = Job.objects.get(pk=model.job_id)
+        job = model.current_job()
         if job.is_over:
             return job
         on_wait()

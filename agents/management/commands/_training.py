@@ -48,7 +48,7 @@ class TrainCommand(BaseCommand):
         try:
             job = run_inline(model, on_progress=self._progress) if options["inline"] else self._follow(model)
         except KeyboardInterrupt:
-            _job_of(model).cancel()
+            model.current_job().cancel()
             raise CommandError("cancelled; “Try again” on its page goes on from the last checkpoint") from None
         model.refresh_from_db()
         if job.state != Job.State.DONE:
@@ -86,7 +86,7 @@ class TrainCommand(BaseCommand):
     def _follow(self, model: TrainedModel) -> Job:
         told: dict[str, Any] = {}
         warned, begun = False, time.monotonic()
-        while not (job := _job_of(model)).is_over:
+        while not (job := model.current_job()).is_over:
             if job.progress != told:
                 self._progress(job)
                 told = job.progress
@@ -111,7 +111,7 @@ class TrainCommand(BaseCommand):
             "seed": model.seed,
             "data_sha256": model.data_sha256,
             "metrics": model.metrics,
-            "seconds": _job_of(model).report.get("seconds"),
+            "seconds": model.current_job().report.get("seconds"),
             "folder": str(model.folder),
         }
         if as_json:
@@ -121,9 +121,3 @@ class TrainCommand(BaseCommand):
         for name, value in model.metrics.items():
             self.stdout.write(f"{name:28}{value:12.4f}" if isinstance(value, float) else f"{name:28}{value!s:>12}")
         self.stdout.write(f"Use it with {card.use_of(model.kind, model.name, model.config)}.")
-
-
-def _job_of(model: TrainedModel) -> Job:
-    """As it is stored now; whoever trains a model gives it one."""
-    assert model.job_id is not None
-    return Job.objects.get(pk=model.job_id)
