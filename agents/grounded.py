@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from agents.planner.memory_text import memory_text
 from agents.ranker.dual_encoder import score_elements
 from agents.ranker.element_text import element_texts
 from agents.recipes.literature import Recipe
-from agents.trace import traced_ranking, traced_snippets
-from agents.types import Action, Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
+from agents.trace import traced_choice
+from agents.types import Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
 from annotations.dom.elements import Element, elements
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
@@ -134,30 +133,10 @@ class GroundedPolicy:
         recalled = [snippet.instruction for snippet in item.snippets] + list(reversed(observation.earlier_instructions))
         chosen = plan(best, observation, self.encoder, list(dict.fromkeys(recalled)))
         item.seconds["plan"] = time.perf_counter() - begun
-        trace = self._trace(item, ranking, chosen.action, chosen.why, item.texts[order[0]])
-        return Decision((chosen.action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
-
-    def _trace(
-        self, item: _GroundedWork, ranking: Sequence[RankedCandidate], action: Action, why: dict[str, str], text: str
-    ) -> dict[str, Any]:
-        observation = item.observation
         past = [action.representation for action in observation.turn_actions]
-        value = f": {action.value}" if action.value else ""
-        return {
-            "observe": {"elements": item.total, "candidates": len(item.elements)},
-            "rank": {
-                "query": observation.instruction,
-                "top": traced_ranking(ranking),
-            },
-            "recall": {
-                "query": memory_text(observation.instruction, past),
-                "kind": self.recipe.recall.memory,
-                "snippets": traced_snippets(item.snippets),
-            },
-            "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
-            "plan": {"why": why},
-            "act": {"representation": f"{text} → {action.operation}{value}"},
-        }
+        asked = memory_text(observation.instruction, past), item.snippets
+        trace = traced_choice(self.recipe, observation, item.total, ranking, asked, chosen.action, chosen.why)
+        return Decision((chosen.action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
 
 
 def _unreadable(item: _GroundedWork) -> Decision:

@@ -125,22 +125,7 @@ class StagedPolicy:
         )
 
     def _past_step(self, step: RecordedStep) -> PastStep:
-        seen, gold = step.observation, set(step.positive_ids)
-        ranks = self._ranks[seen.key]
-        return PastStep(
-            seen.key,
-            seen.turn_index,
-            seen.step_index,
-            seen.instruction,
-            step.action.representation,
-            step.action.operation,
-            step.action.value,
-            seen.html,
-            step.positive_ids,
-            tuple((node_id, rank) for node_id, rank in ranks.items() if node_id not in gold),
-            tuple(past.representation for past in seen.turn_actions),
-            step.rationale,
-        )
+        return PastStep.of(step, self._ranks[step.observation.key].items())
 
     def _decision(self, item: _StagedWork, plan: Planned) -> Decision:
         recalled, action = item.recalled, plan.action

@@ -1,6 +1,7 @@
 """Rationales for the steps of a dataset ahead of any run, as Self-MAP's memory refinement asks for them."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agents.memory.rationales import RationaleWriter
 from agents.observations import RecordedConversation
@@ -13,21 +14,9 @@ def request_of(step: RecordedStep) -> RationaleRequest:
 
     ValueError for a step without a gold element on its page, or with a page that cannot be read.
     """
-    seen = step.observation
     if not step.positive_ids:
         raise ValueError("no gold element is on it")
-    past = PastStep(
-        seen.key,
-        seen.turn_index,
-        seen.step_index,
-        seen.instruction,
-        step.action.representation,
-        step.action.operation,
-        step.action.value,
-        seen.html,
-        step.positive_ids,
-        past_actions=tuple(earlier.representation for earlier in seen.turn_actions),
-    )
+    past = replace(PastStep.of(step), rationale=None)
     found: list[RationaleRequest] = []
     try:
         snippet(past, step.positive_ids[0], (), SnippetSettings(), found.append)

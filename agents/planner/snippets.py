@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 
 from agents.planner.page import PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
 from agents.planner.sequence import PagePart, page_messages
+from agents.types import RecordedStep
 from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
@@ -45,6 +46,25 @@ class PastStep:
     negatives: tuple[tuple[str, int], ...] = ()  # backend node id, rank from 0
     past_actions: tuple[str, ...] = ()  # representations of the earlier actions of its turn
     rationale: str | None = None  # known from before, written by a person or a model
+
+    @classmethod
+    def of(cls, step: RecordedStep, negatives: Iterable[tuple[str, int]] = ()) -> "PastStep":
+        """A recorded step; `negatives` may hold its gold elements, which are left out."""
+        seen, gold = step.observation, set(step.positive_ids)
+        return cls(
+            seen.key,
+            seen.turn_index,
+            seen.step_index,
+            seen.instruction,
+            step.action.representation,
+            step.action.operation,
+            step.action.value,
+            seen.html,
+            step.positive_ids,
+            tuple((node_id, rank) for node_id, rank in negatives if node_id not in gold),
+            tuple(past.representation for past in seen.turn_actions),
+            step.rationale,
+        )
 
 
 @dataclass(frozen=True, slots=True)

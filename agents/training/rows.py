@@ -179,21 +179,7 @@ def _item_text(step: RecordedStep) -> str:
 
 
 def _past_step(step: RecordedStep) -> PastStep:
-    seen, gold = step.observation, set(step.positive_ids)
-    return PastStep(
-        seen.key,
-        seen.turn_index,
-        seen.step_index,
-        seen.instruction,
-        step.action.representation,
-        step.action.operation,
-        step.action.value,
-        seen.html,
-        step.positive_ids,
-        tuple((node_id, UNRANKED) for node_id in _candidate_ids(seen) if node_id not in gold),
-        tuple(past.representation for past in seen.turn_actions),
-        step.rationale,
-    )
+    return PastStep.of(step, ((node_id, UNRANKED) for node_id in _candidate_ids(step.observation)))
 
 
 def _candidate_ids(seen: Observation) -> Sequence[str]:

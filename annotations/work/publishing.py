@@ -1,10 +1,14 @@
 """Write a verified annotation as a conversation of the campaign's target dataset."""
 
-from typing import Any
+from typing import Any, TypeVar
+
+from django.db import models
 
 from annotations.corpus.exporting import conversation_records
 from annotations.corpus.store import content_sha256
 from annotations.models import Assignment, Conversation, Part, Session, Step, Target, Turn
+
+Row = TypeVar("Row", bound=models.Model)
 
 
 def publish(session: Session, assignment: Assignment) -> Conversation:
@@ -62,38 +66,17 @@ def _copy_steps(turn: Turn, steps: list[Step]) -> None:
         # Steps of different tasks may share an id, which a turn may hold only once.
         source_id = f"{step.turn.conversation.source_id}:{step.source_id}" if step.source_id in seen else step.source_id
         seen.add(source_id)
-        copies.append(
-            Step(
-                turn=turn,
-                index=index,
-                source_id=source_id,
-                source_index=step.source_index,
-                operation=step.operation,
-                original_operation=step.original_operation,
-                value=step.value,
-                action_repr=step.action_repr,
-                snapshot_id=step.snapshot_id,
-                raw_snapshot_id=step.raw_snapshot_id,
-                snapshot_after_id=step.snapshot_after_id if step.keeps_page_after else following,
-                keeps_page_after=step.keeps_page_after,
-                screenshot_id=step.screenshot_id,
-                candidates=step.candidates,
-                candidate_count=step.candidate_count,
-                extra=step.extra,
-                marks=step.marks,
-            )
-        )
+        after = step.snapshot_after_id if step.keeps_page_after else following
+        copies.append(_copy(step, turn_id=turn.pk, index=index, source_id=source_id, snapshot_after_id=after))
     Step.objects.bulk_create(copies)
     Target.objects.bulk_create(
-        Target(
-            step=copy,
-            node_id=target.node_id,
-            position=target.position,
-            node_order=target.node_order,
-            pruned=target.pruned,
-            is_original=target.is_original,
-            is_top_level=target.is_top_level,
-        )
+        _copy(target, step_id=copy.pk)
         for copy, step in zip(copies, steps, strict=True)
         for target in step.targets.all()
     )
+
+
+def _copy(row: Row, **changes: Any) -> Row:
+    """A new row, not stored yet, with every column of this one but its key and the changes."""
+    columns = (field.attname for field in row._meta.concrete_fields if not field.primary_key)
+    return type(row)(**{name: getattr(row, name) for name in columns} | changes)

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from agents.planner.learned.model import LearnedModel, LearnedPrediction
 from agents.planner.learned.prepare import PreparedStep, prepare
 from agents.planner.memory_text import memory_text
 from agents.recipes.literature import Recipe
-from agents.trace import traced_ranking, traced_snippets
+from agents.trace import traced_choice
 from agents.types import Action, Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
 from annotations.dom.elements import Element
 from annotations.dom.limits import PageError
@@ -91,33 +90,9 @@ class LearnedPolicy:
         )
         action = Action(prediction.operation, ranking[0].node_id, prediction.value)
         item.seconds["plan"] = time.perf_counter() - begun
-        trace = self._trace(item, step, ranking, action, _why(prediction))
+        asked, elements = (_query(item.observation), item.snippets), len(step.page.everything)
+        trace = traced_choice(self.recipe, item.observation, elements, ranking, asked, action, _why(prediction))
         return Decision((action,), ranking, tuple(item.snippets), trace=trace, seconds=item.seconds)
-
-    def _trace(
-        self,
-        item: _LearnedWork,
-        step: PreparedStep,
-        ranking: Sequence[RankedCandidate],
-        action: Action,
-        why: dict[str, str],
-    ) -> dict[str, Any]:
-        value = f": {action.value}" if action.value else ""
-        return {
-            "observe": {"elements": len(step.page.everything), "candidates": len(ranking)},
-            "rank": {
-                "query": item.observation.instruction,
-                "top": traced_ranking(ranking),
-            },
-            "recall": {
-                "query": _query(item.observation),
-                "kind": self.recipe.recall.memory,
-                "snippets": traced_snippets(item.snippets),
-            },
-            "simplify": {"kept": min(self.recipe.rank.top_k, len(ranking))},
-            "plan": {"why": why},
-            "act": {"representation": f"{ranking[0].text} → {action.operation}{value}"},
-        }
 
 
 def _query(observation: Observation) -> str:
