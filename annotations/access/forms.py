@@ -51,7 +51,7 @@ class OneTime:
 
     def clean_code(self) -> str:
         with _counted(self.user):
-            code = super().clean_code()  # type: ignore[misc]
+            code = super().clean_code()  # type: ignore[misc]  # of the form that this is mixed into
             if not counters.first_use(f"code:{self.user.pk}:{code}", CODE_SECONDS):
                 raise ValidationError("This code was used already. Wait for the next one.")
         return code
@@ -87,7 +87,7 @@ class Passkey:
 
     def clean_credential(self) -> Any:
         with _counted(self.user), _told_if_wrong(self.user), _well_formed():
-            return super().clean_credential()  # type: ignore[misc]
+            return super().clean_credential()  # type: ignore[misc]  # likewise
 
 
 @contextmanager
