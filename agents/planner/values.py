@@ -113,17 +113,17 @@ def best_option(options: Sequence[str], instruction: str) -> tuple[int, float] |
     spoken = [NUMBER_WORDS.get(word, word) for word in words(instruction)]
     have = {word for word in spoken if word not in NO_VALUE}
     padded = f" {' '.join(spoken)} "
-    best: tuple[float, int, int] | None = None
+    found = []
     for index, option in enumerate(options):
         parts = words(option)
-        if not parts or PLACEHOLDER.search(option):
-            continue
-        if f" {' '.join(parts)} " in padded:
-            score = 1.0
-        else:
-            wanted = [part for part in parts if part not in NO_VALUE] or parts
-            score = 0.9 * sum(part in have for part in wanted) / len(wanted)
-        key = (score, len(parts) if score == 1.0 else 0, -index)
-        if score > 0 and (best is None or key > best):
-            best = key
-    return None if best is None else (-best[2], best[0])
+        if parts and not PLACEHOLDER.search(option):
+            score = 1.0 if f" {' '.join(parts)} " in padded else _overlap(parts, have)
+            found.append((score, len(parts) if score == 1.0 else 0, -index))
+    score, _, negative = max(found, default=(0.0, 0, 0))
+    return (-negative, score) if score > 0 else None
+
+
+def _overlap(parts: Sequence[str], have: set[str]) -> float:
+    """0.9 × the share of an option's telling words that are said; below the 1.0 of a whole option."""
+    wanted = [part for part in parts if part not in NO_VALUE] or parts
+    return 0.9 * sum(part in have for part in wanted) / len(wanted)

@@ -55,24 +55,14 @@ def create_study(
     on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
     readable message when a recipe cannot run, a setting does not exist, or a split is empty.
     """
-    if user is not None:
-        rules.require(user, "evaluate", dataset.project)
+    overrides, variants, splits, seeds = overrides or {}, variants or [{}], splits or [""], seeds or [0]
     if user is not None:  # the command line belongs to the machine's operators
-        for settings in (overrides or {}, *(variants or ())):
+        rules.require(user, "evaluate", dataset.project)
+        for settings in (overrides, *variants):
             weights.require_open(settings)
-    if not recipes:
-        raise ValueError("choose at least one recipe")
-    if preset and preset not in Study.Preset.values:
-        raise ValueError(f"unknown preset {preset!r}; choose one of {', '.join(Study.Preset.values)}")
-    if limit is not None and limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
-    splits, seeds = splits or [""], seeds or [0]
-    if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
-        raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
+    _check(recipes, preset, limit, seeds)
     chosen = [
-        _recipe(saved.get(recipe, user), {**(overrides or {}), **variant}, preset)
-        for recipe in recipes
-        for variant in variants or [{}]
+        _recipe(saved.get(recipe, user), {**overrides, **variant}, preset) for recipe in recipes for variant in variants
     ]
     plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
     title = name or f"{', '.join(recipes)} on {dataset.name}"
@@ -89,6 +79,18 @@ def create_study(
             if publish:
                 _publish_on_commit(run)
     return study
+
+
+def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: list[int]) -> None:
+    """Raise ValueError for what no study can have."""
+    if not recipes:
+        raise ValueError("choose at least one recipe")
+    if preset and preset not in Study.Preset.values:
+        raise ValueError(f"unknown preset {preset!r}; choose one of {', '.join(Study.Preset.values)}")
+    if limit is not None and limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    if wrong := [seed for seed in seeds if not 0 <= seed < 2**31]:
+        raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
 
 
 def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
