@@ -7,6 +7,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from annotations.access import rules
+from annotations.access.requests import RequestSerializer
 from annotations.access.rules import Sight
 from annotations.corpus.rationales import MAX_LENGTH
 from annotations.models import (
@@ -222,7 +223,7 @@ class RationaleSerializer(serializers.ModelSerializer):
         fields = ["id", "step", "text", "source", "author", "model_name", "created_at"]
 
 
-class RationaleRequestSerializer(serializers.Serializer):
+class RationaleRequestSerializer(RequestSerializer):
     """A person's rationale of a step."""
 
     step = OwnStepField(queryset=Step.objects.select_related("turn__conversation__dataset__project"))

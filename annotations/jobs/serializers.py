@@ -7,6 +7,7 @@ from rest_framework import serializers
 from rest_framework.reverse import reverse
 
 from annotations.access import rules
+from annotations.access.requests import RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.models import Dataset, Job, Project
 
@@ -66,7 +67,7 @@ class OwnRelatedField(serializers.SlugRelatedField):
         return rules.visible(self.context["request"].user, rows)
 
 
-class ImportRequestSerializer(serializers.Serializer):
+class ImportRequestSerializer(RequestSerializer):
     """What to import: an uploaded file, or a path below the server's import folder."""
 
     project = OwnRelatedField(slug_field="slug", queryset=Project.objects.all(), help_text="Its slug.")
@@ -78,7 +79,7 @@ class ImportRequestSerializer(serializers.Serializer):
     path = serializers.CharField(required=False, allow_blank=True, default="")
 
 
-class ExportRequestSerializer(serializers.Serializer):
+class ExportRequestSerializer(RequestSerializer):
     """What to export; test splits are left out for those who may not see their gold."""
 
     dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")

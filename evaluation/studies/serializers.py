@@ -3,6 +3,7 @@
 from rest_framework import serializers
 
 from agents.models import Run
+from annotations.access.requests import RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.hosts.identity import shown
 from annotations.jobs.serializers import MOST, OwnRelatedField
@@ -28,7 +29,7 @@ class StudySerializer(serializers.ModelSerializer):
         ]
 
 
-class BudgetSerializer(serializers.Serializer):
+class BudgetSerializer(RequestSerializer):
     """Hard limits on what model calls may use; null: none."""
 
     tokens = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
@@ -36,7 +37,7 @@ class BudgetSerializer(serializers.Serializer):
     seconds = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
 
 
-class StudyRequestSerializer(serializers.Serializer):
+class StudyRequestSerializer(RequestSerializer):
     """What to evaluate: recipes × splits × seeds on one dataset."""
 
     dataset = OwnRelatedField(slug_field="name", queryset=Dataset.objects.all(), help_text="Its name.")

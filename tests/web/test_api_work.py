@@ -203,6 +203,14 @@ def test_a_study_is_started(admin: Client, study_request: dict) -> None:
     assert admin.get(response["Location"]).json() == response.json()
 
 
+@pytest.mark.parametrize("wish", [{"split": "train"}, {"budget": {"token": 5}}])
+def test_a_wish_that_nobody_reads_is_refused_and_starts_nothing(admin: Client, study_request: dict, wish: dict) -> None:
+    answer = admin.post("/api/studies/", study_request | wish, content_type="application/json")
+    assert answer.status_code == 400
+    assert "There is no such field. There are: " in answer.content.decode()
+    assert not Study.objects.exists()
+
+
 def test_a_study_of_an_unknown_recipe_is_refused_with_the_choices(admin: Client, study_request: dict) -> None:
     response = post(admin, "/api/studies/", study_request | {"recipes": ["nonsense"]})
     assert response.status_code == 400
