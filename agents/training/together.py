@@ -5,19 +5,22 @@ examples and the same checkpoint, and end with this one, however it ends.
 """
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import BinaryIO
 
 from agents.training.loop import TrainingError
 
 READY = b"ready\n"
 END_SECONDS = 30  # for the others to end by themselves, when they are through the loop or have failed
+# Below those that the system lends to clients, one of whom could take it in the seconds until all have started.
+PORTS = range(20_000, 32_000)
 SAID_LINES = 1  # of what another process wrote last: its error
 
 
@@ -124,9 +127,11 @@ def _place(rank: int, count: int, port: int) -> dict[str, str]:
 
 
 def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    for port in random.sample(PORTS, 100):
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise TrainingError("no free port for the processes of a training to meet at")
 
 
 def _first_failure(others: list[subprocess.Popen[bytes]], said: list[BinaryIO]) -> TrainingError | None:
