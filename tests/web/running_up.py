@@ -16,6 +16,8 @@ from uuid import uuid4
 
 import psutil
 
+from webnav_site.supervision.processes import MARK
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -47,9 +49,16 @@ def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
         env=environment,
         text=True,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
+
+
+def heed_ctrl_c() -> None:
+    """A shell that runs the tests in the background ignores Ctrl-C, and what it starts inherits that: a stop would be
+    waited for in vain, and the app would live on."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def wait_until_healthy(port: int, seconds: float) -> float:
@@ -73,7 +82,8 @@ def ours(var: Path) -> list[psutil.Process]:
             told = " ".join(process.info["cmdline"] or [])
             # Redis writes its title over its command line and environment; the servers work inside the folder.
             inside = Path(process.cwd()).is_relative_to(var)
-            if inside or str(var) in told or process.environ().get("WEBNAV_VAR") == str(var):
+            named = {process.environ().get(name) for name in ("WEBNAV_VAR", MARK)}
+            if inside or str(var) in told or str(var) in named:
                 found.append(process)
         except psutil.Error:
             continue

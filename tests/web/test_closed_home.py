@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.web.running_up import ROOT, free_port, left_running, ours, wait_until_healthy
+from tests.web.running_up import ROOT, free_port, heed_ctrl_c, left_running, ours, wait_until_healthy
 from webnav_site import embedded
 
 pytestmark = [
@@ -54,6 +54,7 @@ def test_make_run_finds_a_folder_that_works_says_which_and_leaves_the_home_close
         env=environment(),
         text=True,
         start_new_session=True,
+        preexec_fn=heed_ctrl_c,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
