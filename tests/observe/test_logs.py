@@ -30,6 +30,19 @@ def told():
     logging_settings("lines", "INFO", [])
 
 
+@pytest.mark.parametrize(("name", "level", "has_trace"), [("DisallowedHost", "warning", False), ("x", "error", True)])
+def test_requests_for_foreign_hosts_fill_no_log(told, name: str, level: str, has_trace: bool) -> None:
+    logger, lines = told("json")
+    logger.name = f"django.security.{name}"
+    try:
+        raise ValueError("Invalid HTTP_HOST header: 'evil.example'")
+    except ValueError as error:
+        logger.error(str(error), exc_info=error)
+    (line,) = map(json.loads, lines())
+    assert (line["level"], "exception" in line) == (level, has_trace)
+    assert "evil.example" in line["event"]
+
+
 def test_a_line_is_one_json_object_with_the_bound_ids(told) -> None:
     logger, lines = told("json")
     with structlog.contextvars.bound_contextvars(request="abc", job=7, run=3, shard=9):

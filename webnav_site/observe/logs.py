@@ -44,12 +44,21 @@ def _add_process(logger: Any, method: str, event: EventDict) -> EventDict:
     return {**event, "pid": os.getpid()}
 
 
+def shorten_foreign_hosts(logger: Any, method: str, event: EventDict) -> EventDict:
+    """Anybody can send a request for a host that is not ours, and often: a line tells it, and no traceback."""
+    if event.get("logger") == "django.security.DisallowedHost":
+        event.pop("exc_info", None)
+        event["level"] = "warning"
+    return event
+
+
 def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[str, Any]:
     """Django's LOGGING."""
     shared: list[Processor] = [
         structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_logger_name,
         structlog.stdlib.add_log_level,
+        shorten_foreign_hosts,
         structlog.stdlib.ExtraAdder(allow=["error_id", "kind", "route", "method", "path", "status", "ms", "task"]),
         add_user,
         structlog.processors.TimeStamper(fmt="iso" if form == "json" else "%H:%M:%S", utc=form == "json"),
