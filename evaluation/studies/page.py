@@ -29,8 +29,8 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     for run in runs:
         run.error = rights.message(run.error, study.project_id, run.split)
     live = study.progress(runs)
-    asked = query.get("preset", study.preset)
-    preset = preset_named(asked if asked in PRESETS else study.preset)
+    asked = (query.get("preset", ""), study.preset, Study.Preset.CORRECTED)  # the last of a row that names none
+    preset = preset_named(next(name for name in asked if name in PRESETS))
     metrics = score_tables.main_metrics(runs)
     plotted = query.get("plot", "")
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
