@@ -21,6 +21,7 @@ from annotations.sandbox.processes import PageTooHeavy
 
 SECONDS = float(os.environ.get("PAGE_STEP_SECONDS", "60"))  # for one page, far above what the largest real ones take
 
+AGAIN = 1.0  # seconds after which it is raised again: in a finalizer, or in a callback of a C library, it is lost
 GRACE = float(os.environ.get("PAGE_GRACE_SECONDS", "60"))  # beyond those, for the signal to be seen
 STDERR = 2
 _ended = False
@@ -51,7 +52,7 @@ def page_deadline(seconds: float = 0.0) -> Iterator[None]:
         raise PageTooHeavy(f"the page was given up: it took longer than {seconds:g} s")
 
     before = signal.signal(signal.SIGALRM, overrun)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     if _ended:
         faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=_notes.stream if _notes else STDERR)
     try:

@@ -219,6 +219,22 @@ def _task(name: str, html: str) -> dict:
     }
 
 
+class _Finalized:
+    """Its finalizer takes a second; what is raised there is only written down by Python."""
+
+    def __del__(self) -> None:
+        time.sleep(1)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_limit_that_is_reached_in_a_finalizer_is_told_again(monkeypatch) -> None:
+    monkeypatch.setattr(deadline, "AGAIN", 0.1)
+    held = [_Finalized()]
+    with pytest.raises(PageTooHeavy, match="took longer"), page_deadline(0.2):
+        held.clear()
+        time.sleep(3)
+
+
 def test_a_worker_gives_a_page_up_in_its_own_process_too() -> None:
     begun = time.monotonic()
     with pytest.raises(PageTooHeavy, match="took longer"), page_deadline(0.2), page_deadline(99):
