@@ -229,10 +229,13 @@ class _Finalized:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_a_limit_that_is_reached_in_a_finalizer_is_told_again(monkeypatch) -> None:
     monkeypatch.setattr(deadline, "AGAIN", 0.1)
-    held = [_Finalized()]
-    with pytest.raises(PageTooHeavy, match="took longer"), page_deadline(0.2):
-        held.clear()
+
+    def hang() -> None:
+        [_Finalized()].clear()
         time.sleep(3)
+
+    with pytest.raises(PageTooHeavy, match="took longer"), page_deadline(0.2):
+        hang()
 
 
 def test_a_worker_gives_a_page_up_in_its_own_process_too() -> None:
