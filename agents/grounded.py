@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.planner.grounded import plan
-from agents.planner.memory_text import memory_text
-from agents.ranker.dual_encoder import score_elements
-from agents.ranker.element_text import element_texts
 from agents.recipes.literature import Recipe
+from agents.stages.plan.grounded import plan
+from agents.stages.rank.dual_encoder import score_elements
+from agents.stages.rank.element_text import element_texts
+from agents.stages.recall.memory_text import memory_text
 from agents.trace import traced_choice
 from agents.types import Decision, NoCandidates, Observation, RankedCandidate, Snippet, SnippetMemory
 from annotations.dom.elements import Element, elements

@@ -12,10 +12,10 @@ from typing import Any
 
 from agents.encoders.embedding import Encoder
 from agents.llm.protocol import Llm
-from agents.memory.recall import Recalled, Recaller
-from agents.planner.prepared import Planned, Planner, Prepared
-from agents.planner.snippets import PastStep
 from agents.recipes.literature import Recipe
+from agents.stages.plan.prepared import Planned, Planner, Prepared
+from agents.stages.recall.recall import Recalled, Recaller
+from agents.stages.simplify.snippets import PastStep
 from agents.trace import traced_ranking
 from agents.types import Action, Decision, Memory, Observation, RankedCandidate, Ranker, RecordedStep
 from agents.weblinx.documents import is_ranked, ranked_turns

@@ -12,8 +12,8 @@ from agents.encoders.weights import MINILM
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
-from agents.planner.generator import complete
 from agents.prompts.render import load
+from agents.stages.plan.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
 from annotations.work.edits.mentions import PHENOMENA
 from annotations.work.edits.operations import MAX_TEXT

@@ -37,7 +37,7 @@ WINGS = {
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types recipes trace observations planner ranker memory policy grounded
+        prompts encoders models llm weblinx types recipes trace observations stages memory policy grounded
         replay runs training proposals retention
     """.split(),
     "evaluation": """
@@ -59,8 +59,8 @@ CORE = """
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
     annotations.work.propose.rewrites agents.types agents.policy agents.grounded agents.trace agents.encoders
     agents.encoders.* agents.recipes.literature agents.recipes.settings agents.recipes.sentences
-    agents.recipes.published agents.memory.recall agents.memory.select agents.memory.workflow_text agents.ranker
-    agents.ranker.* agents.planner agents.planner.* agents.llm agents.llm.* agents.prompts agents.prompts.*
+    agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
+    agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card
@@ -85,7 +85,7 @@ WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consu
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
 # Core modules that are nothing without torch, and those that load them.
 NETWORKS = tuple(
-    f"agents.planner.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train", "policy")
+    f"agents.stages.plan.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train", "policy")
 )
 
 

@@ -32,7 +32,7 @@ OF_MARKUP = {
     for place in ("annotations/dom/text.py", "agents/weblinx/pruning.py")
     for pattern in ("<text>(.*?)</text>", "</(.+?)>", "<(.+?)>")
 }
-SHORT = {"agents/planner/trajectory_parse.py": 3_000}  # characters of the longest text that a module's patterns meet
+SHORT = {"agents/stages/plan/trajectory_parse.py": 3_000}  # characters that a module's patterns meet at most
 
 
 class Pattern(NamedTuple):

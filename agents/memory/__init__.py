@@ -1,1 +1,2 @@
-"""Stage `recall`: build and search what agents remember."""
+"""What is stored for the stage `recall` to search: snippets, exemplars, workflows, rationales,
+and the jobs that build it."""

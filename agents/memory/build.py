@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from agents.encoders.embedding import Encoder
-from agents.memory.select import CORRECTED, FAITHFUL, item_text
 from agents.models import Exemplar, MemorySnippet
 from agents.observations import RecordedConversation
-from agents.planner.trajectory import memory_key
-from agents.planner.trajectory_page import page_text
+from agents.stages.compose.trajectory import memory_key
+from agents.stages.recall.select import CORRECTED, FAITHFUL, item_text
+from agents.stages.simplify.trajectory_page import page_text
 from annotations.dom.limits import PageError
 from annotations.models import Dataset, Split, Step, Turn
 

@@ -18,9 +18,9 @@ from agents.memory.workflow_text import (
 )
 from agents.models import Run, Trajectory, TrajectoryStep, Workflow
 from agents.observations import past_action
-from agents.planner.generator import complete
 from agents.recipes import literature
 from agents.runs.building import memory_encoder
+from agents.stages.plan.generator import complete
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
-from agents.planner.generator import complete
-from agents.planner.snippets import RationaleRequest
 from agents.prompts.render import load
+from agents.stages.plan.generator import complete
+from agents.stages.simplify.snippets import RationaleRequest
 from agents.types import DecisionUsage
 from annotations.models import Rationale
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agents.memory.rationales import RationaleWriter
 from agents.observations import RecordedConversation
-from agents.planner.snippets import PastStep, RationaleRequest, SnippetSettings, snippet
+from agents.stages.simplify.snippets import PastStep, RationaleRequest, SnippetSettings, snippet
 from agents.types import RecordedStep
 
 

@@ -50,7 +50,7 @@ class RankSettings:
     element_limit: int = 200  # of an element's text in a WebLINX document; 0: none but the encoder's own
     element_limit_unit: Literal["chars", "tokens"] = "chars"  # chars | tokens
     exact: bool = False  # dmr: encode every element as published; else the scores below the top_k are estimates
-    # Weights of the evidence that an untrained encoder cannot see (`grounded` only; agents/ranker/dual_encoder.py
+    # Weights of the evidence that an untrained encoder cannot see (`grounded` only; agents/stages/rank/dual_encoder.py
     # says what each is). Chosen by random search on the train split of the sample, never on a test split.
     lexical_weight: float = 0.0
     role_weight: float = 0.0

@@ -11,13 +11,13 @@ from agents.llm.protocol import Llm
 from agents.memory.build import SnippetForm
 from agents.memory.retrieve import ConversationMemory, DatasetMemory
 from agents.models import DIMENSIONS, Run
-from agents.planner.generator import ChatGenerator, Generator
 from agents.policy import FirstPlanner, StagedPolicy
-from agents.ranker.dmr import DmrRanker, dmr_encoder, weblinx_text
-from agents.ranker.inputs import WeblinxText
-from agents.ranker.score_file import ScoreFileRanker
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from agents.stages.plan.generator import ChatGenerator, Generator
+from agents.stages.rank.dmr import DmrRanker, dmr_encoder, weblinx_text
+from agents.stages.rank.inputs import WeblinxText
+from agents.stages.rank.score_file import ScoreFileRanker
 from agents.types import Policy, Ranker
 
 KEPT_MODELS = 3  # sets of weights in memory at once
@@ -80,21 +80,21 @@ def _grounded(recipe: Recipe) -> Policy:
     memory = ConversationMemory(snippet_form(recipe).key(encoder.name))
     if not recipe.plan.model:
         return GroundedPolicy(recipe, encoder, memory)
-    from agents.planner.learned.policy import LearnedPolicy
+    from agents.stages.plan.learned.policy import LearnedPolicy
 
     return LearnedPolicy(recipe, encoder, memory, _loaded("plan.model", recipe.plan.model, _learned))
 
 
 @lru_cache(maxsize=KEPT_MODELS)
 def _learned(name: str):
-    from agents.planner.learned.model import load
+    from agents.stages.plan.learned.model import load
 
     return load(weights.source(name))
 
 
 @lru_cache(maxsize=KEPT_MODELS)
 def _cross_encoder(name: str, text: WeblinxText) -> Ranker:
-    from agents.ranker.cross_encoder import CrossEncoderRanker
+    from agents.stages.rank.cross_encoder import CrossEncoderRanker
 
     return CrossEncoderRanker(name, weblinx=text)
 
@@ -130,27 +130,27 @@ def _generator(recipe: Recipe, llm: Llm | None, seed: int) -> Generator:
 
 @lru_cache(maxsize=KEPT_MODELS)
 def _weights(name: str):
-    from agents.planner.local import LocalGenerator
+    from agents.stages.plan.local import LocalGenerator
 
     return LocalGenerator(weights.source(name))
 
 
 def _pages(recipe: Recipe, generator: Callable[[], Generator], llm: Llm | None):
     from agents.memory.rationales import RationaleWriter
-    from agents.planner.pages import PagePlanner
+    from agents.stages.plan.pages import PagePlanner
 
     writer = RationaleWriter(llm if recipe.recall.rationales == "model" else None)
     return PagePlanner(recipe, generator(), writer)
 
 
 def _trajectories(recipe: Recipe, generator: Callable[[], Generator], llm: Llm | None):
-    from agents.planner.trajectories import TrajectoryPlanner
+    from agents.stages.plan.trajectories import TrajectoryPlanner
 
     return TrajectoryPlanner(recipe, generator())
 
 
 def _action_strings(recipe: Recipe, generator: Callable[[], Generator], llm: Llm | None):
-    from agents.planner.action_strings import ActionStringPlanner
+    from agents.stages.plan.action_strings import ActionStringPlanner
 
     return ActionStringPlanner(recipe, generator())
 

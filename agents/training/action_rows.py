@@ -7,13 +7,13 @@ writes the prompt. What the planner asks is kept instead of answered.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.planner.action_strings import ActionStringPlanner
-from agents.planner.generator import Generated, Prompt
-from agents.planner.local import prompt_ids
 from agents.policy import StagedPolicy
 from agents.recipes import literature
 from agents.runs.building import build_ranker
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.plan.action_strings import ActionStringPlanner
+from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.local import prompt_ids
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
 from agents.types import DecisionUsage

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from agents.planner.snippets import PastStep
+from agents.stages.simplify.snippets import PastStep
 
 
 @dataclass(frozen=True, slots=True)

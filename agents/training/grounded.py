@@ -1,16 +1,16 @@
-"""Train the planner `grounded` (agents/planner/learned) on the steps of a dataset. Shell."""
+"""Train the planner `grounded` (agents/stages/plan/learned) on the steps of a dataset. Shell."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 from agents.encoders.embedding import load_encoder
-from agents.planner.learned.examples import OPERATIONS, Example
+from agents.stages.plan.learned.examples import OPERATIONS, Example
 from agents.training.loop import TrainingError
 from agents.training.rows import SplitRows
 from agents.training.settings import changed
 
 if TYPE_CHECKING:
-    from agents.planner.learned.train import Readings
+    from agents.stages.plan.learned.train import Readings
     from agents.training.work import Work
 
 
@@ -36,8 +36,8 @@ def examples(rows: SplitRows) -> Iterator[Example]:
 
 def train_grounded(work: "Work") -> Literal["paused", "done"]:
     """The learned planner keeps its own checkpoints; a slice ends at the first of them after its time."""
-    from agents.planner.learned import fit
-    from agents.planner.learned.train import NothingToLearn, read, train
+    from agents.stages.plan.learned import fit
+    from agents.stages.plan.learned.train import NothingToLearn, read, train
 
     settings = changed(fit.Settings(), work.params["changes"])
 

@@ -10,11 +10,11 @@ from functools import cached_property, lru_cache
 
 from agents.encoders.embedding import load_encoder
 from agents.encoders.weights import MINILM
-from agents.memory.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
 from agents.observations import RecordedConversation
-from agents.planner.snippets import PastStep
-from agents.ranker.inputs import RankingInput, candidate_input, element_input
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
+from agents.stages.recall.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
+from agents.stages.simplify.snippets import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings

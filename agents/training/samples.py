@@ -5,9 +5,9 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
-from agents.planner.page import PageTask, Paradigm, format_input
-from agents.planner.sequence import PagePart, input_ids, label_ids, page_messages
-from agents.planner.snippets import PastStep, SnippetSettings, snippet
+from agents.stages.compose.page import PageTask, Paradigm, format_input
+from agents.stages.compose.sequence import PagePart, input_ids, label_ids, page_messages
+from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines

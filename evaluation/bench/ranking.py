@@ -16,9 +16,9 @@ from typing import TypeVar
 import numpy as np
 
 from agents.encoders.weights import MINILM, source
-from agents.ranker.dmr import DmrEncoder, DmrRanker, dmr_encoder
-from agents.ranker.inputs import RankingInput
 from agents.recipes.settings import Quirks, RankSettings
+from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder
+from agents.stages.rank.inputs import RankingInput
 from agents.types import RankedCandidate
 from agents.weblinx.documents import documents, ranked_turns, render
 from agents.weblinx.query import dmr_query

@@ -3,8 +3,8 @@
 import random
 from pathlib import Path
 
-from agents.planner.memory_text import memory_text
-from agents.ranker.element_text import element_texts
+from agents.stages.rank.element_text import element_texts
+from agents.stages.recall.memory_text import memory_text
 from annotations.datasets import reader
 from annotations.datasets.records import ConversationRecord
 from annotations.dom.elements import elements

@@ -9,11 +9,11 @@ from agents.encoders.weights import MINILM
 from agents.memory.rationales import RationaleWriter
 from agents.models import MemorySnippet
 from agents.observations import RecordedConversation
-from agents.planner.local import LocalGenerator
-from agents.planner.pages import PagePlanner
-from agents.planner.prepared import Prepared
 from agents.recipes.literature import get, override
 from agents.runs.building import encoder_named
+from agents.stages.plan.local import LocalGenerator
+from agents.stages.plan.pages import PagePlanner
+from agents.stages.plan.prepared import Prepared
 from agents.types import RankedCandidate
 from annotations.models import Dataset
 from evaluation.bench.measures import Measure

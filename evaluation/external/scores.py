@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from agents.ranker.score_file import ScoreFile
+from agents.stages.rank.score_file import ScoreFile
 from agents.types import Action
 from annotations.models import Dataset, Split, Step
 from evaluation.external.predictions import ActionPrediction, RecordDefect, read_actions

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from agents.planner.trajectory_page import GoldStep, target_act
+from agents.stages.simplify.trajectory_page import GoldStep, target_act
 from agents.types import Action, RankedCandidate
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1

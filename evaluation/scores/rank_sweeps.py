@@ -11,10 +11,10 @@ from statistics import fmean
 from typing import Any, Literal
 
 from agents.observations import RecordedConversation
-from agents.ranker.dmr import DmrRanker, dmr_encoder, weblinx_text
-from agents.ranker.inputs import turn_input
 from agents.recipes.settings import Quirks, RankSettings
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.rank.dmr import DmrRanker, dmr_encoder, weblinx_text
+from agents.stages.rank.inputs import turn_input
 from agents.weblinx.documents import ranked_turns
 from agents.weblinx.ranking import element_ranks
 from agents.weblinx.turns import Demo

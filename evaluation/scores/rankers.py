@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from agents.observations import RecordedConversation
-from agents.ranker.cross_encoder import CrossEncoderRanker
-from agents.ranker.score_file import ScoreFile
+from agents.stages.rank.cross_encoder import CrossEncoderRanker
+from agents.stages.rank.score_file import ScoreFile
 from agents.types import Observation
 from annotations.models import Conversation, Dataset, Step
 from evaluation.metrics.ranking import evaluate_ranking, gold_rank

@@ -6,11 +6,11 @@ from dataclasses import replace
 import pytest
 
 from agents.memory.rationales import RationaleWriter
-from agents.planner.action_strings import ActionStringPlanner
-from agents.planner.generator import Generated
-from agents.planner.pages import PagePlanner
-from agents.planner.prepared import Prepared
 from agents.recipes import literature
+from agents.stages.plan.action_strings import ActionStringPlanner
+from agents.stages.plan.generator import Generated
+from agents.stages.plan.pages import PagePlanner
+from agents.stages.plan.prepared import Prepared
 from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.encoders.embedding import HashEncoder
-from agents.planner.grounded import plan
+from agents.stages.plan.grounded import plan
 from agents.types import Action, Observation, PastAction
 from annotations.dom.elements import Element
 

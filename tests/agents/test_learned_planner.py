@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
-from agents.planner.learned import train as training
-from agents.planner.learned.fit import Settings
-from agents.planner.learned.model import CONFIG, NotAModel, load
-from agents.planner.learned.policy import LearnedPolicy
-from agents.planner.learned.train import NothingToLearn
 from agents.recipes import literature
+from agents.stages.plan.learned import train as training
+from agents.stages.plan.learned.fit import Settings
+from agents.stages.plan.learned.model import CONFIG, NotAModel, load
+from agents.stages.plan.learned.policy import LearnedPolicy
+from agents.stages.plan.learned.train import NothingToLearn
 from agents.types import STAGES, Action
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_policy import ListMemory

@@ -12,7 +12,7 @@ from agents.memory.build import build_snippets
 from agents.memory.retrieve import ConversationMemory
 from agents.models import DIMENSIONS, Exemplar, MemorySnippet
 from agents.models.memory import ExemplarQuerySet
-from agents.planner.memory_text import memory_text
+from agents.stages.recall.memory_text import memory_text
 from agents.types import Observation, Snippet
 from annotations.models import Conversation, Dataset, Step
 from tests import factories

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from agents.encoders.embedding import HashEncoder
-from agents.memory.select import (
+from agents.stages.recall.select import (
     CORRECTED,
     FAITHFUL,
     item_text,

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.llm.protocol import Message
-from agents.planner.miniwob_prompts import (
+from agents.stages.compose.miniwob_prompts import (
     CORRECTED,
     FAITHFUL,
     CodeFailed,

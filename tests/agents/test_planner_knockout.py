@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.planner.knockout import knock_out, rounds
-from agents.planner.parse import ParsedReply
+from agents.stages.plan.parse import ParsedReply
+from agents.stages.simplify.knockout import knock_out, rounds
 
 
 def scripted(*choices: str | None):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.parse import (
+from agents.stages.plan.parse import (
     CORRECTED,
     FAITHFUL,
     ParsedReply,

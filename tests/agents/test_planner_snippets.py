@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from agents.planner.snippets import (
+from agents.stages.simplify.snippets import (
     CORRECTED,
     FAITHFUL,
     NONE_RATIONALE,

@@ -6,8 +6,8 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from agents.encoders.batches import token_batches
-from agents.ranker.cross_encoder import CrossEncoderRanker
-from agents.ranker.inputs import WeblinxText
+from agents.stages.rank.cross_encoder import CrossEncoderRanker
+from agents.stages.rank.inputs import WeblinxText
 from agents.types import Observation, PastAction
 from agents.weblinx.documents import documents
 from agents.weblinx.query import dmr_query

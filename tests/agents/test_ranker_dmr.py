@@ -8,9 +8,9 @@ import pytest
 
 from agents.encoders.embedding import MeanPoolingEncoder
 from agents.encoders.weights import MINILM, source
-from agents.ranker.dmr import DmrEncoder, DmrRanker, dmr_encoder
-from agents.ranker.inputs import RankingInput
 from agents.recipes.settings import Quirks, RankSettings
+from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder
+from agents.stages.rank.inputs import RankingInput
 from agents.types import Observation
 from agents.weblinx.documents import documents
 from agents.weblinx.query import dmr_query

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
-from agents.ranker.score_file import MissingScore, ScoreFile, ScoreFileRanker
-from agents.ranker.score_pickle import read_pickle
+from agents.stages.rank.score_file import MissingScore, ScoreFile, ScoreFileRanker
+from agents.stages.rank.score_pickle import read_pickle
 from agents.types import Observation
 
 SCORES = {"a_0_u1": {"12": 0.1 + 0.2, "7": 0.9, "13": 0.9}, "a_0_u2": {"5": 1.0}, "b_0_u1": {}}
@@ -206,7 +206,7 @@ def test_files_over_the_limit_are_not_read(tmp_path) -> None:
 
 
 def test_no_instruction_that_is_allowed_can_name_or_call_anything() -> None:
-    from agents.ranker import score_pickle
+    from agents.stages.rank import score_pickle
 
     known = {instruction.name for instruction in pickletools.opcodes}
     assert known >= score_pickle._ALLOWED

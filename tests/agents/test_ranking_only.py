@@ -2,8 +2,8 @@
 
 import random
 
-from agents.planner.prepared import Planned, Prepared
 from agents.policy import FirstPlanner
+from agents.stages.plan.prepared import Planned, Prepared
 from agents.types import Action, RankedCandidate
 from tests.agents.test_policy import observation
 from tests.agents.weblinx_demo import browser, chat, make_demo

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from agents.llm.protocol import Message
-from agents.planner.trajectory import (
+from agents.stages.compose.trajectory import (
     abstraction_query,
     act_query,
     chat_tokens,
@@ -16,7 +16,8 @@ from agents.planner.trajectory import (
     shown,
     system_message,
 )
-from agents.planner.trajectory_page import (
+from agents.stages.plan.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
+from agents.stages.simplify.trajectory_page import (
     GoldStep,
     answerable,
     observation,
@@ -24,7 +25,6 @@ from agents.planner.trajectory_page import (
     recorded_target,
     target_act,
 )
-from agents.planner.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
 
 LAYOUT = re.compile(r"Observation:\n```\n(.+)\n```\nTask: (.+)\nPrevious actions:\n((?:.|\n)+)\nNext action:")
 PAGE = (

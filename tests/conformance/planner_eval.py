@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agents.planner.knockout import knock_out
-from agents.planner.page import PageTask, Paradigm, format_input
-from agents.planner.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.stages.compose.page import PageTask, Paradigm, format_input
+from agents.stages.plan.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.stages.simplify.knockout import knock_out
 from annotations.dom.tree import parse
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1

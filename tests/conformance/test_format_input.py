@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.page import PageTask, PageWording, format_input
+from agents.stages.compose.page import PageTask, PageWording, format_input
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from agents.planner.page import PageWording
-from agents.planner.sequence import PagePart
-from agents.planner.snippets import PastStep, SnippetSettings, snippet_messages
+from agents.stages.compose.page import PageWording
+from agents.stages.compose.sequence import PagePart
+from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet_messages
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.memory.select import item_text, nearest_items, query_text
+from agents.stages.recall.select import item_text, nearest_items, query_text
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from agents.ranker.query import ranker_query
+from agents.stages.rank.query import ranker_query
 from evaluation.metrics.ranking import evaluate_ranking, gold_rank, ranks
 from tests.conformance.cases import params
 

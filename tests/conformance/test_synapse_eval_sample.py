@@ -3,9 +3,9 @@
 import pytest
 
 from agents.llm.protocol import Message
-from agents.planner.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
-from agents.planner.trajectory_page import TOP_K, answerable, observation, target_act
-from agents.planner.trajectory_parse import in_backticks
+from agents.stages.compose.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
+from agents.stages.plan.trajectory_parse import in_backticks
+from agents.stages.simplify.trajectory_page import TOP_K, answerable, observation, target_act
 from evaluation.metrics.trajectory import FAILED, score_act
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.miniwob_prompts import (
+from agents.stages.compose.miniwob_prompts import (
     CORRECTED,
     FAITHFUL,
     FALLBACK_STOP,
@@ -14,7 +14,7 @@ from agents.planner.miniwob_prompts import (
     observe,
     prompt_type,
 )
-from agents.planner.trajectory_parse import in_fence
+from agents.stages.plan.trajectory_parse import in_fence
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
 

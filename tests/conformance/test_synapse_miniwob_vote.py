@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.miniwob_prompts import vote
+from agents.stages.compose.miniwob_prompts import vote
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

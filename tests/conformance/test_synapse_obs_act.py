@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.planner.trajectory_page import GoldStep, observation, observed_ids, target_act, target_observation
+from agents.stages.simplify.trajectory_page import GoldStep, observation, observed_ids, target_act, target_observation
 from annotations.dom.tree import NODE_ID, parse
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of

@@ -6,7 +6,7 @@ from typing import Any
 
 from agents.encoders.embedding import HashEncoder
 from agents.models import Workflow
-from agents.planner.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
+from agents.stages.compose.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
 from annotations.models import Dataset, Step
 from tests.agents.llm_server import prompt_text
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_t5

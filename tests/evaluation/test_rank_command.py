@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.observations import RecordedConversation
-from agents.ranker.cross_encoder import CrossEncoderRanker
-from agents.ranker.score_file import ScoreFile, ScoreFileRanker
+from agents.stages.rank.cross_encoder import CrossEncoderRanker
+from agents.stages.rank.score_file import ScoreFile, ScoreFileRanker
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset
 from annotations.models.conversations import pack_candidates

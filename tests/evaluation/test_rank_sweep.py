@@ -7,9 +7,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.observations import RecordedConversation
-from agents.ranker.dmr import dmr_encoder
 from agents.recipes.published import of_table
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.rank.dmr import dmr_encoder
 from agents.weblinx.documents import ElementLimit, documents, ranked_turns
 from agents.weblinx.query import dmr_query
 from agents.weblinx.ranking import element_ranks

@@ -11,9 +11,9 @@ import pytest
 from django.core.management import call_command
 
 from agents.models import Run, TrainedModel
-from agents.planner.page import HEADER
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
+from agents.stages.compose.page import HEADER
 from annotations.sample.project import load_sample
 from evaluation.models import Study
 from tests.agents.llm_server import LlmServer, serve

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.ranker.score_file import SUFFIX, ScoreFile
-from agents.ranker.score_pickle import read_pickle
+from agents.stages.rank.score_file import SUFFIX, ScoreFile
+from agents.stages.rank.score_pickle import read_pickle
 
 
 class Command(BaseCommand):

@@ -27,7 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
     def handle(self, *, dataset: str, model: str, split: str, out: Path, **options) -> None:
-        from agents.ranker.cross_encoder import CrossEncoderRanker  # torch loads where it is needed
+        from agents.stages.rank.cross_encoder import CrossEncoderRanker  # torch loads where it is needed
 
         found = Dataset.objects.filter(name=dataset).first()
         if found is None:

@@ -1,1 +1,0 @@
-"""What a planner is shown, how its reply is read, and the planners themselves. Core: no Django."""

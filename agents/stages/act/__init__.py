@@ -1,0 +1,1 @@
+"""Stage `act`: what is done in the end."""

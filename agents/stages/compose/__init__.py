@@ -1,0 +1,1 @@
+"""Stage `compose`: the prompt, out of blocks."""

@@ -1,0 +1,118 @@
+"""Prompts of trajectories as exemplars: Synapse, and AWM and MIMS which add workflows (planners.md 7.6, 8.3). Core.
+
+A prompt is system, exemplars (and workflows) as far as they fit, and the query. Pages are rendered once by `shown`
+and passed around as text.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from agents.llm.protocol import Message
+from agents.prompts.render import load
+from agents.stages.simplify.trajectory_page import PREVIOUS_TOP_K, GoldStep, observation, target_act
+
+PREVIOUS_ACTIONS = 5  # shown in prompts without trajectories
+EXEMPLARS = 3
+STOP = ("Task:", "obs:")
+
+CountTokens = Callable[[Sequence[Message]], int]
+
+
+@dataclass(frozen=True, slots=True)
+class TrajectoryQuirks:
+    """Errors of the published Mind2Web code that can be reproduced, each named after its number in the spec."""
+
+    q18_gold_in_top_k: bool  # the gold element is always among those shown of the current page
+    q19_first_positive_only: bool  # other acceptable elements count as wrong
+    q20_exact_string_success: bool  # a step succeeds only when the action text equals the gold one, spaces included
+
+
+FAITHFUL = TrajectoryQuirks(True, True, True)
+CORRECTED = TrajectoryQuirks(False, False, False)
+
+
+@dataclass(frozen=True, slots=True)
+class ShownStep:
+    """A step of the past as a prompt shows it: the page's text and the action that was taken."""
+
+    observation: str
+    act: str
+    action_repr: str
+
+
+def shown(step: GoldStep, top_k: int = PREVIOUS_TOP_K) -> ShownStep:
+    """A past step with its gold element and the best others; which element was used is known by then."""
+    return ShownStep(observation(step, top_k), target_act(step), step.action_repr)
+
+
+def memory_key(website: str, domain: str, subdomain: str, task: str) -> str:
+    """The text by which exemplars are found."""
+    return f"Website: {website}\nDomain: {domain}\nSubdomain: {subdomain}\nTask: {task}"
+
+
+def exemplar_messages(task: str, steps: Sequence[ShownStep]) -> list[Message]:
+    """A whole trajectory as it stands in a prompt."""
+    messages: list[Message] = []
+    for step in steps:
+        messages.append(_observed(task, step.observation, first=not messages))
+        messages.append(Message("assistant", f"Action: `{step.act}` ({step.action_repr})"))
+    return messages
+
+
+def act_query(task: str, history: Sequence[ShownStep], current: str) -> list[Message]:
+    """The trajectory so far, with gold actions whatever the agent did (teacher forcing), and the current page."""
+    return [*exemplar_messages(task, history), _observed(task, current, first=not history)]
+
+
+def _observed(task: str, page: str, first: bool) -> Message:
+    start = f"Task: {task}\nTrajectory:\n" if first else ""
+    return Message("user", f"{start}Observation: `{page}`")
+
+
+def abstraction_query(task: str, previous_actions: Sequence[str], current: str) -> list[Message]:
+    """The query without a trajectory (Synapse's ablation "state abstraction only")."""
+    actions = "\n".join(previous_actions[-PREVIOUS_ACTIONS:]) or "None"
+    return [
+        Message("user", f"Observation:\n```\n{current}\n```\nTask: {task}\nPrevious actions:\n{actions}\nNext action:")
+    ]
+
+
+def system_message(trajectory: bool = True) -> Message:
+    """What the model is and which actions there are."""
+    return Message("system", load("trajectory_system" if trajectory else "abstraction_system").text)
+
+
+def naive_demos() -> list[list[Message]]:
+    """Three fixed examples for prompts without trajectories."""
+    demos = []
+    for demo in load("abstraction_demos").text.split("\n=====\n"):
+        question, answer = demo.split("\n-----\n")
+        demos.append([Message("user", question), Message("assistant", answer)])
+    return demos
+
+
+def fit(
+    system: Message,
+    exemplars: Iterable[Sequence[Message]],
+    query: Sequence[Message],
+    count_tokens: CountTokens,
+    limit: int,
+) -> list[Message] | None:
+    """System, the first exemplars that fit within `limit` tokens, query; None where not even the query fits.
+
+    The first exemplar that does not fit ends the list, so with AWM a workflow that is too long, being first, keeps
+    every exemplar out.
+    """
+    if count_tokens([system, *query]) > limit:
+        return None
+    chosen: list[Message] = []
+    for exemplar in exemplars:
+        if count_tokens([system, *chosen, *exemplar, *query]) > limit:
+            break
+        chosen += exemplar
+    return [system, *chosen, *query]
+
+
+def chat_tokens(messages: Sequence[Message], length: Callable[[str], int], per_message: int = 3) -> int:
+    """Tokens of a chat as the published counters add them up; `length` counts a text's tokens."""
+    return 3 + sum(per_message + length(message.role) + length(message.content) for message in messages)

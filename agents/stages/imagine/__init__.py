@@ -1,0 +1,1 @@
+"""Stage `imagine`: compare what actions would lead to."""

@@ -1,0 +1,1 @@
+"""Stage `observe`: what of a page reaches the later stages."""

@@ -1,0 +1,1 @@
+"""Stage `plan`: the model's reply, and the action that it names."""

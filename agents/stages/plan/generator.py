@@ -1,0 +1,131 @@
+"""What planners ask, and how an LLM answers it. Core.
+
+Planners make prompts and read texts; whether weights in this process or an endpoint answer is the generator's matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.llm.errors import BadReply, LlmError, RequestRefused
+from agents.llm.protocol import BYTES_PER_TOKEN, Image, Llm, Reply, Request
+from agents.llm.protocol import Message as ChatMessage
+from agents.stages.compose.sequence import SYSTEM, PagePart
+from agents.types import DecisionUsage
+
+
+@dataclass(frozen=True)
+class PagePrompt:
+    """Earlier pages with their answers, the current page and question: MindAct's and Self-MAP's form.
+
+    `openings`: how an answer may start, for constrained decoding; one that ends in a space goes on freely.
+    """
+
+    current: tuple[PagePart, ...]
+    history: tuple[PagePart, ...] = ()
+    system: str = SYSTEM
+    openings: tuple[str, ...] = ()
+    image: Image | None = None
+
+    def chat(self) -> tuple[ChatMessage, ...]:
+        """As chat messages: page and question are one message of the user."""
+        messages = [ChatMessage("system", self.system.strip())]
+        page = ""
+        for message in (*self.history, *self.current):
+            if message.sender == "webpage":
+                page = f"'''\n{message.text}\n'''\n\n" if message.text else ""
+            elif message.sender == "human":
+                messages.append(ChatMessage("user", f"{page}{message.text}"))
+            elif message.text.strip():
+                messages.append(ChatMessage("assistant", message.text))
+        if self.image is not None:
+            messages[-1] = ChatMessage("user", messages[-1].content, (self.image,))
+        return tuple(messages)
+
+
+@dataclass(frozen=True)
+class ChatPrompt:
+    """Messages as they are sent. `flat`: the same for models that read one text, where that has a published form."""
+
+    messages: tuple[ChatMessage, ...]
+    stop: tuple[str, ...] = ()
+    flat: str = ""
+
+    def chat(self) -> tuple[ChatMessage, ...]:
+        return self.messages
+
+
+Prompt = PagePrompt | ChatPrompt
+
+
+@dataclass(frozen=True)
+class Generated:
+    """An answer, what was read to give it, and what it took. With an `error` the text is empty."""
+
+    text: str
+    prompt: str
+    usage: DecisionUsage
+    error: str = ""
+
+
+class Generator(Protocol):
+    """Answers prompts in order; raises `LlmError` where trying again later may work, or when a budget is used up."""
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]: ...
+
+    def count_tokens(self, text: str) -> int: ...
+
+
+def transcript(messages: Sequence[ChatMessage]) -> str:
+    """Messages as one readable text."""
+    return "\n\n".join(f"{message.role}: {message.content}" for message in messages)
+
+
+class ChatGenerator:
+    """An LLM, asked in batches. `model` "" is the one the LLM names itself."""
+
+    def __init__(
+        self, llm: Llm, model: str = "", max_tokens: int = 100, temperature: float = 0.0, seed: int | None = None
+    ) -> None:
+        self.llm = llm
+        self.model = model or llm.info.model
+        self.max_tokens = max_tokens
+        self.temperature = temperature
+        self.seed = seed
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+        requests = [
+            Request(
+                prompt.chat(),
+                self.model,
+                self.temperature,
+                self.max_tokens,
+                prompt.stop if isinstance(prompt, ChatPrompt) else (),
+                seed=self.seed,
+            )
+            for prompt in prompts
+        ]
+        return [
+            _generated(request, reply) for request, reply in zip(requests, complete(self.llm, requests), strict=True)
+        ]
+
+    def count_tokens(self, text: str) -> int:
+        """An estimate that is rather too high: endpoints do not tell their tokenizer."""
+        return -(-len(text.encode()) // BYTES_PER_TOKEN)
+
+
+def complete(llm: Llm, requests: list[Request]) -> list[Reply | LlmError]:
+    """The answers; raises the first error that may pass (server down, rate limit) or that ends everything (budget,
+    configuration). What was answered meanwhile is in the reply cache, so it is not paid for twice."""
+    replies = llm.complete(requests)
+    for reply in replies:
+        if isinstance(reply, LlmError) and not isinstance(reply, BadReply | RequestRefused):
+            raise reply
+    return replies
+
+
+def _generated(request: Request, reply: Reply | LlmError) -> Generated:
+    usage = DecisionUsage(1, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
+    if isinstance(reply, LlmError):
+        return Generated("", transcript(request.messages), usage, str(reply))
+    return Generated(reply.text, transcript(request.messages), usage)

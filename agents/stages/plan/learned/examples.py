@@ -1,0 +1,30 @@
+"""What the planner learns from: observations with what people did. Core."""
+
+from dataclasses import dataclass, replace
+
+from agents.stages.plan.values import unquoted
+from agents.types import Observation
+
+OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One gold step. Any of `node_ids` is right; `group` (task or website) is balanced in the loss."""
+
+    observation: Observation
+    operation: str
+    value: str
+    node_ids: tuple[str, ...]
+    group: str
+
+
+def without_quotes(example: Example) -> Example | None:
+    """The example with the marks taken off the quoted parts of its instruction; None where nothing is quoted.
+
+    Demonstrations mostly quote what is to be found or typed, people often do not.
+    """
+    instruction = unquoted(example.observation.instruction)
+    if instruction == example.observation.instruction:
+        return None
+    return replace(example, observation=replace(example.observation, instruction=instruction))

@@ -1,0 +1,107 @@
+"""Fit the network to arrays, epoch by epoch. Core."""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch.nn import functional
+
+from agents.stages.plan.learned.arrays import group_shares
+from agents.stages.plan.learned.flat import Batch, Flat, batch
+from agents.stages.plan.learned.network import Network, gold_loss
+
+CLIP = 1.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; chosen on `dev` and on tasks of `train` left out, never on a test split."""
+
+    epochs: int = 14
+    epoch_steps: int = 4000  # drawn with replacement for each epoch
+    batch_size: int = 64
+    learning_rate: float = 2e-3
+    decay: float = 0.02
+    group_power: float = 0.5  # a task with n steps is drawn in proportion to n ** this
+    hidden: int = 128
+    dropout: float = 0.2
+    forget: float = 0.4
+    without_quotes: bool = True  # learn from each instruction with quotes a second time without the marks
+    noise: float = 0.02  # standard deviation added to each number of a unit vector
+    networks: int = 2  # trained one after the other, each with its own seed; their probabilities are averaged
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "epoch_steps", "batch_size", "networks"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not 0 <= self.group_power <= 1:
+            raise ValueError(f"group_power must lie in 0..1, got {self.group_power}")
+
+
+@dataclass
+class FitState:
+    """What is saved to go on with a training: the network, its optimizer and the epochs that are done."""
+
+    network: Network
+    optimizer: torch.optim.Optimizer
+    epoch: int = 0  # epochs done
+
+
+def begin(network: Network, flat: Flat, settings: Settings) -> FitState:
+    """Set the scale of the columns; the optimizer is fresh."""
+    values = torch.from_numpy(flat.columns.astype(np.float32))
+    network.mean.copy_(values.mean(0))
+    network.spread.copy_(values.std(0).clamp(min=0.05))
+    return FitState(
+        network, torch.optim.AdamW(network.parameters(), settings.learning_rate, weight_decay=settings.decay)
+    )
+
+
+def run_epoch(state: FitState, flat: Flat, vectors: np.ndarray, settings: Settings) -> float:
+    """Learn from `epoch_steps` steps that seed and epoch fix; the mean loss."""
+    rng = np.random.default_rng((settings.seed, state.epoch))
+    drawn = rng.choice(len(flat), settings.epoch_steps, p=group_shares(flat.groups, settings.group_power))
+    torch.manual_seed(settings.seed * 1000 + state.epoch)
+    state.network.train()
+    losses = []
+    for start in range(0, len(drawn), settings.batch_size):
+        _set_rate(state.optimizer, settings, (state.epoch + start / len(drawn)) / settings.epochs)
+        part = batch(flat, drawn[start : start + settings.batch_size], vectors)
+        loss = step_losses(state.network, part, settings.noise).mean()
+        state.optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(state.network.parameters(), CLIP)
+        state.optimizer.step()
+        losses.append(float(loss.detach()))
+    state.epoch += 1
+    return float(np.mean(losses))
+
+
+def _set_rate(optimizer: torch.optim.Optimizer, settings: Settings, share: float) -> None:
+    """Five per cent of warming up, then half a cosine."""
+    warm = min(1.0, share / 0.05 + 0.02)
+    for group in optimizer.param_groups:
+        group["lr"] = settings.learning_rate * warm * 0.5 * (1 + math.cos(math.pi * share))
+
+
+def step_losses(network: Network, part: Batch, noise: float = 0.0) -> torch.Tensor:
+    """Loss of each step: its element, the operation on it, and its value where there is one to learn."""
+    rows, steps = part.rows, len(part.operation)
+    if noise:
+        for name in ("name", "markup", "instruction"):
+            vectors = getattr(rows, name)
+            setattr(rows, name, vectors + noise * torch.randn_like(vectors) * (vectors != 0))
+    scores, operations = network(rows)
+    loss = gold_loss(scores, rows.segment, part.gold, steps)
+    gold = part.gold.bool()
+    wanted = part.operation[rows.segment[gold]]
+    per_row = functional.cross_entropy(operations[gold], wanted, reduction="none")
+    counts = torch.zeros(steps).index_add(0, rows.segment[gold], torch.ones(len(wanted)))
+    loss = loss + torch.zeros(steps).index_add(0, rows.segment[gold], per_row) / counts
+    if len(part.values):
+        found = gold_loss(network.values(part.values), part.value_step, part.value_gold, steps)
+        has = torch.zeros(steps).index_add(0, part.value_step, torch.ones(len(part.values))) > 0
+        loss = loss + torch.where(has, found, torch.zeros(steps))
+    return loss

@@ -1,0 +1,180 @@
+"""Train the planner on demonstrations: read, encode, fit, save. Core; the caller brings the examples.
+
+Everything that takes long is kept under `folder/checkpoint`: vectors part by part, the network after each epoch. The
+same call continues there after any interruption and gives the same weights as without one.
+"""
+
+import dataclasses
+import hashlib
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from agents.encoders.embedding import Encoder
+from agents.stages.plan.learned.arrays import Arrays, collect
+from agents.stages.plan.learned.examples import Example
+from agents.stages.plan.learned.fit import FitState, Settings, begin, run_epoch
+from agents.stages.plan.learned.flat import Flat, flatten
+from agents.stages.plan.learned.measure import measure
+from agents.stages.plan.learned.model import LearnedModel, save, write_json
+from agents.stages.plan.learned.network import Network, Shape
+from agents.stages.plan.learned.prepare import template_words
+from agents.stages.plan.learned.texts import TextTable, encode_all
+
+METRICS, CHECKPOINT = "metrics.json", "checkpoint"
+
+Progress = Callable[[str, int, int], None]  # phase ("read", "encode", "fit"), done, total
+
+
+class NothingToLearn(ValueError):
+    """No example has a readable page with its element on it."""
+
+
+@dataclass(frozen=True)
+class Readings:
+    """What was read of all pages; `dev` is only measured."""
+
+    arrays: Arrays
+    dev: Arrays
+    table: TextTable
+    common: frozenset[str]  # words of instructions' templates
+    examples: int
+    seconds: float
+
+
+def read(
+    examples: Iterable[Example],
+    settings: Settings,
+    on_progress: Progress = lambda phase, done, total: None,
+    dev: Iterable[Example] = (),
+) -> Readings:
+    """Read every page once. Raises NothingToLearn."""
+    begun = time.perf_counter()
+    examples, dev = list(examples), list(dev)
+    common, table = frozenset(template_words(examples)), TextTable()
+    arrays = collect(examples, common, table, on_progress, len(examples), vary=settings.without_quotes)
+    held = collect(dev, common, table)
+    if not len(arrays):
+        raise NothingToLearn(f"none of {len(examples)} examples can be learnt from")
+    return Readings(arrays, held, table, common, len(examples), time.perf_counter() - begun)
+
+
+def train(
+    readings: Readings,
+    encoder: Encoder,
+    settings: Settings,
+    folder: Path,
+    on_progress: Progress = lambda phase, done, total: None,
+) -> dict[str, Any]:
+    """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
+
+    Deterministic for given examples, settings and threads.
+    """
+    begun = time.perf_counter() - readings.seconds
+    arrays, table = readings.arrays, readings.table
+    checkpoint = folder / CHECKPOINT
+    vectors = encode_all(table.texts, encoder, checkpoint, on_progress)
+    flat = flatten(arrays, vectors)
+    read_seconds = time.perf_counter() - begun
+    networks, losses = _fit_all(flat, vectors, settings, checkpoint, on_progress)
+    metrics: dict[str, Any] = {
+        "examples": readings.examples,
+        "skipped": arrays.skipped,
+        "texts": len(table.texts) - 1,
+        "seconds_reading_and_encoding": round(read_seconds, 1),
+        "seconds": round(time.perf_counter() - begun, 1),
+        "losses": losses,
+    }
+    if len(readings.dev):
+        metrics["dev"] = measure(networks, flatten(readings.dev, vectors), vectors)
+    config = {"settings": dataclasses.asdict(settings)}
+    model = LearnedModel(tuple(networks), readings.common, encoder.name, config)
+    save(model, folder)
+    write_json(folder / METRICS, metrics)
+    shutil.rmtree(checkpoint, ignore_errors=True)
+    return metrics
+
+
+def _fit_all(
+    flat: Flat, vectors: np.ndarray, settings: Settings, checkpoint: Path, on_progress: Progress
+) -> tuple[list[Network], list[list[float]]]:
+    """Networks that differ only in their seed, and the loss of each one's epochs."""
+    networks, losses = [], []
+    total = settings.networks * settings.epochs
+    for number in range(settings.networks):
+        own = dataclasses.replace(settings, seed=settings.seed + number)
+
+        def tell(done: int, before: int = number * settings.epochs) -> None:
+            on_progress("fit", before + done, total)
+
+        network, found = fit_one(flat, vectors, own, checkpoint, tell)
+        networks.append(network)
+        losses.append(found)
+    return networks, losses
+
+
+def fit_one(
+    flat: Flat,
+    vectors: np.ndarray,
+    settings: Settings,
+    checkpoint: Path | None = None,
+    on_epoch: Callable[[int], None] = lambda done: None,
+) -> tuple[Network, list[float]]:
+    """One network, from its last checkpoint where there is one for the same data and settings."""
+    torch.manual_seed(settings.seed)
+    shape = Shape(
+        flat.columns.shape[1],
+        flat.values.shape[1],
+        vectors.shape[1],
+        hidden=settings.hidden,
+        dropout=settings.dropout,
+        forget=settings.forget,
+    )
+    network = Network(shape)
+    state, losses = begin(network, flat, settings), []
+    file = checkpoint / f"epoch-{_digest(flat, settings)}.pt" if checkpoint else None
+    if file and file.exists():
+        losses = _resume(state, file)
+    while state.epoch < settings.epochs:
+        losses.append(round(run_epoch(state, flat, vectors, settings), 4))
+        if file:
+            _keep(state, losses, file)
+        on_epoch(state.epoch)
+    return network.eval(), losses
+
+
+def _digest(flat: Flat, settings: Settings) -> str:
+    content = hashlib.sha256(json.dumps(dataclasses.asdict(settings), sort_keys=True).encode())
+    for part in (flat.columns, flat.texts, flat.gold, flat.values, flat.value_gold):
+        content.update(np.ascontiguousarray(part).data)
+    return content.hexdigest()[:32]
+
+
+def _keep(state: FitState, losses: Sequence[float], file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    partial = file.with_suffix(".partial")
+    torch.save(
+        {
+            "network": state.network.state_dict(),
+            "optimizer": state.optimizer.state_dict(),
+            "epoch": state.epoch,
+            "losses": list(losses),
+        },
+        partial,
+    )
+    partial.replace(file)
+
+
+def _resume(state: FitState, file: Path) -> list[float]:
+    kept = torch.load(file, weights_only=True)
+    state.network.load_state_dict(kept["network"])
+    state.optimizer.load_state_dict(kept["optimizer"])
+    state.epoch = kept["epoch"]
+    return list(kept["losses"])

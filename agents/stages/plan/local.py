@@ -1,0 +1,166 @@
+"""Planners whose weights are here: Flan-T5 and any other seq2seq or causal model of transformers. Core."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.llm.protocol import cut
+from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
+from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
+from agents.types import DecisionUsage
+
+BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
+
+
+def prompt_ids(prompt: Prompt, tokenizer: Any, max_tokens: int = MAX_INPUT, max_piece: int = MAX_PIECE) -> list[int]:
+    """The token ids that a local model reads: the same in training and in use.
+
+    Page prompts have the published layout (planners.md 4.2). Other prompts are one text, cut to `max_tokens`: the
+    published flat form where there is one, else the tokenizer's chat template, else "role: content" lines.
+    """
+    if isinstance(prompt, PagePrompt):
+        return input_ids([prompt.history], prompt.current, tokenizer, prompt.system, max_tokens, max_piece)
+    if not prompt.flat and getattr(tokenizer, "chat_template", None):
+        messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
+        text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        return _ids(tokenizer(text, truncation=True, max_length=max_tokens, add_special_tokens=False))
+    return _ids(tokenizer(prompt_text(prompt), truncation=True, max_length=max_tokens))
+
+
+def _ids(encoded: Any) -> list[int]:
+    ids: list[int] = encoded["input_ids"]
+    return ids
+
+
+def prompt_text(prompt: Prompt) -> str:
+    """A prompt as a person reads it."""
+    return prompt.flat if isinstance(prompt, ChatPrompt) and prompt.flat else transcript(prompt.chat())
+
+
+class LocalGenerator:
+    """Weights in a folder, or a Hugging Face name; greedy unless a temperature is given.
+
+    `constrained`: page prompts can only be answered in one of their `openings`.
+    """
+
+    def __init__(self, source: Path | str, device: str | None = None) -> None:
+        import torch
+        from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()
+        self._torch = torch
+        self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+        self.tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
+        self.seq2seq = bool(config.is_encoder_decoder)
+        kind = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
+        model = kind.from_pretrained(source, trust_remote_code=False, use_safetensors=True)
+        self.model = model.eval().to(self.device)
+        self.configure()
+
+    def configure(
+        self,
+        *,
+        max_new_tokens: int = 50,
+        max_tokens: int = MAX_INPUT,
+        max_piece: int = MAX_PIECE,
+        temperature: float = 0.0,
+        constrained: bool = False,
+        seed: int = 0,
+    ) -> None:
+        """Settings of a recipe; the weights stay loaded when another recipe uses them."""
+        self.max_new_tokens, self.max_tokens, self.max_piece = max_new_tokens, max_tokens, max_piece
+        self.temperature, self.constrained, self.seed = temperature, constrained, seed
+
+    def count_tokens(self, text: str) -> int:
+        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+        """Batches are sorted by length, so that short prompts are not padded to the longest of all."""
+        ids = [prompt_ids(prompt, self.tokenizer, self.max_tokens, self.max_piece) for prompt in prompts]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        found: list[Generated | None] = [None] * len(ids)
+        start = 0
+        while start < len(order):
+            end = _batch_end(order, ids, start)
+            chosen = order[start:end]
+            answers = self._answers([ids[i] for i in chosen], [prompts[i] for i in chosen])
+            for index, tokens in zip(chosen, answers, strict=True):
+                text = str(self.tokenizer.decode(tokens, skip_special_tokens=True))
+                if isinstance(prompt := prompts[index], ChatPrompt):
+                    text = cut(text, prompt.stop)
+                usage = DecisionUsage(1, len(ids[index]), len(tokens))
+                found[index] = Generated(text, prompt_text(prompt), usage)
+            start = end
+        return [generated for generated in found if generated is not None]
+
+    def _answers(self, ids: list[list[int]], prompts: list[Prompt]) -> list[list[int]]:
+        """Generated token ids without padding, one list for each prompt."""
+        torch, tokenizer = self._torch, self.tokenizer
+        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
+        width = max(len(row) for row in ids)
+        rows = [row + [pad] * (width - len(row)) if self.seq2seq else [pad] * (width - len(row)) + row for row in ids]
+        mask = [
+            [1] * len(row) + [0] * (width - len(row)) if self.seq2seq else [0] * (width - len(row)) + [1] * len(row)
+            for row in ids
+        ]
+        skip = 1 if self.seq2seq else width  # the decoder's start token; the prompt
+        options: dict[str, Any] = {"max_new_tokens": self.max_new_tokens, "num_beams": 1, "pad_token_id": pad}
+        if self.temperature:
+            torch.manual_seed(self.seed)
+            options |= {"do_sample": True, "temperature": self.temperature}
+        else:
+            options |= {"do_sample": False}
+        if self.constrained:
+            options["prefix_allowed_tokens_fn"] = self._allowed(prompts, skip)
+        with torch.inference_mode():
+            out = self.model.generate(
+                input_ids=torch.tensor(rows, device=self.device),
+                attention_mask=torch.tensor(mask, device=self.device),
+                **options,
+            )
+        end = tokenizer.eos_token_id
+        return [_until(row[skip:], end) for row in out.tolist()]
+
+    def _allowed(self, prompts: list[Prompt], skip: int) -> Callable[[int, Any], list[int]]:
+        """For each row and what it has written so far, the tokens that may follow."""
+        every = list(range(len(self.tokenizer)))
+        end = [self.tokenizer.eos_token_id]
+        options = [
+            [(self._option_ids(text), text.endswith(" ")) for text in prompt.openings]
+            if isinstance(prompt, PagePrompt)
+            else []
+            for prompt in prompts
+        ]
+
+        def allowed(row: int, written: Any) -> list[int]:
+            tokens = written.tolist()[skip:]
+            follow = [next_tokens(tokens, option, free, every, end) for option, free in options[row]]
+            return next((f for f in follow if f is every), None) or sorted({t for f in follow for t in f}) or every
+
+        return allowed
+
+    def _option_ids(self, text: str) -> list[int]:
+        return _ids(self.tokenizer(text.rstrip(), add_special_tokens=False))
+
+
+def next_tokens(written: list[int], option: list[int], free: bool, every: list[int], end: list[int]) -> list[int]:
+    """Tokens that may follow `written` on the way along one option; `every` once a free one is complete."""
+    if len(written) < len(option):
+        return [option[len(written)]] if option[: len(written)] == written else []
+    if written[: len(option)] != option:
+        return []
+    return every if free else end
+
+
+def _batch_end(order: list[int], ids: list[list[int]], start: int) -> int:
+    """How far a batch goes; lengths ascend, so its last prompt is its widest."""
+    end = start + 1
+    while end < len(order) and len(ids[order[end]]) * (end + 1 - start) <= BATCH_TOKENS:
+        end += 1
+    return end
+
+
+def _until(tokens: list[int], end: int | None) -> list[int]:
+    return tokens[: tokens.index(end)] if end in tokens else tokens

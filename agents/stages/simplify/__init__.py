@@ -1,0 +1,1 @@
+"""Stage `simplify`: how much of a page is shown."""

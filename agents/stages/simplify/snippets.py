@@ -1,0 +1,168 @@
+"""Past steps as the messages of a planner: page, question and the answer that was right (planners.md 5.3, 5.4).
+
+Core. Which steps and in which order is chosen elsewhere (`agents.stages.recall.select`).
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
+
+from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
+from agents.stages.compose.sequence import PagePart, page_messages
+from agents.types import RecordedStep
+from annotations.dom.tree import Element, parse
+from annotations.sandbox.deadline import page_deadline
+
+NONE_RATIONALE = "None of the elements shown fits the request, so the answer is none."
+NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others
+TOP_K = 50  # the others are drawn from the ranker's first so many
+
+_ELEMENT_LINE = re.compile(r"^Element: .*\n")
+_T = TypeVar("_T")
+
+
+class Random(Protocol):
+    """What is used of `random.Random`."""
+
+    def choice(self, seq: Sequence[_T]) -> _T: ...
+
+    def sample(self, population: Sequence[_T], k: int) -> list[_T]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class PastStep:
+    """A step of an earlier turn, with its gold action."""
+
+    key: int  # of the step, for the caller to find rationales by
+    turn_index: int
+    step_index: int  # within the turn
+    instruction: str
+    action_repr: str
+    operation: str  # CLICK, TYPE, SELECT
+    value: str
+    html: str
+    positive_ids: tuple[str, ...] = ()
+    negatives: tuple[tuple[str, int], ...] = ()  # backend node id, rank from 0
+    past_actions: tuple[str, ...] = ()  # representations of the earlier actions of its turn
+    rationale: str | None = None  # known from before, written by a person or a model
+
+    @classmethod
+    def of(cls, step: RecordedStep, negatives: Iterable[tuple[str, int]] = ()) -> "PastStep":
+        """A recorded step; `negatives` may hold its gold elements, which are left out."""
+        seen, gold = step.observation, set(step.positive_ids)
+        return cls(
+            seen.key,
+            seen.turn_index,
+            seen.step_index,
+            seen.instruction,
+            step.action.representation,
+            step.action.operation,
+            step.action.value,
+            seen.html,
+            step.positive_ids,
+            tuple((node_id, rank) for node_id, rank in negatives if node_id not in gold),
+            tuple(past.representation for past in seen.turn_actions),
+            step.rationale,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetQuirks:
+    """Errors of the published snippets that can be reproduced, each named after its number in the specification."""
+
+    q14_rationale_joined: bool  # no line break before "Rationale:" unless the answer happens to end in one
+
+
+FAITHFUL = SnippetQuirks(True)
+CORRECTED = SnippetQuirks(False)
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetSettings:
+    """How past steps are shown; the defaults are Self-MAP's."""
+
+    paradigm: Paradigm = "generation"
+    simplification: bool = True  # a few candidates instead of all negatives
+    refinement: bool = True  # rationales
+    top_k: int = TOP_K
+    num_candidates: int = NUM_CANDIDATES
+    wording: PageWording = field(default_factory=PageWording)
+    quirks: SnippetQuirks = FAITHFUL
+
+
+@dataclass(frozen=True, slots=True)
+class RationaleRequest:
+    """What a rationale explains. `gold_id` is None where the answer is "none"; then page and answer say nothing."""
+
+    step: PastStep
+    gold_id: str | None
+    page: str  # text of the page pruned around the gold element
+    answer: str  # the gold answer without its element
+
+
+Rationales = Callable[[RationaleRequest], str | None]
+
+
+def known_rationale(request: RationaleRequest) -> str | None:
+    """The step's stored rationale, the fixed sentence for the answer "none", or None for a step without one."""
+    return NONE_RATIONALE if request.gold_id is None else request.step.rationale
+
+
+def snippet_messages(
+    steps: Iterable[PastStep],
+    rng: Random,
+    settings: SnippetSettings = SnippetSettings(),
+    rationales: Rationales = known_rationale,
+) -> list[PagePart]:
+    """Three messages for each step, in the order given. Raises IndexError where a candidate is not on its page."""
+    messages: list[PagePart] = []
+    for step in steps:
+        gold_id, negative_ids = draw_candidates(step, rng, settings)
+        messages += snippet(step, gold_id, negative_ids, settings, rationales)
+    return messages
+
+
+def draw_candidates(step: PastStep, rng: Random, settings: SnippetSettings) -> tuple[str | None, list[str]]:
+    """The gold element (one of the positives, whatever its rank; None without any) and the negatives beside it."""
+    gold_id = rng.choice(step.positive_ids) if step.positive_ids else None
+    if not settings.simplification:
+        return gold_id, [node_id for node_id, _ in step.negatives]
+    ranked = [node_id for node_id, rank in step.negatives if rank < settings.top_k]
+    wanted = settings.num_candidates - (gold_id is not None)
+    return gold_id, rng.sample(ranked, min(wanted, len(ranked)))
+
+
+@page_deadline()
+def snippet(
+    step: PastStep,
+    gold_id: str | None,
+    negative_ids: Sequence[str],
+    settings: SnippetSettings = SnippetSettings(),
+    rationales: Rationales = known_rationale,
+) -> list[PagePart]:
+    """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3)."""
+    candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
+    task = PageTask(step.instruction, step.past_actions, step.operation, step.value)
+    root = parse(step.html)
+    page = format_input(
+        root, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
+    )
+    answer = page.target
+    if settings.refinement:
+        reason = rationales(_request(step, root, gold_id, page, settings.paradigm))
+        answer = answer if reason is None else _with_rationale(answer, reason, settings.quirks)
+    return page_messages(page, answer)
+
+
+def _request(
+    step: PastStep, root: Element, gold_id: str | None, page: PageInput, paradigm: Paradigm
+) -> RationaleRequest:
+    around_gold = "" if gold_id is None else gold_context(root, gold_id, page.id_mapping)
+    answer = page.target[2:] if paradigm == "multichoice" else _ELEMENT_LINE.sub("", page.target)
+    return RationaleRequest(step, gold_id, around_gold, answer.strip())
+
+
+def _with_rationale(answer: str, reason: str, quirks: SnippetQuirks) -> str:
+    separator = "" if quirks.q14_rationale_joined or answer.endswith("\n") else "\n"
+    return f"{answer}{separator}Rationale: {reason}"
