@@ -1,6 +1,7 @@
 """Replies kept by the whole request: what was answered once costs nothing again. Core.
 
-The key covers messages, images, model, temperature, limits, stop strings, number of samples, seed and who answers.
+The key covers messages, images, model, temperature, top-p, limits, stop strings, number of samples, seed and who
+answers.
 Samples at a temperature are cached too: who wants other samples gives another seed.
 """
 

@@ -7,6 +7,7 @@ import email.utils
 import logging
 import os
 import random
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -18,7 +19,7 @@ import httpx2
 import openai
 
 from agents.llm import chat_format
-from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
+from agents.llm.errors import BadReply, LlmError, NotConfigured, OneAtATime, RateLimited, RequestRefused, Unreachable
 from agents.llm.lanes import in_lanes
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Prices, Usage
@@ -27,6 +28,7 @@ from annotations.observe.spans import span
 logger = logging.getLogger(__name__)
 LARGEST_ANSWER = 50_000_000  # bytes
 CONNECT_SECONDS = 10.0
+ONE_SAMPLE = re.compile(r"\bn\b|\b(one|single) (completion|choice)")  # how endpoints word that they refuse n
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class ChatLlm:
         self.info = LlmInfo(address, endpoint.model, endpoint.prices, lanes=endpoint.concurrency)
         self._places = threading.BoundedSemaphore(endpoint.concurrency)
         self._limit_names: dict[str, str] = {}  # per model, where it is not max_tokens
+        self._at_once: dict[str, int] = {}  # per model, where it gives only so many samples in one answer
         self._headers = None if endpoint.api_key else {"Authorization": openai.Omit()}
         self._client = openai.OpenAI(
             base_url=address,
@@ -95,22 +98,38 @@ class ChatLlm:
             return answer
 
     def _all_samples(self, request: Request, stop: threading.Event) -> Reply | LlmError:
-        """All samples of a request; an endpoint that gives fewer than n at once is asked for the rest."""
+        """All samples of a request; an endpoint that gives fewer than n at once is asked for the rest side by side."""
         started = time.monotonic()
-        texts: tuple[str, ...] = ()
-        reasons: tuple[str, ...] = ()
+        replies: list[Reply] = []
         usage = Usage()
-        while True:
-            seed = None if request.seed is None else request.seed + len(texts)
-            answer = self._try(replace(request, n=request.n - len(texts), seed=seed), stop)
-            usage += answer.usage
-            if isinstance(answer, LlmError):
-                answer.usage = usage
-                return answer
-            texts += answer.texts
-            reasons += answer.finish_reasons
-            if len(texts) == request.n:
-                return Reply(texts, usage, answer.model, reasons, time.monotonic() - started)
+        while (done := sum(len(reply.texts) for reply in replies)) < request.n:
+            parts = self._parts(request, done)
+            answers = in_lanes(lambda part, _: self._try(part, stop), parts, self.endpoint.concurrency)
+            usage = sum((answer.usage for answer in answers), usage)
+            for part, answer in zip(parts, answers, strict=True):
+                if isinstance(answer, OneAtATime):
+                    self._at_once[request.model] = 1
+                    continue
+                if isinstance(answer, LlmError):
+                    answer.usage = usage
+                    return answer
+                if len(answer.texts) < part.n:
+                    self._at_once[request.model] = len(answer.texts)
+                replies.append(answer)
+        texts = tuple(text for reply in replies for text in reply.texts)
+        reasons = tuple(reason for reply in replies for reason in reply.finish_reasons)
+        return Reply(texts, usage, replies[0].model, reasons, time.monotonic() - started)
+
+    def _parts(self, request: Request, done: int) -> list[Request]:
+        """The request for the samples from number `done` on, in as many as the endpoint needs; each draws with a seed
+        of its own, where there is one."""
+        most = self._at_once.get(request.model, request.n)
+        return [
+            replace(
+                request, n=min(most, request.n - first), seed=None if request.seed is None else request.seed + first
+            )
+            for first in range(done, request.n, most)
+        ]
 
     def _try(self, request: Request, stop: threading.Event) -> Reply | LlmError:
         """Attempts until an answer can be read, waiting longer each time."""
@@ -178,6 +197,8 @@ class ChatLlm:
         if status == 400 and "max_completion_tokens" in reason and request.model not in self._limit_names:
             self._limit_names[request.model] = "max_completion_tokens"  # newer models refuse the older name
             return Failure(Unreachable(f"{self._name} wants another name for max_tokens"), asked_wait=0.0)
+        if status in (400, 422) and request.n > 1 and ONE_SAMPLE.search(reason):
+            return Failure(OneAtATime(f"{self._name} gives one sample at a time: {reason}"), passing=False)
         if status == 429 and error.code == "insufficient_quota":
             return Failure(RequestRefused(f"{self._name} has no credit left for this key: {reason}"), passing=False)
         if status == 429:

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from agents.llm.errors import BadReply
-from agents.llm.protocol import BYTES_PER_TOKEN, Message, Reply, Request, cut, estimate
+from agents.llm.protocol import BYTES_PER_TOKEN, Message, Reply, Request, cut, prompt_tokens
 from agents.llm.usage import Prices, Usage
 
 SHOWN = 200  # characters of an unreadable answer that an error quotes
@@ -24,6 +24,8 @@ def body(request: Request, limit_name: str = "max_tokens") -> dict[str, Any]:
         values["n"] = request.n
     if request.seed is not None:
         values["seed"] = request.seed
+    if request.top_p != 1:
+        values["top_p"] = request.top_p
     return values
 
 
@@ -59,14 +61,14 @@ def read(content: bytes, request: Request, prices: Prices | None, seconds: float
 
 def unread(request: Request, prices: Prices | None) -> Usage:
     """What an answer that was never read to its end is taken to have cost: the prompt."""
-    prompt = estimate(request, prices).prompt_tokens
+    prompt = prompt_tokens(request)
     return Usage(prompt, 0, prices.cost(prompt, 0) if prices else 0.0, estimated=True)
 
 
 def _usage(reported: Any, request: Request, choices: Any, prices: Prices | None) -> Usage:
     counts = [_count(reported, name) for name in ("prompt_tokens", "completion_tokens")]
     written = len(json.dumps(choices, ensure_ascii=False).encode("utf-8", "replace"))
-    guesses = [estimate(request, None).prompt_tokens, written // BYTES_PER_TOKEN]
+    guesses = [prompt_tokens(request), written // BYTES_PER_TOKEN]
     prompt, completion = (guess if count is None else count for count, guess in zip(counts, guesses, strict=True))
     cost = prices.cost(prompt, completion) if prices else 0.0
     return Usage(prompt, completion, cost, estimated=None in counts)

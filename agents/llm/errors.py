@@ -27,6 +27,10 @@ class RequestRefused(LlmError):
     """The same request would be refused again: wrong key, unknown model, too long a prompt."""
 
 
+class OneAtATime(RequestRefused):
+    """Several samples were asked for, and the endpoint gives one."""
+
+
 class BadReply(LlmError):
     """An answer arrived but cannot be read: cut off, no JSON, no choices."""
 

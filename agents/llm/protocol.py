@@ -48,6 +48,25 @@ class Message:
 
 
 @dataclass(frozen=True)
+class Sampling:
+    """How texts are drawn: `n` of them; at temperature 0 the most likely one; of the tokens that together have the
+    probability `top_p`. The same seed draws the same texts where the model can hold to it."""
+
+    n: int = 1
+    temperature: float = 0.0
+    top_p: float = 1.0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.n < 1:
+            raise ValueError(f"n must be at least 1, got {self.n}")
+        if not (math.isfinite(self.temperature) and self.temperature >= 0):
+            raise ValueError(f"temperature must be 0 or more, got {self.temperature}")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p must be more than 0 and at most 1, got {self.top_p}")
+
+
+@dataclass(frozen=True)
 class Request:
     """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string."""
 
@@ -58,20 +77,21 @@ class Request:
     stop: tuple[str, ...] = ()
     n: int = 1
     seed: int | None = None
+    top_p: float = 1.0
 
     def __post_init__(self) -> None:
         if not self.messages:
             raise ValueError("a request needs at least one message")
-        if not (math.isfinite(self.temperature) and self.temperature >= 0):
-            raise ValueError(f"temperature must be 0 or more, got {self.temperature}")
-        if self.max_tokens < 1 or self.n < 1:
-            raise ValueError(f"max_tokens and n must be at least 1, got {self.max_tokens} and {self.n}")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens must be at least 1, got {self.max_tokens}")
         if any(not text for text in self.stop):
             raise ValueError("a stop string must not be empty")
+        Sampling(self.n, self.temperature, self.top_p, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-serialisable and canonical; an image is named by media type and SHA-256."""
-        return {
+        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1 is left out:
+        replies that were kept before it could be set are found again."""
+        values = {
             "messages": [
                 {
                     "role": message.role,
@@ -87,6 +107,7 @@ class Request:
             "n": self.n,
             "seed": self.seed,
         }
+        return values if self.top_p == 1 else values | {"top_p": float(self.top_p)}
 
     def key(self, identity: str) -> str:
         """SHA-256 (hex) of the whole request and of who answers it (`LlmInfo.identity`)."""
@@ -144,13 +165,18 @@ class Llm(Protocol):
 
 
 def estimate(request: Request, prices: Prices | None) -> Usage:
-    """Upper estimate of what a request uses, without a tokenizer: all samples as long as they may get."""
-    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
-    images = sum(len(message.images) for message in request.messages)
-    prompt = size // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages) + TOKENS_PER_IMAGE * images
-    completion = request.n * request.max_tokens
+    """Upper estimate of what a request uses, without a tokenizer: all samples as long as they may get, and the prompt
+    paid for each of them, as with endpoints that give one at a time."""
+    prompt, completion = request.n * prompt_tokens(request), request.n * request.max_tokens
     cost = prices.cost(prompt, completion) if prices else 0.0
     return Usage(prompt, completion, cost, estimated=True)
+
+
+def prompt_tokens(request: Request) -> int:
+    """An estimate, rather too high, of the tokens that are read to answer once."""
+    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
+    images = sum(len(message.images) for message in request.messages)
+    return size // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages) + TOKENS_PER_IMAGE * images
 
 
 def cut(text: str, stop: tuple[str, ...]) -> str:

@@ -195,3 +195,17 @@ def test_a_limit_on_money_needs_prices_even_when_it_is_set_later() -> None:
 def test_a_negative_limit_is_refused() -> None:
     with pytest.raises(ValueError, match="the limit on tokens must be 0 or more"):
         SpendLimits(tokens=-1)
+
+
+def test_samples_that_may_come_one_at_a_time_are_booked_with_a_prompt_each() -> None:
+    sampled = Request((Message("user", "word " * 300),), "m", temperature=1.0, max_tokens=10, n=3, seed=0)
+    once = estimate(sampled, None).prompt_tokens // 3
+    limit = MemoryBudget(SpendLimits(tokens=2 * once + 30))
+    usage = {"prompt_tokens": once, "completion_tokens": 1}
+    with serve(lambda body: good("a", usage=usage)) as server:
+        refused = BudgetedLlm(client(server), limit).complete([sampled])
+        limit.change(SpendLimits(tokens=3 * once + 30))
+        (reply,) = BudgetedLlm(client(server), limit).complete([sampled])
+    assert kinds(refused) == "B"
+    assert reply.texts == ("a", "a", "a")
+    assert limit.spent().tokens == 3 * once + 3

@@ -27,6 +27,7 @@ CHANGED = {
     "stop": replace(REQUEST, stop=("x",)),
     "n": replace(REQUEST, n=2),
     "seed": replace(REQUEST, seed=1),
+    "top_p": replace(REQUEST, top_p=0.9),
     "seed 0": replace(REQUEST, seed=0),
 }
 
@@ -118,3 +119,10 @@ def test_a_reply_survives_the_way_through_json() -> None:
     with serve(lambda body: ["ä", "b"]) as server:
         (reply,) = client(server).complete([replace(REQUEST, n=2)])
     assert Reply.from_dict(json.loads(json.dumps(reply.to_dict()))) == reply
+
+
+@pytest.mark.parametrize("wrong", [{"top_p": 0.0}, {"top_p": 1.1}, {"n": 0}, {"temperature": -1.0}])
+def test_sampling_that_cannot_be_is_refused_by_name(wrong) -> None:
+    (name,) = wrong
+    with pytest.raises(ValueError, match=name):
+        replace(REQUEST, **wrong)

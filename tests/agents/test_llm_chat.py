@@ -219,12 +219,50 @@ def test_an_endpoint_that_gives_one_sample_at_a_time_is_asked_again() -> None:
     with serve(lambda body: f"sample {body['seed']}") as server:
         (reply,) = client(server).complete([ask(n=3, seed=5, temperature=1.0)])
     assert reply.texts == ("sample 5", "sample 6", "sample 7")
-    assert [request.get("n", 1) for request in server.requests] == [3, 2, 1]
+    assert [request.get("n", 1) for request in server.requests] == [3, 1, 1]
     assert reply.usage.prompt_tokens == 15
     with serve(lambda body: ["a", "b", "c"]) as server:
         (reply,) = client(server).complete([ask(n=3, temperature=1.0)])
     assert reply.texts == ("a", "b", "c")
     assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["'n' : number must be at most 1", "Only one completion choice is allowed", "n must be 1, got 3"]
+)
+def test_an_endpoint_that_refuses_n_is_asked_n_times_with_seeds(words) -> None:
+    def one(body):
+        return failure(400, words) if body.get("n", 1) > 1 else f"sample {body['seed']}"
+
+    with serve(one) as server:
+        llm = client(server)
+        replies = [llm.complete([ask(n=4, seed=seed, temperature=1.0)])[0].texts for seed in (0, 10)]
+    assert replies == [tuple(f"sample {seed}" for seed in range(4)), tuple(f"sample {seed}" for seed in range(10, 14))]
+    assert [request.get("n", 1) for request in server.requests] == [4, *[1] * 8]  # it is refused once, not each time
+
+
+def test_another_refusal_of_several_samples_is_an_error_at_once() -> None:
+    with serve(lambda body: failure(400, "this prompt is too long")) as server:
+        (answer,) = client(server).complete([ask(n=4, temperature=1.0)])
+    assert isinstance(answer, RequestRefused)
+    assert len(server.requests) == 1
+
+
+@pytest.mark.timed
+def test_samples_that_come_one_at_a_time_are_asked_side_by_side() -> None:
+    with serve(lambda body: good(f"sample {body['seed']}", delay=0.05)) as server:
+        llm = client(server, concurrency=4)
+        (reply,) = llm.complete([ask(n=9, seed=0, temperature=1.0)])
+    assert sorted(reply.texts) == sorted(f"sample {seed}" for seed in range(9))
+    assert reply.texts[1:] == tuple(f"sample {seed}" for seed in range(1, 9))
+    assert server.most_busy == 4
+
+
+def test_top_p_is_sent_where_it_is_set() -> None:
+    with serve(lambda body: "ok") as server:
+        client(server).complete([ask(top_p=0.9, temperature=1.0)])
+        client(server).complete([ask(temperature=1.0)])
+    assert [request.get("top_p") for request in server.requests] == [0.9, None]
 
 
 def test_stop_strings_hold_even_where_the_endpoint_overlooks_them() -> None:
