@@ -189,6 +189,7 @@ class Quirks:
     q19_first_positive_only: bool = quirk("trajectory planners are right on the first gold element only")
     q20_exact_string_success: bool = quirk("a trajectory step succeeds only when its text equals the gold action's")
     q25_punctuation_counts: bool = quirk("multiple choice keeps punctuation in the operation F1, generation drops it")
+    click_value_counts: bool = quirk("a value beside a CLICK counts in the operation F1, where a right CLICK has none")
     wq1_history_hides_attributes: bool = quirk("elements in a WebLINX history show no attributes")
     wq2_numbers_lose_quotes: bool = quirk("a quoted number becomes a number and then matches no text")
     wq4_corners_find_nothing: bool = quirk("an element named by its corners is not found")

@@ -159,10 +159,15 @@ class _Judge:
                 element_correct=0.0, operation_f1=0.0, success=False, skipped=True, gold_rank=rank, **gold.place
             )
         element = element_accuracy(predicted.element, accepted)
-        f1 = 0.0 if predicted == NONE else operation_f1(predicted.text, gold.action, not self.keeps_punctuation)
+        f1 = 0.0 if predicted == NONE else operation_f1(self._said(predicted), gold.action, not self.keeps_punctuation)
         return StepOutcome(
             element_correct=element, operation_f1=f1, success=step_success(element, f1), gold_rank=rank, **gold.place
         )
+
+    def _said(self, predicted: ActionPrediction) -> str:
+        """The action's text; only `faithful` counts a value beside a CLICK."""
+        operation, _, value = predicted.text.partition(" ")
+        return predicted.text if self.cut is not None else Action(operation, None, value).operation_text()
 
 
 def _is_ranking(metric: str) -> bool:

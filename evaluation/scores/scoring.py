@@ -1,12 +1,13 @@
 """Stored steps into scores: a pure function of rows, computed again whenever a run ends."""
 
 from agents.models import Run, TrajectoryStep
+from agents.recipes import literature
 from agents.types import Action
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
-from evaluation.scores.judging import Gold, judge_as_published
+from evaluation.scores.judging import AS_PUBLISHED, Gold, judge_as_published
 from evaluation.scores.weblinx import weblinx_metrics
 
 
@@ -14,8 +15,8 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
     """The facts of every stored step in the order of the split.
 
     `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
-    (planners.md 6.2), and planners whose own evaluation judges differently are judged as there; `corrected` judges
-    every step alike.
+    (planners.md 6.2), and planners whose own evaluation judges differently are judged as there, by those quirks that
+    the run's recipe has on; `corrected` judges every step alike.
     """
     faithful = preset == Study.Preset.FAITHFUL
     top_k = run.recipe["rank"]["top_k"]
@@ -64,8 +65,9 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
 def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     """Stored step -> judgement, for the planners whose own evaluation differs from ours."""
     planner = run.recipe["plan"]["kind"]
-    if planner not in ("multichoice", "trajectory"):
+    if planner not in AS_PUBLISHED:
         return {}
+    quirks = literature.from_dict(run.recipe).quirks
     rows = (
         run.steps.select_related("step")
         .prefetch_related("step__targets")
@@ -77,7 +79,7 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
         action = Action(row.operation, row.node_id, row.value) if row.node_id else None
         text = row.trace.get("plan", {}).get("text", "")
         gold = Gold(row.step.operation, row.step.value, gold_ids)
-        found[row.pk] = judge_as_published(planner, action, text, gold)
+        found[row.pk] = judge_as_published(planner, action, text, gold, quirks)
     return found
 
 

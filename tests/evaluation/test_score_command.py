@@ -77,6 +77,14 @@ def test_perfect_predictions_are_all_right_and_nothing_is_said_of_ranks(dataset,
     assert result["metrics"]["element_accuracy"]["grouping"] == "turn"
 
 
+def test_a_value_beside_a_click_counts_as_published_and_only_there(dataset, tmp_path) -> None:
+    rows = [[sample, node, text.replace("CLICK", "CLICK 2 adults")] for sample, node, text in gold_rows(dataset)]
+    result, _ = run(dataset, write(tmp_path, rows))
+    assert values(result["presets"]["corrected"])["operation_f1"] == 1.0
+    assert values(result["presets"]["faithful"])["operation_f1"] == pytest.approx(1 - 0.5 / 3)
+    assert values(result["presets"]["faithful"])["step_success"] == pytest.approx(2 / 3)
+
+
 def test_missing_predictions_fail_and_unknown_ones_are_listed(dataset, tmp_path) -> None:
     rows = gold_rows(dataset)
     result, said = run(dataset, write(tmp_path, [*rows[:9], ["elsewhere_1", "5", "CLICK"]]))

@@ -4,6 +4,9 @@ import pytest
 
 from agents.models import Run, Trajectory
 from agents.recipes import literature
+from agents.recipes.settings import Quirks
+from agents.stages.plan.parse import parse_multichoice
+from agents.stages.plan.prepared import read_action
 from agents.types import Action, RankedCandidate
 from evaluation.models import Score
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
@@ -144,6 +147,40 @@ TYPED = Gold("TYPE", "red - shoes", ("a", "b"))
 def test_a_decision_is_judged_as_its_planner_was_published(planner, action, text, expected) -> None:
     found = judge_as_published(planner, action, text, TYPED)
     assert tuple(found) == pytest.approx(expected)
+
+
+CLICKED = Gold("CLICK", "", ("a",))
+
+
+@pytest.mark.parametrize("planner", ["multichoice", "generation"])
+def test_a_value_beside_a_click_fails_the_step_as_published_and_only_there(planner) -> None:
+    action = read_action("a", parse_multichoice("B.\nAction: CLICK\nValue: 2 adults", [("a", "(a id=0 x")]).action)
+    assert judge_as_published(planner, action, "", CLICKED) == (1.0, 0.5, False)
+    assert judge(action, RANKING, CLICKED).success
+    forgiving = Quirks(click_value_counts=False)
+    assert judge_as_published(planner, action, "", CLICKED, forgiving) == (1.0, 1.0, True)
+
+
+def test_the_quirks_of_judging_can_be_cleared_one_by_one() -> None:
+    typed = Action("TYPE", "b", "red shoes")
+    assert judge_as_published("multichoice", typed, "", TYPED, Quirks(q25_punctuation_counts=False)) == (1, 1, True)
+    act = " TYPE [b] [red - shoes]"
+    assert judge_as_published("trajectory", typed, act, TYPED, Quirks(q19_first_positive_only=False)) == (1, 1, False)
+    both = Quirks(q19_first_positive_only=False, q20_exact_string_success=False)
+    assert judge_as_published("trajectory", typed, act, TYPED, both) == (1, 1, True)
+
+
+@pytest.mark.parametrize(("click_value_counts", "f1"), [("true", 0.5), ("false", 1.0)])
+def test_a_value_beside_a_click_reaches_the_faithful_scores_of_generation(db, click_value_counts, f1) -> None:
+    step = factories.make_step(operation="CLICK")
+    recipe = literature.override(literature.get("self-map"), {"quirks.click_value_counts": click_value_counts})
+    run = factories.make_run(step.turn.conversation.dataset, recipe=literature.to_dict(recipe))
+    trajectory = Trajectory.objects.create(run=run, conversation=step.turn.conversation, step_count=1)
+    said = {"operation": "CLICK", "node_id": step.targets.get().node_id, "value": "2 adults"}
+    correct = {"element_correct": True, "operation_f1": 1.0, "success": True, "gold_rank": 0}
+    factories.make_trajectory_step(trajectory, step, 0, **said, **correct)
+    assert [outcome.operation_f1 for outcome in outcomes(run, "faithful")] == [f1]
+    assert [outcome.operation_f1 for outcome in outcomes(run, "corrected")] == [1.0]
 
 
 def test_published_quirks_reach_the_faithful_scores_and_only_those(db) -> None:
