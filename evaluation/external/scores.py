@@ -9,6 +9,7 @@ from agents.stages.rank.score_file import ScoreFile
 from agents.types import Action
 from annotations.models import Dataset, Split, Step
 from evaluation.external.predictions import ActionPrediction, RecordDefect, read_actions
+from evaluation.metrics import is_ranking
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import Metric, StepOutcome
@@ -85,7 +86,7 @@ def score_mind2web(
         judge = _Judge(ranked, cut, keeps_punctuation)
         outcomes = [judge.outcome(step, predicted.get(step.sample, NONE)) for step in gold]
         shown = headlines(score(outcomes, preset)).items()
-        metrics[preset] = {name: value for name, value in shown if ranked is not None or not _is_ranking(name)}
+        metrics[preset] = {name: value for name, value in shown if ranked is not None or not is_ranking(name)}
         skipped += sum(outcome.skipped for outcome in outcomes)
     counts = _counts(gold, missing, unknown, defects) | {"skipped": skipped}
     if ranked is not None:
@@ -168,10 +169,6 @@ class _Judge:
         """The action's text; only `faithful` counts a value beside a CLICK."""
         operation, _, value = predicted.text.partition(" ")
         return predicted.text if self.cut is not None else Action(operation, None, value).operation_text()
-
-
-def _is_ranking(metric: str) -> bool:
-    return metric.startswith(("recall@", "mrr"))
 
 
 def refuse_strangers(

@@ -53,6 +53,11 @@ METRICS: dict[str, Definition] = {
 }
 
 
+def is_ranking(metric: str) -> bool:
+    """Whether it judges where the gold element was ranked."""
+    return metric.startswith(("recall@", "mrr"))
+
+
 def label(metric: str) -> str:
     """The metric's short name in tables; its own name for those of single intents."""
     return METRICS[metric].label if metric in METRICS else WEBLINX_LABELS.get(metric, metric)

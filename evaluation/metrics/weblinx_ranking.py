@@ -20,11 +20,16 @@ def mrr_at(ranks: Sequence[int], cut: int = MRR_CUT) -> float:
     return sum(1 / rank for rank in ranks if rank <= cut) / len(ranks) if ranks else 0.0
 
 
-def evaluate_elements(positive_ranks: Sequence[int], elements_per_turn: Sequence[int]) -> dict[str, float]:
+def evaluate_elements(
+    positive_ranks: Sequence[int], elements_per_turn: Sequence[int], *, faithful: bool = True
+) -> dict[str, float]:
     """recall@k for the published cuts, mrr@50, and how many elements the turns had.
 
-    `positive_ranks` has one rank per positive element of any turn; `elements_per_turn` one number per turn.
+    `positive_ranks` has one rank per positive element of any turn; `elements_per_turn` one number per turn. Without
+    a positive element anywhere the published code divides by zero, and so does `faithful`; else there are zeros.
     """
+    if faithful and not positive_ranks:
+        raise ZeroDivisionError("no candidate of any turn is a gold element, so there is no recall to compute")
     result = {f"recall@{k}": recall_at(positive_ranks, k) for k in CUTS}
     return result | {
         "mrr@50": mrr_at(positive_ranks),

@@ -65,7 +65,8 @@ def sweep(
 ) -> list[Cell]:
     """A cell per split and setting. `limit`: the first so many conversations of each split.
 
-    ValueError for a split without conversations or conversations without recorded turns; mrr@50 depends on estimates.
+    ValueError for a split without conversations, for conversations without recorded turns and, where faithful, for a
+    split without any gold element among its candidates; mrr@50 depends on estimates.
     """
     cells = []
     for split in splits:
@@ -82,8 +83,16 @@ def sweep(
                 for setting, ranks, count in _rank(rankers[key], demo, group, preset):
                     found[setting][0].extend(ranks)
                     found[setting][1].append(count)
-        cells += [Cell(s, split, len(ranks), evaluate_elements(ranks, counts)) for s, (ranks, counts) in found.items()]
+        cells += [_cell(setting, split, *of_setting, preset) for setting, of_setting in found.items()]
     return cells
+
+
+def _cell(setting: RankSetting, split: str, ranks: list[int], counts: list[int], preset: str) -> Cell:
+    try:
+        metrics = evaluate_elements(ranks, counts, faithful=preset == "faithful")
+    except ZeroDivisionError as error:
+        raise ValueError(f"{split}: {error} (preset corrected gives zeros)") from error
+    return Cell(setting, split, len(ranks), metrics)
 
 
 def best(cells: Iterable[Cell]) -> RankSetting:

@@ -3,6 +3,7 @@
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.types import Action
+from evaluation.metrics import is_ranking
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
@@ -92,7 +93,10 @@ def store_scores(run: Run) -> int:
         store_breakdown(run, preset, steps)
         metrics = score(steps, preset, seed=run.seed) if steps else []
         if run.recipe.get("data") == "weblinx" and steps:
-            metrics = [*weblinx_metrics(run, preset), *metrics]  # their recall@k is the one to show
+            own = weblinx_metrics(run, preset)
+            if preset == Study.Preset.FAITHFUL:  # where no gold element was ranked the published code has no recall
+                metrics = [metric for metric in metrics if not is_ranking(metric.name)]
+            metrics = [*own, *metrics]  # their recall@k is the one to show
         first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
         rows += [
             Score(

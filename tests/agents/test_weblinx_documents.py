@@ -114,6 +114,11 @@ def test_a_repeated_element_keeps_its_place_and_its_last_score():
 
 def test_metrics_are_micro_averages_over_positives():
     assert (recall_at([1, 4, 60], 5), mrr_at([1, 4, 60])) == (2 / 3, 1.25 / 3)
-    result = evaluate_elements([], [])
-    assert set(result.values()) == {0.0}
+    assert set(evaluate_elements([], [], faithful=False).values()) == {0.0}
     assert evaluate_elements([2], [10, 20])["std_elements_per_turn"] == 5.0
+
+
+def test_without_a_positive_element_the_faithful_metrics_fail_as_published():
+    with pytest.raises(ZeroDivisionError, match="no recall to compute"):
+        evaluate_elements([], [3, 4])
+    assert evaluate_elements([], [3, 5], faithful=False)["avg_elements_per_turn"] == 4.0

@@ -10,8 +10,11 @@ from agents.recipes import literature
 from agents.runs.weblinx_demos import demo_of
 from annotations.corpus.importing import import_files
 from annotations.models import Dataset, Split
+from evaluation.metrics import is_ranking
+from evaluation.metrics.scores import PRESETS
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
+from evaluation.scores.scoring import store_scores
 from evaluation.studies import running
 from tests import factories
 from tests.annotations.weblinx_folder import write_demo
@@ -76,8 +79,6 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
                 row.trace["plan"]["reply"] = 'click(uid="0bbbbbbb-0002-0002")'
                 row.save()
                 kept.append(TurnReply(demo.name, row.step.source_index, row.trace["plan"]["reply"]))
-    from evaluation.scores.scoring import store_scores
-
     store_scores(result)
     wanted = aggregate(score_turns(compare(kept, demos)[0]))
     shown = {score.metric: score for score in result.scores.headline("faithful")}
@@ -90,6 +91,16 @@ def test_gold_replies_score_as_the_metrics_say(dataset, weights) -> None:
         assert shown[name].value == pytest.approx(wanted[row, metric].unconditional)
         assert shown[name].low <= shown[name].value <= shown[name].high
     assert shown["intent_match"].value > 0
+
+
+def test_where_no_gold_element_was_ranked_faithful_has_no_recall_and_corrected_has_zero(dataset, weights) -> None:
+    result = run("dmr-minilm", dataset, weights)
+    result.steps.update(gold_rank=None)
+    store_scores(result)
+    faithful, corrected = (set(result.scores.headline(p).values_list("metric", flat=True)) for p in PRESETS)
+    assert not {metric for metric in faithful if is_ranking(metric)}
+    assert {"recall@10", "mrr"} <= corrected
+    assert result.scores.headline("corrected").get(metric="recall@10").value == 0.0
 
 
 def test_a_dataset_without_recorded_turns_is_refused_in_words(weights) -> None:
