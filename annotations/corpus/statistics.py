@@ -1,6 +1,7 @@
 """Statistics of a dataset, per split (the papers' Table 1; lengths in tokens of a named tokenizer)."""
 
 import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.db.models import Avg, Count, Max, Min
@@ -20,7 +21,8 @@ def token_count(text: str) -> int:
 OF_STEPS = (
     *("elements_per_turn", "candidates_per_step", "most_elements", "html_tokens", "html_pages_measured"),
     *("steps_without_gold", "steps_with_pruned_gold", "instructor_turns", "navigator_turns", "active_turns"),
-    *("navigator_utterance_tokens", "seconds_per_conversation"),
+    *("navigator_utterance_tokens", "navigator_utterance_characters", "navigator_utterances_per_conversation"),
+    *("turns_of_both_per_conversation", "instructor_turns_per_conversation", "seconds_per_conversation"),
 )
 
 
@@ -93,7 +95,9 @@ def _site_stats(rows, conversations: int) -> dict[str, Any]:
 
 
 def _dialogue_stats(rows) -> dict[str, Any]:
-    """WebLINX: turns of either speaker and active turns in all, mean length of a message and of a recording.
+    """WebLINX: turns of either speaker and active turns, in all and on average, and mean lengths of messages (Table 1
+    of the context analysis counts characters) and of recordings. A navigator's turns are what it does and says, its
+    utterances what it says alone: those are the "navigator turns" of that table.
 
     Numbers that only recorded demonstrations tell (chat rows do not) are None where there are none of those.
     """
@@ -101,12 +105,19 @@ def _dialogue_stats(rows) -> dict[str, Any]:
     names = ("instructor_turns", "navigator_turns", "active_turns")
     totals = {name: sum(extra[name] for extra in recorded) if recorded else None for name in names}
     spoken = Turn.objects.filter(conversation__in=rows).values_list("extra__utterances", flat=True)
-    instructor = [token_count(message["utterance"]) for messages in spoken for message in messages or ()]
-    said = Step.objects.filter(turn__conversation__in=rows, operation=Operation.SAY).values_list("value", flat=True)
-    navigator = [token_count(text) for text in said]
+    instructor = [message["utterance"] for messages in spoken for message in messages or ()]
+    navigator = list(
+        Step.objects.filter(turn__conversation__in=rows, operation=Operation.SAY).values_list("value", flat=True)
+    )
+    of_both = sum(extra["instructor_turns"] + extra["navigator_turns"] for extra in recorded)
     return totals | {
-        "instructor_utterance_tokens": _mean(sum(instructor), len(instructor)),
-        "navigator_utterance_tokens": _mean(sum(navigator), len(navigator)),
+        "turns_of_both_per_conversation": _mean(of_both, len(recorded)),
+        "instructor_turns_per_conversation": _mean(totals["instructor_turns"], len(recorded)),
+        "navigator_utterances_per_conversation": _mean(len(navigator), rows.count()),
+        "instructor_utterance_characters": _mean_of(len, instructor),
+        "navigator_utterance_characters": _mean_of(len, navigator),
+        "instructor_utterance_tokens": _mean_of(token_count, instructor),
+        "navigator_utterance_tokens": _mean_of(token_count, navigator),
         "seconds_per_conversation": _mean(sum(extra["duration"] for extra in recorded), len(recorded)),
     }
 
@@ -118,6 +129,10 @@ def _html_tokens(steps, sample: int | None) -> tuple[float | None, int]:
     pages = Snapshot.objects.with_content().filter(id__in=ids).iterator(chunk_size=20)
     counts = [token_count(page.html) for page in pages]
     return _mean(sum(counts), len(counts)), len(counts)
+
+
+def _mean_of(length: Callable[[str], int], texts: Sequence[str]) -> float | None:
+    return _mean(sum(length(text) for text in texts), len(texts))
 
 
 def _mean(total: float | None, n: int) -> float | None:

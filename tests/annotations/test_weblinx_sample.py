@@ -4,6 +4,7 @@ import json
 import struct
 import zlib
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 import weblinx
@@ -15,6 +16,7 @@ from annotations.corpus.weblinx_turns import replay_turns
 from annotations.datasets.weblinx_turns import active_turns, page_of, uid_of, viewport_of
 from annotations.dom.weblinx_page import candidates
 from annotations.models import Project, Step, Target
+from annotations.releases.datasheet import statistics_table
 from annotations.sample.build import SCRIPTS, SITES, build_website
 from annotations.sample.project import load_sample
 from annotations.sample.script import read_script
@@ -152,6 +154,15 @@ def test_it_is_imported_measured_and_exported(folder: Path, tmp_path: Path) -> N
     assert stats["navigator_turns"] == len(replay) - len(instructor) == stats["steps"]
     assert stats["active_turns"] == len(list(active_turns(replay)))
     assert stats["seconds_per_conversation"] == round(replay[-1]["timestamp"] - replay[0]["timestamp"], 2)
+    said = [turn["utterance"] for turn in replay if turn.get("speaker") == "navigator"]
+    assert stats["turns_of_both_per_conversation"] == len(replay)
+    assert stats["instructor_turns_per_conversation"] == len(instructor)
+    assert stats["navigator_utterances_per_conversation"] == len(said) < stats["navigator_turns"]
+    assert stats["instructor_utterance_characters"] == round(fmean(map(len, instructor)), 2)
+    assert stats["navigator_utterance_characters"] == round(fmean(map(len, said)), 2)
+    shown = dict(statistics_table({"splits": {"test_iid": stats}})[1])
+    assert shown["Navigator utterance, characters"] == [f"{stats['navigator_utterance_characters']:,}"]
+    assert shown["Turns of both speakers / conversation"] == [f"{len(replay):,}.0"]
     assert 3 < stats["instructor_utterance_tokens"] < 40
     assert 3 < stats["navigator_utterance_tokens"] < 10
     export_dataset(dataset, "weblinx", tmp_path / "out")
@@ -163,7 +174,10 @@ def test_statistics_of_chat_rows_leave_out_what_they_do_not_tell() -> None:
     dataset = factories.make_dataset(source_format="weblinx")
     factories.make_conversation(dataset=dataset, split="valid")
     stats = dataset_stats(dataset)["splits"]["valid"]
-    unknown = ("active_turns", "instructor_turns", "instructor_utterance_tokens", "seconds_per_conversation")
+    unknown = (
+        *("active_turns", "instructor_turns", "instructor_utterance_tokens", "seconds_per_conversation"),
+        *("instructor_utterance_characters", "turns_of_both_per_conversation", "instructor_turns_per_conversation"),
+    )
     assert {stats[name] for name in unknown} == {None}
     other = dataset_stats(factories.make_conversation(split="train").dataset)["splits"]["train"]
     assert "active_turns" not in other
