@@ -78,7 +78,7 @@ class PromptExemplar:
     source_id: str
     instruction: str
     steps: tuple[RecordedStep, ...]
-    distance: float | None = None  # L2, of retrieval by meaning
+    distance: float | None = None  # L2, of retrieval by meaning; the papers' FAISS indexes give its square
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class PromptWorkflow:
     description: str
     body: str
     website: str
-    distance: float | None = None
+    distance: float | None = None  # L2, as an exemplar's
 
     def text(self) -> str:
         """As it stands in a prompt: heading, description, one action per line (planners.md 8.2)."""

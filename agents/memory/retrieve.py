@@ -1,5 +1,6 @@
 """What is recalled for an observation: of its conversation, and of the train split of its dataset."""
 
+import math
 import random
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -114,9 +115,7 @@ class DatasetMemory(ConversationMemory):
             steps = [step for step in steps if step.turn_id == steps[0].turn_id]
         instruction = steps[0].turn.instruction if steps else ""
         shown = tuple(recorded.recorded(step) for step in steps)
-        return types.PromptExemplar(
-            row.pk, recorded.conversation.source_id, instruction, shown, getattr(row, "distance", None)
-        )
+        return types.PromptExemplar(row.pk, recorded.conversation.source_id, instruction, shown, _l2(row))
 
     def _recorded(self, conversation_id: int) -> RecordedConversation:
         if conversation_id not in self._conversations:
@@ -125,6 +124,13 @@ class DatasetMemory(ConversationMemory):
                 self._conversations.popitem(last=False)
         self._conversations.move_to_end(conversation_id)
         return self._conversations[conversation_id]
+
+
+def _l2(row: Exemplar) -> float | None:
+    """How far an exemplar is from what was asked; None for one that was drawn. Of unit vectors, the root of twice
+    their cosine distance, which rounding can make negative."""
+    cosine = getattr(row, "distance", None)
+    return None if cosine is None else math.sqrt(2 * max(cosine, 0.0))
 
 
 def _draw(rows: QuerySet, k: int, seed: str) -> list:

@@ -83,7 +83,7 @@ class MemorySnippet(models.Model):
 
 
 class ExemplarQuerySet(NearestQuerySet["Exemplar"]):
-    DISTANCE = CosineDistance  # unit vectors: the same order as by L2
+    DISTANCE = CosineDistance  # the order is that of L2, which is the root of twice this where vectors have length 1
 
     def of_environment(self, domain: str, subdomain: str, website: str) -> Self:
         """Those of the same site, else of the same domain and subdomain, else all."""
@@ -100,7 +100,7 @@ class ExemplarQuerySet(NearestQuerySet["Exemplar"]):
 class Exemplar(models.Model):
     """A whole train-split trajectory shown in a prompt (Synapse), found by the embedding of its key text."""
 
-    distance: float  # to what was asked, where the nearest were looked for
+    distance: float  # cosine distance to what was asked, where the nearest were looked for
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="exemplars")
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="exemplars")
@@ -188,7 +188,7 @@ class Workflow(models.Model):
         ONLINE = "online", "induced during a run"
         PERSON = "person", "written by a person"
 
-    distance: float  # to what was asked, where the nearest were looked for
+    distance: float  # L2 distance to what was asked, where the nearest were looked for
     used: int  # trajectories that recalled it, where a page has counted
 
     dataset = models.ForeignKey(Dataset, models.CASCADE, related_name="workflows")

@@ -9,8 +9,8 @@ from pgvector.django import CosineDistance
 
 from agents.encoders.embedding import HashEncoder
 from agents.memory.build import build_snippets
-from agents.memory.retrieve import ConversationMemory
-from agents.models import DIMENSIONS, Exemplar, MemorySnippet
+from agents.memory.retrieve import ConversationMemory, DatasetMemory
+from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
 from agents.models.memory import ExemplarQuerySet
 from agents.stages.recall.memory_text import memory_text
 from agents.types import Observation, Snippet
@@ -220,3 +220,19 @@ def test_exemplars_of_other_datasets_and_encoders_are_not_found(pool) -> None:
     assert own.filter(encoder="another").nearest(vectors[0], 3) == []
     assert factories.make_dataset().exemplars.filter(encoder="test").nearest(vectors[0], 3) == []
     assert len(own.filter(encoder="test").nearest(vectors[0], 2000)) == 600
+
+
+def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
+    exemplars, vectors = pool
+    dataset = exemplars[0].dataset
+    site = exemplars[0].conversation.website
+    workflow = Workflow.objects.create(dataset=dataset, website=site, name="w", encoder="test", embedding=vectors[7])
+    memory = DatasetMemory("any", dataset, "test")
+    seen = observation(factories.make_conversation(), 0)
+    distances = np.linalg.norm(vectors - vectors[5], axis=1)
+    shown = memory.exemplars(seen, vectors[5], 3, "semantic")
+    assert [e.distance for e in shown] == pytest.approx(np.sort(distances)[:3].tolist(), abs=0.01), (
+        "stored in half precision"
+    )
+    (found,) = memory.workflows(seen, vectors[5], 1, "semantic")
+    assert (found.key, found.distance) == (workflow.pk, pytest.approx(distances[7], abs=1e-3))

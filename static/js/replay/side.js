@@ -331,7 +331,7 @@ function recalled(title, items, parts) {
     const [text, small, href] = parts(item);
     const distance = Number.isFinite(item.distance) ? item.distance.toFixed(2) : "–";
     const content = [
-      make("span.n", {}, distance),
+      make("span.n", { title: "L2 distance to what was asked" }, distance),
       make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null),
     ];
     return href
