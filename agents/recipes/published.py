@@ -17,6 +17,11 @@ RECIPES_OF_ROWS = {
     ("Self-MAP", "3", "w/o Memory Simplification"): "self-map-full-state",
     ("Self-MAP", "3", "w/o Memory Refinement"): "self-map-no-rationale",
     ("Self-MAP", "3", "w/o Multifaceted Matching"): "self-map-chronological",
+    ("Self-MAP", "4", "Mind2Act"): "mindact",
+    ("Self-MAP", "4", "Mind2Act + CAR"): "mindact-car",
+    ("Self-MAP", "4", "Mind2Act + Fixed"): "mindact-fixed",
+    ("Self-MAP", "4", "Synapse"): "synapse-conversation",
+    ("Self-MAP", "4", "Self-MAP"): "self-map",
     ("Synapse", "1", "SYNAPSE w/ state abstraction"): "synapse-abstraction",
     ("Synapse", "1", "SYNAPSE w/ state abstraction + TaE"): "synapse-no-memory",
     ("Synapse", "1", "SYNAPSE w/ state abstraction + TaE + memory"): "synapse",
@@ -118,6 +123,16 @@ def of_table(source: str, table: str) -> dict[tuple[str, str], dict[str, float]]
 def of_recipe(name: str, data: str = "") -> list[PublishedCell]:
     """The printed numbers of a recipe; with `data`, only those measured on it."""
     return [cell for cell in cells() if cell.recipe == name and data in ("", cell.data)]
+
+
+def seconds_of(recipe: str, data: str) -> list[tuple[str, float]]:
+    """(row of a table, seconds per step) as papers print them of a recipe on that data."""
+    rows = [row for row in json.loads(FILE.read_text("utf-8")) if row["unit"] == "seconds"]
+    return [
+        (f"{row['source']}, Table {row['table']}, one A5000: {row['system']}, {row['model']}", row["value"])
+        for row in rows
+        if DATA[row["source"]] == data and RECIPES_OF_ROWS[row["source"], row["table"], row["system"]] == recipe
+    ]
 
 
 def tables_of(recipe: str) -> list[dict[str, Any]]:

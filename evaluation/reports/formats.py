@@ -14,6 +14,7 @@ CSV_COLUMNS = (
     *("dataset", "preset", "recipe", "settings", "seed", "limit", "split", "metric", "grouping"),
     *("value", "low", "high", "n", "published_in"),
 )
+SECONDS = "seconds_per_step"
 LATEX_SPECIAL = str.maketrans(
     {character: f"\\{character}" for character in "&%$#_{}"}
     | {"~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "\\": r"\textbackslash{}"}
@@ -46,6 +47,13 @@ def to_csv(tables: Sequence[ReportTable]) -> str:
             }
             for (split, metric), score in row.scores.items():
                 rows.append(own | {"split": split, "metric": metric, "published_in": ""} | numbers(score))
+            for split, seconds in row.seconds.items():
+                rows.append(own | {"split": split, "metric": SECONDS, "grouping": "step", "value": seconds})
+            for label_of_row, seconds in row.published_seconds:
+                rows.append(
+                    {"dataset": table.dataset, "recipe": row.recipe, "metric": SECONDS, "value": seconds}
+                    | {"published_in": label_of_row}
+                )
             for published in row.published:
                 for (split, metric), value in published.values.items():
                     rows.append(
@@ -67,7 +75,7 @@ def to_markdown(tables: Sequence[ReportTable]) -> str:
             for published in row.published:
                 values = (f"*{100 * published.values[p]:.1f}*" if p in published.values else "" for p in places)
                 lines.append(_pipes([f"*published ({published.label})*", *values]))
-        parts.append("\n".join([*lines, "", table.caption, ""]))
+        parts.append("\n".join([*lines, "", table.caption, "", *(f"- {note}" for note in table.notes), ""]))
     return "\n".join(parts)
 
 
@@ -107,7 +115,8 @@ def _latex(table: ReportTable) -> str:
                 for place in _places(table)
             ]
             lines.append(" & ".join([rf"\textit{{published ({_tex(published.label)})}}", *values]) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+    notes = [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}", ""])
 
 
 def _object(table: ReportTable) -> dict[str, Any]:
@@ -116,6 +125,7 @@ def _object(table: ReportTable) -> dict[str, Any]:
         "preset": table.preset,
         "groupings": table.groupings,
         "caption": table.caption,
+        "notes": table.notes,
         "splits": table.splits,
         "metrics": table.metrics,
         "rows": [
@@ -125,6 +135,10 @@ def _object(table: ReportTable) -> dict[str, Any]:
                 "seed": row.seed,
                 "limit": row.limit,
                 "complete": not row.incomplete,
+                "seconds_per_step": row.seconds,
+                "published_seconds_per_step": [
+                    {"source": source, "value": value} for source, value in row.published_seconds
+                ],
                 "cells": [
                     {"split": split, "metric": metric} | numbers(score) for (split, metric), score in row.scores.items()
                 ],

@@ -24,12 +24,19 @@ class PublishedCellSerializer(serializers.Serializer):
     value = serializers.FloatField()
 
 
+class PublishedSecondsSerializer(serializers.Serializer):
+    source = serializers.CharField()  # type: ignore[assignment]  # a field may have the name of a field's option
+    value = serializers.FloatField()
+
+
 class ReportRowSerializer(serializers.Serializer):
     recipe = serializers.CharField()
     settings = serializers.DictField(help_text="Those that differ from the named recipe.")
     seed = serializers.IntegerField()
     limit = serializers.IntegerField(allow_null=True)
     complete = serializers.BooleanField(help_text="Every step has a result.")
+    seconds_per_step = serializers.DictField(child=serializers.FloatField(), help_text="Split -> mean run time.")
+    published_seconds_per_step = PublishedSecondsSerializer(many=True)
     cells = ReportCellSerializer(many=True)
     published = PublishedCellSerializer(many=True)
 
@@ -41,6 +48,7 @@ class ReportTableSerializer(serializers.Serializer):
     preset = serializers.ChoiceField(choices=Study.Preset.choices)
     groupings = serializers.DictField(child=serializers.CharField(), help_text="Metric -> what it is a mean over.")
     caption = serializers.CharField()
+    notes = serializers.ListField(child=serializers.CharField(), help_text="A sentence each.")
     splits = serializers.ListField(child=serializers.CharField(allow_blank=True))
     metrics = serializers.ListField(child=serializers.CharField())
     rows = ReportRowSerializer(many=True)

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from django.db.models import Avg
+
 from agents.models import Run
 from agents.recipes import published
 from agents.recipes.literature import changed_settings
@@ -40,6 +42,8 @@ class RecipeRow:
     scores: dict[Place, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
+    seconds: dict[str, float] = field(default_factory=dict)  # split -> mean run time of a step
+    published_seconds: list[tuple[str, float]] = field(default_factory=list)  # beside ours only
 
     @property
     def label(self) -> str:
@@ -83,6 +87,11 @@ class ReportTable:
             text += f" Published: as the papers print it, on the authors' {published.DATA_WORDS[self.data]}."
         return text
 
+    @property
+    def notes(self) -> list[str]:
+        """What is to be known beside the numbers, a sentence each."""
+        return [_run_time(row) for row in self.rows if row.seconds]
+
 
 def report(studies: Sequence[Study], preset: str = "") -> list[ReportTable]:
     """A table per dataset of the studies' runs that have scores; `preset` defaults to the first study's."""
@@ -107,6 +116,8 @@ def _table(runs: list[Run], preset: str) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
+        if (milliseconds := run.steps.aggregate(mean=Avg("milliseconds"))["mean"]) is not None:
+            row.seconds[run.split] = milliseconds / 1000
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
     for row in rows.values():
         _add_ood(row)
@@ -114,6 +125,8 @@ def _table(runs: list[Run], preset: str) -> ReportTable:
         table.splits.append(OOD)
     for row in rows.values():
         row.published = _published(row, table)
+        if row.seconds:
+            row.published_seconds = published.seconds_of(row.recipe, table.data)
     table.rows = list(rows.values())
     return table
 
@@ -151,6 +164,12 @@ def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
         if cell.split in table.splits and cell.metric in table.metrics:
             found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value
     return [PublishedRow(label, values) for label, values in found.items()]
+
+
+def _run_time(row: RecipeRow) -> str:
+    ours = ", ".join(f"{split or 'all splits'} {seconds:.3g}" for split, seconds in row.seconds.items())
+    theirs = "".join(f"; published ({label}) {seconds:g}" for label, seconds in row.published_seconds)
+    return f"Seconds per step of {row.label}, as run here: {ours}{theirs}."
 
 
 def _place_of_split(split: str) -> int:

@@ -110,6 +110,32 @@ def test_the_caption_says_metric_set_groupings_and_intervals(study) -> None:
     )
 
 
+def test_run_times_stand_beside_those_of_the_paper(study) -> None:
+    run = study.runs.get(recipe_name="self-map", split="test_task")
+    factories.make_trajectory(run, factories.make_conversation(dataset=run.dataset, turns=1, steps=2))
+    for row, milliseconds in zip(run.steps.order_by("seq"), (500.0, 1500.0), strict=True):
+        run.steps.filter(pk=row.pk).update(milliseconds=milliseconds)
+    rows = [row for row in json.loads(published.FILE.read_text()) if row["unit"] == "seconds"]
+    (base,) = [row["value"] for row in rows if (row["system"], row["model"]) == ("Self-MAP", "Flan-T5base")]
+    note = "Seconds per step of self-map, as run here: test_task 1; published (Self-MAP, Table 4, one A5000: "
+    assert f"- {note}Self-MAP, Flan-T5base) {base:g}" in printed(study.pk)
+    escaped = note.replace("_", "\\_")
+    assert f"{escaped}Self-MAP, Flan-T5base) {base:g}" in printed(study.pk, "--format", "latex")
+    (table,) = json.loads(printed(study.pk, "--format", "json"))
+    assert table["rows"][0]["seconds_per_step"] == {"test_task": 1.0}
+    assert table["rows"][0]["published_seconds_per_step"][0]["value"] == base
+    assert table["rows"][1]["published_seconds_per_step"] == []
+    lines = list(csv.DictReader(io.StringIO(printed(study.pk, "--format", "csv").strip())))
+    assert [float(line["value"]) for line in lines if line["metric"] == "seconds_per_step"][:2] == [1.0, base]
+
+
+def test_every_printed_run_time_belongs_to_a_recipe() -> None:
+    recipes = ("mindact", "mindact-car", "mindact-fixed", "synapse-conversation", "self-map")
+    times = [seconds for recipe in recipes for _, seconds in published.seconds_of(recipe, "mt-mind2web")]
+    assert len(times) == 2 * len(recipes)
+    assert published.seconds_of("self-map", "mind2web") == []
+
+
 def test_markdown_prints_percent_with_intervals(study) -> None:
     text = printed(study.pk)
     assert "| self-map | 62.5 [50.0, 75.0] | 87.5 [75.0, 100.0] |" in text
