@@ -1,6 +1,6 @@
 """Scores of studies as the papers print them: rows recipes, columns splits × metrics, published numbers beneath."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Avg
@@ -8,6 +8,7 @@ from django.db.models import Avg
 from agents.models import Run
 from agents.recipes import published
 from agents.recipes.literature import changed_settings
+from annotations.access.rules import Rights
 from annotations.models import Split
 from evaluation.metrics import label
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
@@ -93,18 +94,24 @@ class ReportTable:
         return [_run_time(row) for row in self.rows if row.seconds]
 
 
-def report(studies: Sequence[Study], preset: str = "") -> list[ReportTable]:
-    """A table per dataset of the studies' runs that have scores; `preset` defaults to the first study's."""
+Sees = Callable[[Run], bool]
+
+
+def report(studies: Sequence[Study], preset: str = "", sees: Sees = lambda run: True) -> list[ReportTable]:
+    """A table per dataset of the studies' runs that have scores; `preset` defaults to the first study's.
+
+    Of runs that the reader does not `sees` step by step there are scores alone: what their steps took is left out.
+    """
     preset = preset or studies[0].preset
     runs = Run.objects.filter(studies__in=studies).distinct().select_related("dataset").order_by("id")
     by_dataset: dict[int, list[Run]] = {}
     for run in runs:
         by_dataset.setdefault(run.dataset_id, []).append(run)
-    tables = [_table(of_dataset, preset) for of_dataset in by_dataset.values()]
+    tables = [_table(of_dataset, preset, sees) for of_dataset in by_dataset.values()]
     return [table for table in tables if table.rows]
 
 
-def _table(runs: list[Run], preset: str) -> ReportTable:
+def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     scores: dict[int, dict[str, Score]] = {}
     for score in Score.objects.headline(preset).filter(run__in=runs):
         scores.setdefault(score.run_id, {})[score.metric] = score
@@ -116,7 +123,7 @@ def _table(runs: list[Run], preset: str) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
-        if (milliseconds := run.steps.aggregate(mean=Avg("milliseconds"))["mean"]) is not None:
+        if sees(run) and (milliseconds := run.steps.aggregate(mean=Avg("milliseconds"))["mean"]) is not None:
             row.seconds[run.split] = milliseconds / 1000
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
     for row in rows.values():
@@ -129,6 +136,11 @@ def _table(runs: list[Run], preset: str) -> ReportTable:
             row.published_seconds = published.seconds_of(row.recipe, table.data)
     table.rows = list(rows.values())
     return table
+
+
+def seen_by(rights: Rights) -> Sees:
+    """What `report` tells a reader with these rights."""
+    return lambda run: rights.sees_gold(run.dataset.project_id, run.split)
 
 
 def _row_for(run: Run, rows: dict[tuple, RecipeRow]) -> RecipeRow:

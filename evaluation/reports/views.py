@@ -8,7 +8,7 @@ from annotations.access import rules
 from annotations.access.downloads import attachment
 from evaluation.models import Study
 from evaluation.reports.formats import FORMATS
-from evaluation.reports.tables import report
+from evaluation.reports.tables import report, seen_by
 
 # suffix -> format, media type
 KINDS = {
@@ -27,5 +27,5 @@ def study_report(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     if kind not in KINDS or (preset and preset not in Study.Preset.values):
         raise Http404
     name, media_type = KINDS[kind]
-    text = FORMATS[name](report([study], preset))
+    text = FORMATS[name](report([study], preset, seen_by(rules.rights_of(request))))
     return attachment(HttpResponse(text, content_type=media_type), f"study-{pk}-report.{kind}", study.project)

@@ -102,7 +102,8 @@ class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
         preset = request.query_params.get("preset", "")
         if preset and preset not in Study.Preset.values:
             raise ValidationError({"preset": f"Choose one of {', '.join(Study.Preset.values)}."})
-        return Response(formats.objects(tables.report([self.get_object()], preset)))
+        sees = tables.seen_by(rules.rights_of(request))
+        return Response(formats.objects(tables.report([self.get_object()], preset, sees)))
 
     @extend_schema(request=None, responses=serializers.StudySerializer)
     @action(detail=True, methods=["post"], throttle_classes=[])
