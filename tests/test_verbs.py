@@ -52,3 +52,23 @@ def test_what_a_row_can_do_is_a_method_of_its_model(model, counts) -> None:
 def test_a_function_that_takes_a_row_first_is_found() -> None:
     tree = ast.parse("def take(assignment: Assignment, user) -> None: ...\ndef other(user, item: Item) -> None: ...")
     assert taking_first(tree) == ["Assignment"]
+
+
+def writers_of(names: set[str], source: str) -> set[str]:
+    """Models of `names` of which a module stores rows."""
+    calls = (node.func for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    stored = (ast.unparse(call).split(".") for call in calls)
+    made = {"create", "bulk_create", "get_or_create", "update_or_create"}
+    return {parts[0] for parts in stored if parts[0] in names and parts[1:2] == ["objects"] and parts[-1] in made}
+
+
+def test_conversations_are_written_by_one_module() -> None:
+    """Imported or published; a benchmark makes rows of its own, which nobody keeps."""
+    names = {"Conversation", "Turn", "Step", "Target"}
+    found = {module for module, path in modules().items() if writers_of(names, path.read_text("utf-8"))}
+    assert {module for module in found if not module.startswith("evaluation.bench")} == {"annotations.corpus.store"}
+
+
+def test_a_module_that_writes_rows_is_found() -> None:
+    assert writers_of({"Turn"}, "Turn.objects.create(index=1)\nTurn.objects.filter(index=1).get()") == {"Turn"}
+    assert writers_of({"Turn"}, "Turn.objects.filter(index=1).update(index=2)\nStep.objects.create()") == set()

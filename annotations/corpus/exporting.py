@@ -3,79 +3,18 @@
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import cast
 
-from django.db.models import Prefetch, QuerySet
-
-from annotations.corpus.frozen import released_records
 from annotations.datasets import folder_writer, writer
-from annotations.datasets.recorder_marks import put_back
-from annotations.datasets.records import ConversationRecord, FileRecord, ImageRecord, StepRecord, TurnRecord
-from annotations.models import Conversation, Dataset, Release, ReleasedConversation, Split, Step, Turn
+from annotations.datasets.records import ConversationRecord
+from annotations.models import Dataset, Release, Split
+from annotations.models.conversations import ConversationQuerySet
+from annotations.models.releases import ReleasedConversationQuerySet
 
-ReleasedRows = QuerySet[ReleasedConversation]
-Rows = QuerySet[Conversation] | ReleasedRows
+Rows = ConversationQuerySet | ReleasedConversationQuerySet
 
-CHUNK = 20  # conversations in memory at a time
+TOLD_EVERY = 20  # conversations written
 CHECKSUMS, DATASHEET = "SHA256SUMS", "DATASHEET.md"
 ONE_FILE_PER_SPLIT = {"mt-mind2web", "mind2web"}  # formats in which the folder names the split
-
-
-def conversation_records(conversations: QuerySet[Conversation]) -> Iterator[ConversationRecord]:
-    """Records equal to the imported ones, in constant memory."""
-    steps = Step.objects.order_by("index").select_related(
-        "snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot"
-    )
-    turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
-    ordered = conversations.order_by("position", "id").select_related("website")
-    prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
-    for conversation in prefetched.iterator(chunk_size=CHUNK):
-        yield conversation_record(conversation)
-
-
-def conversation_record(conversation: Conversation) -> ConversationRecord:
-    """One stored conversation (turns, steps and source files prefetched) as a record."""
-    return ConversationRecord(
-        source_id=conversation.source_id,
-        website=conversation.website.name,
-        domain=conversation.website.domain,
-        subdomain=conversation.website.subdomain,
-        split=conversation.split,
-        extra=conversation.extra,
-        turns=tuple(
-            TurnRecord(
-                source_id=turn.source_id,
-                instruction=turn.instruction,
-                source_index=turn.source_index,
-                extra=turn.extra,
-                steps=tuple(step_record(step) for step in turn.steps.all()),
-            )
-            for turn in conversation.turns.all()
-        ),
-        files=tuple(FileRecord(kept.path, kept.content) for kept in conversation.source_files.all()),
-    )
-
-
-def step_record(step: Step) -> StepRecord:
-    """One stored step (its pages and screenshot with it) as a record."""
-    positives, negatives = step.candidate_records()
-    image = step.screenshot
-    record = StepRecord(
-        source_id=step.source_id,
-        operation=step.operation,
-        value=step.value,
-        original_operation=step.original_operation,
-        action_repr=step.action_repr,
-        html=step.snapshot.html if step.snapshot else "",
-        raw_html=step.raw_snapshot.html if step.raw_snapshot else "",
-        html_after=step.snapshot_after.html if step.snapshot_after and step.keeps_page_after else "",
-        positives=tuple(positives),
-        negatives=tuple(negatives),
-        source_index=step.source_index,
-        extra=step.extra,
-        screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
-    )
-    return put_back(record, step.marks or {})
 
 
 def export_dataset(
@@ -134,7 +73,7 @@ def export_release(
     format_name: str,
     out: Path,
     split: str = "",
-    conversations: QuerySet[ReleasedConversation] | None = None,
+    conversations: ReleasedConversationQuerySet | None = None,
     progress: Callable[[int], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
@@ -162,11 +101,7 @@ def _write_checksums(files: list[Path], base: Path, target: Path) -> None:
 
 
 def _counted(conversations: Rows, before: int, progress: Callable[[int], None]) -> Iterator[ConversationRecord]:
-    if conversations.model is ReleasedConversation:
-        records = released_records(conversations)
-    else:
-        records = conversation_records(cast("QuerySet[Conversation]", conversations))
-    for number, record in enumerate(records, before + 1):
+    for number, record in enumerate(conversations.records(), before + 1):
         yield record
-        if number % CHUNK == 0:
+        if number % TOLD_EVERY == 0:
             progress(number)

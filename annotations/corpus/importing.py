@@ -13,7 +13,8 @@ from django.db import DatabaseError, DataError, IntegrityError, transaction
 from django.utils import timezone
 
 from annotations.corpus.splits import split_violations
-from annotations.corpus.store import ConversationStore, Unstorable
+from annotations.corpus.storable import Unstorable
+from annotations.corpus.store import ConversationStore
 from annotations.datasets import files_of, reader
 from annotations.datasets.records import BadRecord, ConversationRecord, Readable, SkippedRecord
 from annotations.dom.limits import PageError

@@ -1,23 +1,23 @@
-"""Write conversation records as rows: the only writer of imported conversations."""
+"""Write conversations: records that were read, and copies of stored steps. Nothing else writes one."""
 
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 from django.db import models, transaction
 from django.db.models import Max
 
+from annotations.corpus.storable import Unstorable, check
 from annotations.datasets.recorder_marks import Marks, take_marks
 from annotations.datasets.records import ConversationRecord, StepRecord, TurnRecord
-from annotations.dom.limits import check_size
 from annotations.dom.tree import NODE_ID
 from annotations.models import (
     Conversation,
     ConversationTally,
     Dataset,
-    Operation,
     Rationale,
     SessionTask,
     Snapshot,
@@ -34,16 +34,8 @@ from annotations.models.pages import compress
 from annotations.pages.store import PageStore, store_screenshot
 from annotations.sandbox import asking
 
+Row = TypeVar("Row", bound=models.Model)
 DEFAULT_SPLIT = Split.TRAIN
-MAX_WORDING = 1_000_000  # characters of an instruction, a value, a line about an action
-
-
-class Unstorable(ValueError):
-    """A record that cannot be stored, or may not replace what is stored; `field` says what of it."""
-
-    def __init__(self, field: str, message: str) -> None:
-        super().__init__(message)
-        self.field = field
 
 
 class ConversationStore:
@@ -53,7 +45,7 @@ class ConversationStore:
         self.dataset, self.split = dataset, split
         self._pages = PageStore()
         self._websites: dict[tuple[str, str, str], Website] = {}
-        self._position = (dataset.conversations.aggregate(n=Max("position"))["n"] or 0) + 1
+        self._position: int | None = None  # of the conversation stored last
 
     def sha256(self, record: ConversationRecord) -> str:
         return content_sha256(record, self._split_of(record))
@@ -80,7 +72,7 @@ class ConversationStore:
             if known.get(record.source_id) == sha256:
                 counts["unchanged"] += 1
                 continue
-            _check(record, self._split_of(record))
+            check(record, self._split_of(record))
             position = self._remove(record.source_id) if record.source_id in known else None
             self._store(record, sha256, position)
             counts["conversations"] += 1
@@ -120,14 +112,12 @@ class ConversationStore:
 
     def _store(self, record: ConversationRecord, sha256: str, position: int | None) -> None:
         website, split = self._website(record), self._split_of(record)
-        if position is None:
-            position, self._position = self._position, self._position + 1
         conversation = Conversation.objects.create(
             dataset=self.dataset,
             source_id=record.source_id,
             website=website,
             split=split,
-            position=position,
+            position=self._next_position() if position is None else position,
             content_sha256=sha256,
             extra=record.extra,
         )
@@ -155,11 +145,53 @@ class ConversationStore:
         for turn, recorded in zip(turns, unmarked, strict=True):
             _store_steps(turn, recorded, pages, orders)
 
+    def _next_position(self) -> int:
+        if self._position is None:
+            self._position = self.dataset.conversations.aggregate(n=Max("position"))["n"] or 0
+        self._position += 1
+        return self._position
+
     def _source_task(self, record: ConversationRecord, website: Website, split: str) -> SourceTask | None:
         if self.dataset.source_format != "mind2web" or len(record.turns) != 1:
             return None
         fields = {"website": website, "split": split, "instruction": record.turns[0].instruction}
         return SourceTask.objects.update_or_create(dataset=self.dataset, source_id=record.source_id, defaults=fields)[0]
+
+    def copy(self, source_id: str, website: Website, position: int, extra: dict, turns: Sequence["TurnCopy"]):
+        """A conversation of copies of stored steps: the same pages, candidates and targets, none of which is read
+        again. Call it inside a transaction."""
+        assert self.split, "copies are made for one split"
+        conversation = Conversation.objects.create(
+            dataset=self.dataset,
+            source_id=source_id,
+            website=website.within(self.dataset),
+            split=self.split,
+            position=position,
+            content_sha256="",
+            extra=extra,
+        )
+        for index, turn in enumerate(turns):
+            row = Turn.objects.create(
+                conversation=conversation,
+                index=index,
+                source_id=f"{source_id}_{index}",
+                instruction=turn.instruction,
+                extra=turn.extra,
+            )
+            _copy_steps(row, turn.steps)
+        stored = Conversation.objects.filter(pk=conversation.pk)
+        stored.update(content_sha256=self.sha256(next(stored.records())))
+        conversation.refresh_from_db()
+        return conversation
+
+
+@dataclass(frozen=True)
+class TurnCopy:
+    """A turn to be made of stored steps, with a new instruction."""
+
+    instruction: str
+    steps: Sequence[Step]
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 def content_sha256(record: ConversationRecord, split: str) -> str:
@@ -168,66 +200,6 @@ def content_sha256(record: ConversationRecord, split: str) -> str:
     for kept in record.files:  # which `repr` leaves out
         content.update(f"{kept.path} {len(kept.data)}\n".encode() + kept.data)
     return content.hexdigest()
-
-
-def _check(record: ConversationRecord, split: str) -> None:
-    """Raise Unstorable, naming the field, for what no column can hold; the database would name only a constraint."""
-    if split not in Split.values:
-        raise Unstorable("split", f"expected one of {', '.join(Split.values)}, found {split[:40]!r}")
-    for field, value, column in _texts(record):
-        if column.max_length is not None and len(value) > column.max_length:
-            raise Unstorable(field, f"expected at most {column.max_length} characters, found {len(value):,}")
-    _check_ids("turns", record.turns)
-    for place, turn in enumerate(record.turns):
-        _check_ids(f"turns[{place}].steps", turn.steps)
-        _check_length(f"turns[{place}].instruction", turn.instruction)
-        for number, step in enumerate(turn.steps):
-            field = f"turns[{place}].steps[{number}]"
-            _check_length(f"{field}.value", step.value)
-            _check_length(f"{field}.action_repr", step.action_repr)
-            for html in (step.raw_html, step.html_after):  # not read at import, but on later occasions
-                check_size(html)
-            if step.operation not in Operation.values:
-                expected = f"expected one of {', '.join(Operation.values)}, found {step.operation[:40]!r}"
-                raise Unstorable(f"{field}.operation", expected)
-
-
-def _check_length(field: str, text: str) -> None:
-    """What people said and did is read by tokenizers, which nothing can interrupt."""
-    if len(text) > MAX_WORDING:
-        raise Unstorable(field, f"expected at most {MAX_WORDING:,} characters, found {len(text):,}")
-
-
-def _check_ids(field: str, items: Sequence[TurnRecord | StepRecord]) -> None:
-    seen: set[str] = set()
-    for place, item in enumerate(items):
-        if item.source_id in seen:
-            raise Unstorable(f"{field}[{place}].source_id", f"expected an id used once, found {item.source_id!r} again")
-        seen.add(item.source_id)
-
-
-def _texts(record: ConversationRecord) -> Iterator[tuple[str, str, models.Field]]:
-    """(field of the record, its text, the column that must hold it), for columns of limited length."""
-
-    def column(model: type[models.Model], name: str) -> models.Field:
-        found = model._meta.get_field(name)
-        assert isinstance(found, models.Field)
-        return found
-
-    yield "source_id", record.source_id, column(Conversation, "source_id")
-    yield "website", record.website, column(Website, "name")
-    yield "domain", record.domain, column(Website, "domain")
-    yield "subdomain", record.subdomain, column(Website, "subdomain")
-    for place, kept in enumerate(record.files):
-        yield f"files[{place}].path", kept.path, column(SourceFile, "path")
-    for place, turn in enumerate(record.turns):
-        yield f"turns[{place}].source_id", turn.source_id, column(Turn, "source_id")
-        for number, step in enumerate(turn.steps):
-            where = f"turns[{place}].steps[{number}]"
-            yield f"{where}.source_id", step.source_id, column(Step, "source_id")
-            yield f"{where}.original_operation", step.original_operation, column(Step, "original_operation")
-            for index, positive in enumerate(step.positives):
-                yield f"{where}.positives[{index}].node_id", positive.node_id, column(Target, "node_id")
 
 
 @dataclass(frozen=True)
@@ -330,3 +302,28 @@ def recorded_target(raw_html: str, action_uid: str) -> str | None:
     tag = raw_html[raw_html.rfind("<", 0, mark) : raw_html.find(">", mark)]
     found = re.search(rf'\b{NODE_ID}="([^"]+)"', tag)
     return found.group(1) if found else None
+
+
+def _copy_steps(turn: Turn, steps: Sequence[Step]) -> None:
+    """Copies of the steps: the same pages, candidates and targets."""
+    seen: set[str] = set()
+    copies = []
+    for index, step in enumerate(steps):
+        following = steps[index + 1].snapshot_id if index + 1 < len(steps) else None
+        # Steps of different tasks may share an id, which a turn may hold only once.
+        source_id = f"{step.turn.conversation.source_id}:{step.source_id}" if step.source_id in seen else step.source_id
+        seen.add(source_id)
+        after = step.snapshot_after_id if step.keeps_page_after else following
+        copies.append(_copy(step, turn_id=turn.pk, index=index, source_id=source_id, snapshot_after_id=after))
+    Step.objects.bulk_create(copies)
+    Target.objects.bulk_create(
+        _copy(target, step_id=copy.pk)
+        for copy, step in zip(copies, steps, strict=True)
+        for target in step.targets.all()
+    )
+
+
+def _copy(row: Row, **changes: Any) -> Row:
+    """A new row, not stored yet, with every column of this one but its key and the changes."""
+    columns = (field.attname for field in row._meta.concrete_fields if not field.primary_key)
+    return type(row)(**{name: getattr(row, name) for name in columns} | changes)

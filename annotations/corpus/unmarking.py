@@ -5,7 +5,6 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.corpus.exporting import step_record
 from annotations.datasets.recorder_marks import take_marks
 from annotations.models import Step, Website
 from annotations.models.conversations import pack_candidates
@@ -40,7 +39,7 @@ def _unsearched(count: int) -> list[Step]:
 
 
 def _unmark(step: Step, store: PageStore) -> None:
-    record = step_record(step)
+    record = step.record()
     clean, marks = take_marks(record)
     changed = {
         field: _stored(store, step.turn.conversation.website, getattr(clean, name), getattr(step, field).node_count)

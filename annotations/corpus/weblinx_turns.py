@@ -7,7 +7,6 @@ Conversations of other formats give the turns that an export in WebLINX's format
 import json
 from typing import Any
 
-from annotations.corpus.exporting import conversation_records
 from annotations.datasets.weblinx_build import demonstration
 from annotations.datasets.weblinx_demos import CANDIDATES
 from annotations.datasets.weblinx_turns import boxes_name
@@ -21,7 +20,7 @@ def replay_turns(conversation: Conversation) -> list[dict[str, Any]]:
     content = _file(conversation.pk, REPLAY)
     if content is not None:
         return content["data"]
-    (record,) = conversation_records(Conversation.objects.filter(pk=conversation.pk))
+    (record,) = Conversation.objects.filter(pk=conversation.pk).records()
     return demonstration(record).turns
 
 

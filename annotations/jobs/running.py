@@ -16,7 +16,7 @@ from django.db import transaction
 from django.utils.text import slugify
 
 from annotations.access import rules
-from annotations.corpus.exporting import ReleasedRows, export_dataset, export_release
+from annotations.corpus.exporting import export_dataset, export_release
 from annotations.corpus.importing import ImportProgress, ImportReport, Position, StopImport, import_files
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
@@ -26,6 +26,7 @@ from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
 from annotations.models.leases import OUTAGES
+from annotations.models.releases import ReleasedConversationQuerySet
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout
@@ -300,7 +301,7 @@ def _run_export(job: Job) -> bool:
                 release,
                 params["format"],
                 out,
-                conversations=cast(ReleasedRows, rows),
+                conversations=cast(ReleasedConversationQuerySet, rows),
                 progress=told,
                 warn=warnings.append,
             )

@@ -1,7 +1,7 @@
 """Conversations, their turns and steps, gold targets and rationales."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Self
 
 import pgtrigger
@@ -9,10 +9,20 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Prefetch, Q
 
-from annotations.datasets.records import CandidateRecord
+from annotations.datasets.recorder_marks import put_back
+from annotations.datasets.records import (
+    CandidateRecord,
+    ConversationRecord,
+    FileRecord,
+    ImageRecord,
+    StepRecord,
+    TurnRecord,
+)
 from annotations.models.datasets import Dataset, Website
 from annotations.models.pages import Screenshot, Snapshot, compress, decompress
 from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
+
+AT_ONCE = 20  # conversations in memory while they are read as records
 
 
 class Split(models.TextChoices):
@@ -95,6 +105,16 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         ordered = self.order_by("position", "id").select_related("website")
         return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
 
+    def records(self) -> Iterator[ConversationRecord]:
+        """Records equal to the imported ones, in source order and constant memory."""
+        pages = ("snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot")
+        steps = Step.objects.order_by("index").select_related(*pages)
+        turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
+        ordered = self.order_by("position", "id").select_related("website")
+        prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
+        for conversation in prefetched.iterator(chunk_size=AT_ONCE):
+            yield conversation.record()
+
 
 class Conversation(models.Model):
     """Ordered turns of one user."""
@@ -130,6 +150,19 @@ class Conversation(models.Model):
 
     def __str__(self) -> str:
         return self.source_id
+
+    def record(self) -> ConversationRecord:
+        """As it was imported; its website, turns, steps and source files are best prefetched, as `records` does."""
+        return ConversationRecord(
+            source_id=self.source_id,
+            website=self.website.name,
+            domain=self.website.domain,
+            subdomain=self.website.subdomain,
+            split=self.split,
+            extra=self.extra,
+            turns=tuple(turn.record() for turn in self.turns.all()),
+            files=tuple(FileRecord(kept.path, kept.content) for kept in self.source_files.all()),
+        )
 
 
 class SourceTask(models.Model):
@@ -169,6 +202,15 @@ class Turn(models.Model):
 
     def __str__(self) -> str:
         return f"turn {self.index + 1}: {self.instruction[:60]}"
+
+    def record(self) -> TurnRecord:
+        return TurnRecord(
+            source_id=self.source_id,
+            instruction=self.instruction,
+            source_index=self.source_index,
+            extra=self.extra,
+            steps=tuple(step.record() for step in self.steps.all()),
+        )
 
 
 class Step(models.Model):
@@ -218,6 +260,27 @@ class Step(models.Model):
     def candidate_records(self) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
         """(positives, negatives) in source order. One decompression, no query."""
         return unpack_candidates(bytes(self.candidates))
+
+    def record(self) -> StepRecord:
+        """As it was imported, its recorder's marks put back; with its pages and its screenshot."""
+        positives, negatives = self.candidate_records()
+        image = self.screenshot
+        unmarked = StepRecord(
+            source_id=self.source_id,
+            operation=self.operation,
+            value=self.value,
+            original_operation=self.original_operation,
+            action_repr=self.action_repr,
+            html=self.snapshot.html if self.snapshot else "",
+            raw_html=self.raw_snapshot.html if self.raw_snapshot else "",
+            html_after=self.snapshot_after.html if self.snapshot_after and self.keeps_page_after else "",
+            positives=tuple(positives),
+            negatives=tuple(negatives),
+            source_index=self.source_index,
+            extra=self.extra,
+            screenshot=ImageRecord(image.media_type, bytes(image.data)) if image else None,
+        )
+        return put_back(unmarked, self.marks or {})
 
 
 class Target(models.Model):

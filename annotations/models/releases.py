@@ -1,13 +1,20 @@
 """Releases: versions of a dataset that never change again."""
 
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
 import pgtrigger
 from django.conf import settings
 from django.db import models
 
+from annotations.datasets.records import ConversationRecord
 from annotations.models.campaigns import tracked
-from annotations.models.conversations import Conversation, Step
+from annotations.models.conversations import AT_ONCE, Conversation, Step
 from annotations.models.datasets import Dataset
-from annotations.models.pages import Snapshot
+from annotations.models.frozen import DamagedRelease, release_sha256, thaw
+from annotations.models.pages import Snapshot, decompress, digest
 
 USER = settings.AUTH_USER_MODEL
 
@@ -37,6 +44,32 @@ class Release(models.Model):
     def __str__(self) -> str:
         return f"{self.dataset} {self.version}"
 
+    def earlier(self) -> "Release | None":
+        """The one before it of the same dataset."""
+        return self.dataset.releases.filter(pk__lt=self.pk).first()
+
+    def checksums(self) -> dict[str, str]:
+        """Source id of each of its conversations -> the checksum of its content, in order."""
+        return dict(self.conversations.order_by("position").values_list("source_id", "sha256"))
+
+    def is_intact(self) -> bool:
+        """Whether every conversation and the whole are what their checksums say; reads everything but the pages."""
+        rows = self.conversations.order_by("position")
+        try:
+            for row in rows.iterator(chunk_size=AT_ONCE):
+                row.content()
+        except DamagedRelease:
+            return False
+        return release_sha256(rows.values_list("sha256", flat=True).iterator()) == self.sha256
+
+
+class ReleasedConversationQuerySet(models.QuerySet["ReleasedConversation"]):
+    def records(self) -> Iterator[ConversationRecord]:
+        """Records equal to those at the time of the release, in constant memory; raises DamagedRelease."""
+        ordered = self.order_by("position").select_related("release").iterator(chunk_size=AT_ONCE)
+        while chunk := list(islice(ordered, AT_ONCE)):
+            yield from thaw([row.content() for row in chunk])
+
 
 class ReleasedConversation(models.Model):
     """A conversation as it was: everything but its pages, which are named by their content."""
@@ -49,6 +82,8 @@ class ReleasedConversation(models.Model):
     data = models.BinaryField(help_text="Compressed JSON of the record.")
     pages = models.ManyToManyField(Snapshot, related_name="+", help_text="Keeps its pages from being forgotten.")
 
+    objects = ReleasedConversationQuerySet.as_manager()
+
     class Meta:
         triggers = [pgtrigger.Protect(name="released_for_good", operation=pgtrigger.Update | pgtrigger.Delete)]
         ordering = ["position"]
@@ -59,6 +94,13 @@ class ReleasedConversation(models.Model):
 
     def __str__(self) -> str:
         return self.source_id
+
+    def content(self) -> dict[str, Any]:
+        """Its frozen object; raises DamagedRelease where its checksum is not the recorded one."""
+        text = decompress(bytes(self.data))
+        if digest(text) != self.sha256:
+            raise DamagedRelease(f"the content of {self.source_id} in {self.release} is not what was released")
+        return json.loads(text)
 
 
 @tracked

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
-from annotations.corpus.frozen import content
 from annotations.models import Release
 from annotations.models.pages import digest
 from annotations.releases.reasons import reasons_between
@@ -50,9 +49,7 @@ class Difference:
 
 def compare(older: Release, newer: Release) -> Difference:
     """Which conversations differ, by their checksums alone."""
-    before, after = (
-        dict(r.conversations.values_list("source_id", "sha256").order_by("position")) for r in (older, newer)
-    )
+    before, after = older.checksums(), newer.checksums()
     changes = {name: "changed" if name in before else "added" for name in after if after[name] != before.get(name)}
     changes |= {name: "removed" for name in before if name not in after}
     return Difference(older, newer, changes, sum(before.get(name) == sha256 for name, sha256 in after.items()))
@@ -67,7 +64,7 @@ def details(difference: Difference, names: list[str], sees_gold: Callable[[str],
     instruction. Where `sees_gold` says no to a split, nothing is told of its steps, nor why it was changed.
     """
     before, after = (
-        {row.source_id: content(row) for row in release.conversations.filter(source_id__in=names)}
+        {row.source_id: row.content() for row in release.conversations.filter(source_id__in=names)}
         for release in (difference.older, difference.newer)
     )
     reasons = reasons_between(difference.older, difference.newer, names)

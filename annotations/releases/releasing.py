@@ -9,10 +9,11 @@ from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 
 from annotations.access import rules
-from annotations.corpus.frozen import CHUNK, freeze, page_shas, release_sha256
 from annotations.corpus.statistics import dataset_stats
 from annotations.jobs import running
 from annotations.models import Dataset, Job, Release, ReleasedConversation, Snapshot
+from annotations.models.conversations import AT_ONCE
+from annotations.models.frozen import freeze, page_shas, release_sha256
 from annotations.models.pages import compress, digest
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import datasheet
@@ -50,7 +51,7 @@ def make_release(
     checks = check_dataset(dataset, threshold)
     accepted = _accepted(checks, accepted_findings)
     checksums = []
-    for conversation in dataset.conversations.for_freezing().iterator(chunk_size=CHUNK):
+    for conversation in dataset.conversations.for_freezing().iterator(chunk_size=AT_ONCE):
         checksums.append(digest(freeze(conversation)))
         if len(checksums) % TOLD_EVERY == 0:
             progress("reading", len(checksums))
@@ -145,9 +146,9 @@ def _accepted(checks: Checks, keys: Collection[str]) -> list[str]:
 
 def _store(release: Release, checksums: list[str]) -> None:
     """Freeze again and store, in constant memory: a release is never updated, so its checksum came first."""
-    conversations = enumerate(release.dataset.conversations.for_freezing().iterator(chunk_size=CHUNK))
+    conversations = enumerate(release.dataset.conversations.for_freezing().iterator(chunk_size=AT_ONCE))
     stored = 0
-    while chunk := list(islice(conversations, CHUNK)):
+    while chunk := list(islice(conversations, AT_ONCE)):
         texts = [freeze(conversation) for _, conversation in chunk]
         rows = [
             ReleasedConversation(

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from annotations.corpus.exporting import CHUNK, conversation_records, export_dataset
+from annotations.corpus.exporting import TOLD_EVERY, export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets import reader, writer
 from annotations.datasets.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
@@ -72,8 +72,8 @@ def test_the_sample_goes_through_the_commands_into_equal_rows(
     assert shas(stored) == dict(
         sample.conversations.filter(split="test_task").values_list("source_id", "content_sha256")
     )
-    originals = conversation_records(sample.conversations.filter(split="test_task"))
-    assert list(conversation_records(stored.conversations.all())) == list(originals)
+    originals = sample.conversations.filter(split="test_task").records()
+    assert list(stored.conversations.records()) == list(originals)
 
 
 @pytest.mark.parametrize("format_name", FORMATS)
@@ -126,7 +126,7 @@ def test_every_field_of_a_record_survives_the_database_and_jsonl(tmp_path: Path)
         writer("jsonl")([full_record()], out)
     dataset = factories.make_dataset(source_format="jsonl")
     assert import_files("jsonl", tmp_path / "x.jsonl", dataset).errors == []
-    (stored,) = conversation_records(dataset.conversations.all())
+    (stored,) = dataset.conversations.records()
     assert stored == full_record()
     export_dataset(dataset, "jsonl", tmp_path / "y.jsonl")
     assert (tmp_path / "y.jsonl").read_bytes() == (tmp_path / "x.jsonl").read_bytes()
@@ -138,7 +138,7 @@ def test_mt_mind2web_keeps_all_but_screenshots(tmp_path: Path) -> None:
         writer("mt-mind2web")([wanted], out)
     dataset = factories.make_dataset()
     import_files("mt-mind2web", tmp_path / "x.json", dataset)
-    (stored,) = conversation_records(dataset.conversations.all())
+    (stored,) = dataset.conversations.records()
     turn = wanted.turns[0]
     without = replace(turn, steps=(replace(turn.steps[0], screenshot=None), turn.steps[1]))
     assert stored == replace(wanted, turns=(without, wanted.turns[1]))
@@ -173,11 +173,11 @@ def test_a_failed_export_leaves_no_file(tmp_path: Path) -> None:
 
 def test_progress_is_told_after_every_chunk(tmp_path: Path) -> None:
     dataset = factories.make_dataset()
-    for _ in range(CHUNK + 1):
+    for _ in range(TOLD_EVERY + 1):
         factories.make_conversation(dataset=dataset, turns=0)
     told: list[int] = []
     export_dataset(dataset, "jsonl", tmp_path / "out", progress=told.append)
-    assert told == [CHUNK]
+    assert told == [TOLD_EVERY]
 
 
 def test_reading_conversations_takes_the_same_few_queries_whatever_their_size(django_assert_max_num_queries) -> None:
@@ -186,7 +186,7 @@ def test_reading_conversations_takes_the_same_few_queries_whatever_their_size(dj
     for _ in range(5):
         factories.make_conversation(turns=3, steps=3, dataset=dataset, website=website)
     with django_assert_max_num_queries(4):
-        records = list(conversation_records(dataset.conversations.all()))
+        records = list(dataset.conversations.records())
     assert sum(len(turn.steps) for item in records for turn in item.turns) == 45
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from agents.weblinx.pages import parse_page
 from annotations.corpus.importing import ImportReport, import_files
-from annotations.corpus.store import MAX_WORDING
+from annotations.corpus.storable import MAX_WORDING, check
 from annotations.datasets import writer
 from annotations.datasets.records import StepRecord, TurnRecord
 from annotations.dom import limits
@@ -127,9 +127,7 @@ def test_words_that_a_tokenizer_would_read_for_minutes_are_refused(field, tmp_pa
 def test_ids_of_a_conversation_with_many_steps_are_compared_in_one_pass() -> None:
     from time import process_time
 
-    from annotations.corpus.store import _check
-
     steps = tuple(StepRecord(f"s{number}", "CLICK") for number in range(40_000))
     begun = process_time()
-    _check(replace(record("a"), turns=(TurnRecord("t", "Find it", steps),)), "train")
+    check(replace(record("a"), turns=(TurnRecord("t", "Find it", steps),)), "train")
     assert process_time() - begun < 5

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 
-from annotations.corpus.exporting import conversation_record, export_dataset
-from annotations.corpus.frozen import released_records
+from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets import reader
 from annotations.datasets.recorder_marks import put_back, take_marks
@@ -117,7 +116,7 @@ def assert_no_marks_stored() -> None:
 
 
 def records_of(dataset: Dataset) -> list:
-    return [conversation_record(row) for row in dataset.conversations.prefetch_related("turns__steps", "source_files")]
+    return [row.record() for row in dataset.conversations.prefetch_related("turns__steps", "source_files")]
 
 
 @pytest.mark.django_db
@@ -138,7 +137,7 @@ def test_releases_hold_marks_apart_and_give_them_back(tmp_path: Path) -> None:
     dataset = factories.make_dataset()
     import_files("mt-mind2web", tmp_path, dataset)
     release = make_release(dataset, "1", factories.make_superuser(), licence="MIT", consent="yes")
-    assert list(released_records(release.conversations.all())) == records_of(dataset)
+    assert list(release.conversations.records()) == records_of(dataset)
 
 
 @pytest.mark.django_db

@@ -9,11 +9,11 @@ from django.core.management import call_command
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from annotations.corpus.exporting import conversation_records, export_dataset
-from annotations.corpus.frozen import DamagedRelease, content, released_records, verify
+from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets import WRITERS
 from annotations.models import Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
+from annotations.models.frozen import DamagedRelease
 from annotations.pages.store import forget_unused_pages
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
@@ -50,10 +50,10 @@ def sentences(error: pytest.ExceptionInfo) -> str:
 def test_a_release_gives_back_the_records_that_were_frozen() -> None:
     dataset = small_dataset()
     Step.objects.filter(turn__conversation__source_id="first", index=0).update(screenshot=factories.make_screenshot())
-    before = list(conversation_records(dataset.conversations.all()))
+    before = list(dataset.conversations.records())
     release = released(dataset)
-    assert list(released_records(release.conversations.all())) == before
-    assert verify(release)
+    assert list(release.conversations.records()) == before
+    assert release.is_intact()
 
 
 def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_the_database_refuses_to_change_a_release(change: str) -> None:
     for rows in (Release.objects.filter(pk=release.pk), release.conversations.all()):
         with pytest.raises(DatabaseError), transaction.atomic():
             rows.update(sha256="0" * 64) if change == "update" else rows.delete()
-    assert verify(release)
+    assert release.is_intact()
 
 
 def test_damage_is_noticed() -> None:
@@ -122,7 +122,7 @@ def test_damage_is_noticed() -> None:
     row = release.conversations.first()
     row.data = row.release.conversations.last().data
     with pytest.raises(DamagedRelease, match=row.source_id):
-        content(row)
+        row.content()
 
 
 @pytest.mark.parametrize(

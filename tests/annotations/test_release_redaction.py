@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets.records import CandidateRecord
 from annotations.dom.tree import node_ids, parse
@@ -56,12 +56,12 @@ def test_every_place_is_found() -> None:
 def test_a_redaction_leaves_nothing_of_the_text_and_all_elements() -> None:
     conversation = conversation_with_email()
     dataset, user = conversation.dataset, factories.make_user()
-    before = list(conversation_records(dataset.conversations.all()))
+    before = list(dataset.conversations.records())
     shown = Step.objects.filter(turn__conversation=conversation, turn__index=0)
     page = shown[0].snapshot
     assert redact(dataset, found(dataset), user) == 7
     assert scan_dataset(dataset).texts == []
-    (after,) = conversation_records(dataset.conversations.all())
+    (after,) = dataset.conversations.records()
     assert repr([after]) == repr(before).replace(EMAIL, "[email]")
     changed = shown[0].snapshot
     assert changed != page

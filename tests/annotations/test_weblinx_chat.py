@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import weblinx
 
-from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.datasets.records import BadRecord, ConversationRecord
 from annotations.datasets.weblinx import files, read
@@ -153,7 +153,7 @@ def test_chat_rows_are_imported(tmp_path: Path) -> None:
     assert (report.errors, report.conversations, report.turns, report.steps) == ([], 2, 4, 5)
     assert {c.split for c in dataset.conversations.all()} == {"test_geo"}
     assert list(Target.objects.order_by("step_id").values_list("node_id", "pruned")) == [(TWO, False), (ONE, False)]
-    assert next(iter(conversation_records(dataset.conversations.all()))).turns[0].steps[0].raw_html == CLEAN
+    assert next(iter(dataset.conversations.records())).turns[0].steps[0].raw_html == CLEAN
     assert import_files("weblinx", path.parent, dataset).unchanged == 2
 
 

@@ -10,7 +10,7 @@ import weblinx
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotations.corpus.exporting import conversation_records, export_dataset
+from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import ImportProgress, StopImport, import_files
 from annotations.corpus.store import content_sha256
 from annotations.corpus.weblinx_turns import bboxes, candidate_scores, page_html, replay_turns
@@ -81,7 +81,7 @@ def test_an_import_of_the_export_changes_nothing(dataset: Dataset, tmp_path: Pat
     assert (again.errors, again.conversations, again.unchanged) == ([], 0, 2)
     copy = factories.make_dataset(source_format="weblinx")
     import_files("weblinx", tmp_path / "out", copy)
-    assert list(conversation_records(copy.conversations.all())) == list(conversation_records(dataset.conversations))
+    assert list(copy.conversations.records()) == list(dataset.conversations.records())
 
 
 def test_a_changed_file_changes_the_conversation(source: Path, dataset: Dataset) -> None:
@@ -93,7 +93,7 @@ def test_a_changed_file_changes_the_conversation(source: Path, dataset: Dataset)
 def test_source_files_survive_jsonl(dataset: Dataset, tmp_path: Path) -> None:
     export_dataset(dataset, "jsonl", tmp_path / "x.jsonl")
     records = list(reader("jsonl")(tmp_path / "x.jsonl"))
-    assert records == list(conversation_records(dataset.conversations.all()))
+    assert records == list(dataset.conversations.records())
     assert records[0].files
     with (tmp_path / "y.jsonl").open("wb") as out:
         writer("jsonl")(records, out)
@@ -199,7 +199,7 @@ def test_it_is_imported_again_as_the_same_conversation(tmp_path: Path) -> None:
     write_folder([other_conversation()], tmp_path)
     dataset = factories.make_dataset(source_format="weblinx")
     assert import_files("weblinx", tmp_path, dataset).errors == []
-    (record,) = conversation_records(dataset.conversations.all())
+    (record,) = dataset.conversations.records()
     assert (record.website, record.domain, record.subdomain, record.split) == (
         "rail.example",
         "Travel",

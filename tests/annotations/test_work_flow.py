@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from django.db import connection
 
-from annotations.corpus.exporting import conversation_records
 from annotations.models import Assignment, Campaign, Conversation, Delivery, Item, Part, Session, Step, Webhook
 from annotations.work import stages
 from tests import factories
@@ -182,7 +181,7 @@ def test_the_published_steps_are_those_of_the_session(campaign, annotator) -> No
         wanted = list(step.targets.values_list("node_id", "node_order", "pruned"))
         assert list(copy.targets.values_list("node_id", "node_order", "pruned")) == wanted
     assert copies[0].snapshot_after == copies[1].snapshot
-    record = next(conversation_records(Conversation.objects.filter(pk=session.released_id)))
+    record = next(Conversation.objects.filter(pk=session.released_id).records())
     assert [len(turn.steps) for turn in record.turns] == [2, 4]
 
 

@@ -1,4 +1,4 @@
-"""Conversations as they are frozen in a release, and back as the records that writers take.
+"""The text of a conversation that is frozen in a release, and back from it the record that writers take.
 
 The frozen text is the canonical JSON (keys sorted, no spaces, UTF-8) of the record, in which pages and screenshots
 are named by the SHA-256 of their content; its own SHA-256 therefore vouches for them too.
@@ -9,10 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import fields
-from itertools import islice
 from typing import Any
-
-from django.db.models import QuerySet
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
@@ -23,10 +20,9 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
-from annotations.models import Conversation, Release, ReleasedConversation, Screenshot, Snapshot, Step
-from annotations.models.pages import decompress, digest
+from annotations.models.conversations import Conversation, Step
+from annotations.models.pages import Screenshot, Snapshot
 
-CHUNK = 20  # conversations in memory at a time
 PAGES = ("html", "raw_html", "html_after")  # fields of a step that hold a page
 
 
@@ -92,14 +88,6 @@ def _frozen_bytes(data: bytes) -> dict[str, str]:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def content(row: ReleasedConversation) -> dict[str, Any]:
-    """The frozen object of a row; raises DamagedRelease where its checksum is not the recorded one."""
-    text = decompress(bytes(row.data))
-    if digest(text) != row.sha256:
-        raise DamagedRelease(f"the content of {row.source_id} in {row.release} is not what was released")
-    return json.loads(text)
-
-
 def release_sha256(checksums: Iterator[str] | list[str]) -> str:
     """Of the checksums of the conversations in order, one per line."""
     total = hashlib.sha256()
@@ -108,25 +96,11 @@ def release_sha256(checksums: Iterator[str] | list[str]) -> str:
     return total.hexdigest()
 
 
-def verify(release: Release) -> bool:
-    """Whether every conversation and the whole are what their checksums say; reads everything but the pages."""
-    rows = release.conversations.order_by("position")
-    try:
-        for row in rows.iterator(chunk_size=CHUNK):
-            content(row)
-    except DamagedRelease:
-        return False
-    return release_sha256(rows.values_list("sha256", flat=True).iterator()) == release.sha256
-
-
-def released_records(rows: QuerySet[ReleasedConversation]) -> Iterator[ConversationRecord]:
-    """Records equal to those at the time of the release, in constant memory; raises DamagedRelease."""
-    ordered = rows.order_by("position").select_related("release").iterator(chunk_size=CHUNK)
-    while chunk := list(islice(ordered, CHUNK)):
-        objects = [content(row) for row in chunk]
-        pages, images = _pages(objects), _images(objects)
-        for frozen in objects:
-            yield _thaw(frozen, pages, images)
+def thaw(objects: list[dict[str, Any]]) -> Iterator[ConversationRecord]:
+    """The records of frozen objects, their pages read together; raises DamagedRelease where one is gone."""
+    pages, images = _pages(objects), _images(objects)
+    for frozen in objects:
+        yield _thawed(frozen, pages, images)
 
 
 def _steps(objects: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
@@ -154,7 +128,7 @@ def _images(objects: list[dict[str, Any]]) -> dict[str, bytes]:
     return found
 
 
-def _thaw(frozen: dict[str, Any], pages: dict[str, str], images: dict[str, bytes]) -> ConversationRecord:
+def _thawed(frozen: dict[str, Any], pages: dict[str, str], images: dict[str, bytes]) -> ConversationRecord:
     turns = tuple(
         TurnRecord(**turn | {"steps": tuple(_thawed_step(step, pages, images) for step in turn["steps"])})
         for turn in frozen["turns"]
