@@ -17,6 +17,7 @@ from agents.models import (
     Trajectory,
     TrajectoryStep,
     Workflow,
+    WorkflowVector,
 )
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, count_of
 from annotations.models import Operation
@@ -44,9 +45,8 @@ class ExemplarAdmin(MadeElsewhere):
 
 @admin.register(Workflow)
 class WorkflowAdmin(LeanAdmin, ShowsGold):
-    """People may write workflows; the embedding is computed when agents first need it."""
+    """People may write workflows; they are embedded when agents first need it."""
 
-    heavy = ("embedding",)
     list_display = ["name", "dataset", "website", "description", "model_name"]
     list_select_related = ["dataset", "website"]
     list_filter = ["dataset", "model_name"]
@@ -54,6 +54,16 @@ class WorkflowAdmin(LeanAdmin, ShowsGold):
     autocomplete_fields = ["dataset", "website"]
     raw_id_fields = ["sources"]
     fields = ["dataset", "website", "name", "description", "body", "model_name", "sources"]
+
+
+@admin.register(WorkflowVector)
+class WorkflowVectorAdmin(MadeElsewhere):
+    heavy = ("embedding",)
+    list_display = ["workflow", "encoder"]
+    list_select_related = ["workflow"]
+    list_filter = ["encoder", "workflow__dataset"]
+    search_fields = ["workflow__name"]
+    fields = ["workflow", "encoder"]
 
 
 @admin.register(SavedRecipe)

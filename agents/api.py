@@ -66,9 +66,9 @@ class WorkflowViewSet(ReadOnlyViewSet):
     hidden."""
 
     queryset = (
-        Workflow.objects.defer("embedding")
-        .select_related("edited_by", "dataset__project")
+        Workflow.objects.select_related("edited_by", "dataset__project")
         .prefetch_related("sources")
+        .with_encoders()
         .with_gold_split()
     )
     serializer_class = serializers.WorkflowSerializer

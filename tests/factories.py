@@ -10,8 +10,8 @@ from typing import Any
 
 from django.contrib.auth import get_user_model
 
+from agents.encoders.embedding import HashEncoder
 from agents.models import (
-    DIMENSIONS,
     Exemplar,
     MemorySnippet,
     Run,
@@ -200,7 +200,7 @@ def make_trained_model(dataset: Dataset | None = None, **fields: Any) -> Trained
 
 def unit_vector(place: int = 0) -> list[float]:
     """An embedding with a single one."""
-    return [float(index == place) for index in range(DIMENSIONS)]
+    return [float(index == place) for index in range(HashEncoder().dimensions)]
 
 
 def make_run(dataset: Dataset | None = None, **fields: Any) -> Run:

@@ -30,6 +30,7 @@ class SnippetForm:
 def build_snippets(conversation_ids: Iterable[int], encoder: Encoder, form: SnippetForm = SnippetForm()) -> int:
     """Add the snippets that are missing, one per step; their number. Safe to run twice and side by side."""
     added, key = 0, form.key(encoder.name)
+    MemorySnippet.objects.open_for(key, encoder.dimensions)
     ids = list(conversation_ids)
     missing = Step.objects.filter(turn__conversation__in=ids).exclude(
         memory_snippets__in=MemorySnippet.objects.filter(encoder=key)
@@ -72,6 +73,7 @@ def build_exemplars(
     They are found by the four lines of metadata that Synapse embeds (planners.md 7.6). `on_batch` gets how many of
     how many are there. Safe to run twice and side by side.
     """
+    Exemplar.objects.open_for(encoder.name, encoder.dimensions)
     turns = (
         Turn.objects.filter(conversation__dataset=dataset, conversation__split=Split.TRAIN, steps__isnull=False)
         .select_related("conversation__website")

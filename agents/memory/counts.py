@@ -2,7 +2,7 @@
 
 from django.db.models import Count, Exists, OuterRef, Q
 
-from agents.models import MemorySnippet
+from agents.models import MemorySnippet, WorkflowVector
 from annotations.models import Dataset, Rationale, Step
 
 
@@ -12,7 +12,7 @@ def encoder_counts(dataset: Dataset) -> list[dict]:
     for part, known in (
         ("snippets", MemorySnippet.objects.filter(conversation__dataset=dataset)),
         ("exemplars", dataset.exemplars),
-        ("workflows", dataset.workflows.standing().filter(embedding__isnull=False)),
+        ("workflows", WorkflowVector.objects.filter(workflow__in=dataset.workflows.standing())),
     ):
         for encoder, count in known.order_by().values_list("encoder").annotate(n=Count("pk")):
             found.setdefault(encoder, {"encoder": encoder, "snippets": 0, "exemplars": 0, "workflows": 0})[part] = count

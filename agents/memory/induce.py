@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
@@ -16,7 +17,7 @@ from agents.memory.workflow_text import (
     online_prompt,
     parse_workflows,
 )
-from agents.models import Run, Trajectory, TrajectoryStep, Workflow
+from agents.models import Run, Trajectory, TrajectoryStep, Workflow, WorkflowVector
 from agents.observations import past_action
 from agents.recipes import literature
 from agents.runs.building import memory_encoder
@@ -178,10 +179,9 @@ def prompt_of(workflow: Workflow) -> str:
 
 
 def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
-    """Embed descriptions, by which workflows are found (MIMS); stored with the encoder's name."""
-    for row, vector in zip(rows, encoder.encode([row.description for row in rows]), strict=True):
-        row.encoder, row.embedding = encoder.name, vector
-    Workflow.objects.bulk_update([row for row in rows if row.pk], ["encoder", "embedding"])
+    """Embed descriptions, by which workflows are found (MIMS); vectors of other encoders stay beside these."""
+    vectors = encoder.encode([row.description for row in rows])
+    WorkflowVector.objects.put(encoder.name, list(zip(rows, vectors, strict=True)))
 
 
 def _ask(llm: Llm, prompts: Sequence[str], model: str) -> list[str | LlmError]:
@@ -200,14 +200,17 @@ def _store(
     texts = parse_workflows(filter_workflows(answer, website.name), website.name)
     if not texts:
         return Induced(website.name, tasks, error=f"the answer holds no workflow: {answer[:200]!r}")
-    vectors = encoder.encode([text.description for text in texts]) if encoder else [None] * len(texts)
+    vectors: Sequence[np.ndarray] = list(encoder.encode([t.description for t in texts])) if encoder else []
+    if encoder:
+        WorkflowVector.objects.open_for(encoder.name, encoder.dimensions)  # before any row is locked
     with transaction.atomic():
         Website.objects.select_for_update().get(pk=website.pk)  # one induction at a time writes
         same = Workflow.objects.filter(dataset=blank.dataset, website=website, run=blank.run)
         old = {row.name: row for row in same.filter(origin=blank.origin, edited_at=None)}
         used = set(same.exclude(pk__in=[row.pk for row in old.values()]).values_list("name", flat=True))
         kept = []
-        for position, (text, vector) in enumerate(zip(texts, vectors, strict=True)):
+        embedded = []
+        for position, text in enumerate(texts):
             if text.name[:LONGEST_NAME] in used and text.name[:LONGEST_NAME] not in kept:
                 continue  # a person's version of it stands
             name = _new_name(text, used)
@@ -215,11 +218,15 @@ def _store(
             row = old.pop(name, None) or Workflow(dataset=blank.dataset, website=website, run=blank.run, name=name)
             row.origin, row.model_name, row.position = blank.origin, blank.model_name, position
             row.description, row.body = text.description, "\n".join(text.steps)
-            row.encoder, row.embedding = (encoder.name if encoder else ""), vector
             row.save()
+            if encoder:
+                embedded.append((row, vectors[position]))
             row.sources.set(sources)
             kept.append(name)
         Workflow.objects.filter(pk__in=[row.pk for row in old.values()]).delete()
+        WorkflowVector.objects.filter(workflow__in=same.filter(name__in=kept)).delete()  # of former descriptions
+        if encoder:
+            WorkflowVector.objects.put(encoder.name, embedded)
         ids = same.filter(name__in=kept).order_by("position", "pk").values_list("pk", flat=True)
         return Induced(website.name, tasks, tuple(ids))
 

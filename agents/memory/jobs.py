@@ -19,7 +19,7 @@ from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.induce import embed_workflows, induce_sites, train_websites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
-from agents.models import DIMENSIONS, MemorySnippet
+from agents.models import MemorySnippet
 from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -126,7 +126,7 @@ class _Progress:
 
 
 def embed(job: Job) -> bool:
-    """Snippets and exemplars that are missing for the encoder, and workflows that another or none has embedded."""
+    """Snippets, exemplars and workflows that the encoder has not embedded yet; those by others stay beside them."""
     dataset, encoder, progress = job.existing_dataset(), _encoder(job.params["encoder"]), _Progress(job)
     phases = {"snippets": _embed_snippets, "exemplars": _embed_exemplars, "workflows": _embed_workflows}
     try:
@@ -160,7 +160,7 @@ def _embed_exemplars(dataset: Dataset, encoder: Encoder, progress: _Progress) ->
 
 def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
     rows = dataset.workflows.standing()
-    waiting = list(rows.exclude(encoder=encoder.name, embedding__isnull=False).order_by("pk"))
+    waiting = list(rows.exclude(pk__in=rows.embedded_by(encoder.name)).order_by("pk"))
     total = rows.count()
     for start in range(0, len(waiting), WORKFLOWS):
         batch = waiting[start : start + WORKFLOWS]
@@ -246,12 +246,9 @@ def _counted(count: int, things: str) -> str:
 
 def _encoder(name: str) -> Encoder:
     try:
-        encoder = building.encoder_named(name)
+        return building.encoder_named(name)
     except (OSError, ValueError) as error:
         raise ValueError(f"the encoder {name!r} could not be loaded: {error}") from error
-    if encoder.dimensions != DIMENSIONS:
-        raise ValueError(f"{name!r} has {encoder.dimensions} dimensions, memory {DIMENSIONS}")
-    return encoder
 
 
 def endpoint() -> Llm:

@@ -87,7 +87,7 @@ class DatasetMemory(ConversationMemory):
         rows = self.dataset.workflows.filter(run=self.run).select_related("website")
         if how == "semantic":
             assert query is not None
-            chosen = rows.embedded_by(self.encoder).nearest(query, k)
+            chosen = rows.nearest(self.encoder, query, k)
         else:
             chosen = list(rows.filter(website__name=observation.website))
             if not chosen and not self.run:

@@ -13,8 +13,8 @@ TEXTS = ("name", "description", "body")
 
 
 def visible(user: rules.User) -> WorkflowQuerySet:
-    """The workflows that exist for a user, without their embeddings."""
-    rows = rules.visible(user, Workflow.objects.defer("embedding").with_gold_split())
+    """The workflows that exist for a user."""
+    rows = rules.visible(user, Workflow.objects.with_gold_split())
     return rules.gold_filter(user, rows, "gold_split", "dataset__project")
 
 
@@ -25,12 +25,14 @@ def may_edit(user: rules.User, workflow: Workflow) -> bool:
 
 def edit(workflow: Workflow, user, values: dict[str, Any]) -> Workflow:
     """Store what a person changed or wrote; a background job embeds a new description."""
-    encoder = workflow.encoder or workflow.dataset.workflows.encoder()
+    known = workflow.vectors.order_by("encoder").values_list("encoder", flat=True) if workflow.pk else []
+    encoders = list(known) or [workflow.dataset.workflows.encoder()]
     with transaction.atomic():
         if workflow.correct(user, values):
             from agents.memory.jobs import start_embedding
 
-            start_embedding(user=None, dataset=workflow.dataset, encoder=encoder, parts=["workflows"])
+            for encoder in encoders:
+                start_embedding(user=None, dataset=workflow.dataset, encoder=encoder, parts=["workflows"])
     return workflow
 
 

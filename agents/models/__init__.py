@@ -3,7 +3,7 @@
 May import where weights lie (`encoders`) and all of `annotations`.
 """
 
-from agents.models.memory import DIMENSIONS, Exemplar, MemorySnippet, Workflow
+from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.recipes import SavedRecipe
 from agents.models.replies import LlmReply
 from agents.models.runs import Run, RunTally
@@ -12,7 +12,6 @@ from agents.models.trained import TrainedModel
 from agents.models.trajectories import Trajectory
 
 __all__ = [
-    "DIMENSIONS",
     "Exemplar",
     "LlmReply",
     "MemorySnippet",
@@ -23,4 +22,5 @@ __all__ = [
     "Trajectory",
     "TrajectoryStep",
     "Workflow",
+    "WorkflowVector",
 ]

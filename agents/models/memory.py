@@ -6,16 +6,13 @@ from typing import Any, Self
 import numpy as np
 from django.conf import settings
 from django.db import connection, models
-from django.db.models import Case, CharField, F, Q, Value, When
+from django.db.models import Case, CharField, F, Prefetch, Q, Value, When
 from django.utils import timezone
-from pgvector.django import CosineDistance, HalfVectorField, HnswIndex, L2Distance, VectorField
+from pgvector.django import CosineDistance, HalfVectorField, L2Distance, VectorField
 
 from agents.encoders import weights
-from agents.models.searching import NearestQuerySet
+from agents.models.searching import EncodedQuerySet, NearestIndex, NearestQuerySet
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
-
-DIMENSIONS = 384  # all-MiniLM-L6-v2
-
 
 # One round trip for a whole batch. Ties go to the later step, as in the published code (planners.md 5.2).
 SNIPPETS_SQL = """
@@ -37,7 +34,7 @@ ORDER BY q.n, found.similarity DESC, found.turn_index DESC, found.step_index DES
 """
 
 
-class MemorySnippetQuerySet(models.QuerySet["MemorySnippet"]):
+class MemorySnippetQuerySet(EncodedQuerySet["MemorySnippet"]):
     def before(self, turn: Turn) -> Self:
         """Snippets of earlier turns of the same conversation: never the gold future."""
         return self.filter(step__turn__conversation_id=turn.conversation_id, step__turn__index__lt=turn.index)
@@ -70,7 +67,7 @@ class MemorySnippet(models.Model):
     conversation = models.ForeignKey(Conversation, models.CASCADE, related_name="memory_snippets")
     encoder = models.CharField(max_length=200)
     text = models.TextField()
-    embedding = VectorField(dimensions=DIMENSIONS)
+    embedding = VectorField(help_text="Of as many dimensions as its encoder has.")
 
     objects = MemorySnippetQuerySet.as_manager()
 
@@ -83,7 +80,10 @@ class MemorySnippet(models.Model):
 
 
 class ExemplarQuerySet(NearestQuerySet["Exemplar"]):
-    DISTANCE = CosineDistance  # the order is that of L2, which is the root of twice this where vectors have length 1
+    # The order is that of L2, which is the root of twice this where vectors have length 1. Wider than pgvector's
+    # defaults (16, 64): they find only 9 of 10 neighbours where exemplars come in groups of near copies; see
+    # `manage.py bench retrieval`.
+    INDEX = NearestIndex("exemplar_hnsw", CosineDistance, "halfvec_cosine_ops", m=24, ef_construction=400)
 
     def of_environment(self, domain: str, subdomain: str, website: str) -> Self:
         """Those of the same site, else of the same domain and subdomain, else all."""
@@ -116,7 +116,7 @@ class Exemplar(models.Model):
     domain = models.CharField(max_length=200, blank=True)
     encoder = models.CharField(max_length=200)
     key_text = models.TextField()
-    embedding = HalfVectorField(dimensions=DIMENSIONS)
+    embedding = HalfVectorField(help_text="Of as many dimensions as its encoder has.")
 
     objects = ExemplarQuerySet.as_manager()
 
@@ -128,28 +128,31 @@ class Exemplar(models.Model):
             # Retrieval must never see test data (style.md section 3).
             models.CheckConstraint(condition=Q(split="train"), name="exemplar_from_train_only"),
         ]
-        indexes = [
-            models.Index(fields=["dataset", "encoder"]),
-            # Wider than pgvector's defaults (16, 64): they find only 9 of 10 neighbours where exemplars come in groups
-            # of near copies; see `manage.py bench retrieval`.
-            HnswIndex(
-                name="exemplar_hnsw", fields=["embedding"], m=24, ef_construction=400, opclasses=["halfvec_cosine_ops"]
-            ),
-        ]
+        indexes = [models.Index(fields=["dataset", "encoder"])]  # and one per encoder: `open_for`
 
     def __str__(self) -> str:
         return self.key_text[:80]
 
 
-class WorkflowQuerySet(NearestQuerySet["Workflow"]):
-    DISTANCE = L2Distance
-
+class WorkflowQuerySet(models.QuerySet["Workflow"]):
     def standing(self) -> Self:
         """Without those that a run made for itself."""
         return self.filter(run=None)
 
     def embedded_by(self, encoder: str) -> Self:
-        return self.filter(encoder=encoder, embedding__isnull=False)
+        return self.filter(vectors__encoder=encoder)
+
+    def nearest(self, encoder: str, query: Any, k: int) -> list["Workflow"]:
+        """The k whose description is nearest to the query, `distance` on each."""
+        vectors = WorkflowVector.objects.filter(encoder=encoder, workflow__in=self).select_related("workflow__website")
+        found = vectors.nearest(query, k)
+        for vector in found:
+            vector.workflow.distance = vector.distance
+        return [vector.workflow for vector in found]
+
+    def with_encoders(self) -> Self:
+        """With what `Workflow.encoder` reads, without the vectors themselves."""
+        return self.prefetch_related(Prefetch("vectors", WorkflowVector.objects.defer("embedding")))
 
     def named(self, name: str, website_id: int | None) -> Self:
         """Those of a website, or of any, that have this name."""
@@ -175,8 +178,8 @@ class WorkflowQuerySet(NearestQuerySet["Workflow"]):
 
     def encoder(self) -> str:
         """That of the newest which has one, or the packaged one."""
-        known = self.exclude(encoder="").order_by("-pk").values_list("encoder", flat=True).first()
-        return known or weights.MINILM
+        known = WorkflowVector.objects.filter(workflow__in=self).order_by("-workflow", "-pk")
+        return known.values_list("encoder", flat=True).first() or weights.MINILM
 
 
 class Workflow(models.Model):
@@ -203,8 +206,6 @@ class Workflow(models.Model):
     edited_at = models.DateTimeField(null=True, blank=True)
     model_name = models.CharField(max_length=200, blank=True, help_text="Empty: written by a person.")
     sources = models.ManyToManyField(Conversation, blank=True, related_name="induced_workflows")
-    encoder = models.CharField(max_length=200, blank=True)
-    embedding = HalfVectorField(dimensions=DIMENSIONS, null=True, blank=True)
 
     objects = WorkflowQuerySet.as_manager()
 
@@ -219,14 +220,14 @@ class Workflow(models.Model):
                 name="online_workflow_names_its_run",
             ),
         ]
-        indexes = [
-            HnswIndex(
-                name="workflow_hnsw", fields=["embedding"], m=16, ef_construction=64, opclasses=["halfvec_l2_ops"]
-            )
-        ]
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def encoder(self) -> str:
+        """What has embedded its description; "" where nothing has."""
+        return ", ".join(sorted(vector.encoder for vector in self.vectors.all()))
 
     def place_last(self) -> None:
         """Behind the others of its website."""
@@ -239,7 +240,40 @@ class Workflow(models.Model):
         for name, value in values.items():
             setattr(self, name, value)
         self.edited_by, self.edited_at = user, timezone.now()
-        if changed:
-            self.encoder, self.embedding = "", None
         self.save()
+        if changed:
+            self.vectors.all().delete()
         return changed
+
+
+class WorkflowVectorQuerySet(NearestQuerySet["WorkflowVector"]):
+    INDEX = NearestIndex("workflow_hnsw", L2Distance, "halfvec_l2_ops", m=16, ef_construction=64)
+
+    def put(self, encoder: str, vectors: Sequence[tuple[Workflow, np.ndarray]]) -> None:
+        """Store the vectors of some workflows, in place of those by the same encoder."""
+        if vectors:
+            self.open_for(encoder, len(vectors[0][1]))
+        self.bulk_create(
+            (WorkflowVector(workflow=workflow, encoder=encoder, embedding=vector) for workflow, vector in vectors),
+            update_conflicts=True,
+            unique_fields=["workflow", "encoder"],
+            update_fields=["embedding"],
+        )
+
+
+class WorkflowVector(models.Model):
+    """The description of a workflow, embedded by one encoder: it is found by it (MIMS)."""
+
+    distance: float  # to what was asked, where the nearest were looked for
+
+    workflow = models.ForeignKey(Workflow, models.CASCADE, related_name="vectors")
+    encoder = models.CharField(max_length=200)
+    embedding = HalfVectorField(help_text="Of as many dimensions as its encoder has.")
+
+    objects = WorkflowVectorQuerySet.as_manager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["workflow", "encoder"], name="workflow_vector_once")]
+
+    def __str__(self) -> str:
+        return f"{self.workflow} by {self.encoder}"

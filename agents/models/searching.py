@@ -1,20 +1,101 @@
-"""Search by distance in pgvector: exact in small pools, HNSW in large ones."""
+"""Search by distance in pgvector: exact in small pools, HNSW in large ones. Vectors of several encoders lie in one
+column, whatever their dimensions; each encoder has an index of its own, made before its first vector is stored."""
 
+import hashlib
 from collections.abc import Iterable
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import connection, models, transaction
+from django.db.models import F, Func, IntegerField
+from django.db.models.functions import Cast
+from pgvector.django import HalfVectorField
+from psycopg import sql
 
 EF_SEARCH = 500  # measured: recall@10 of at least 0.99 among 100,000 exemplars (`manage.py bench retrieval`)
 MAX_EF_SEARCH = 1000  # pgvector's limit
 HNSW_FROM = 50_000  # rows of a pool from which its index is used
+MOST_INDEXED = 4000  # dimensions: pgvector's limit for half floats; longer vectors are searched exactly
+INDEXING = 0x656E63  # number of the lock under which indexes are made, one at a time
 Row = TypeVar("Row", bound=models.Model)
 
+INDEX_SQL = """
+CREATE INDEX IF NOT EXISTS {name} ON {table} USING hnsw ((embedding::halfvec({dimensions})) {operators})
+WITH (m = {m}, ef_construction = {ef_construction}) WHERE encoder = {encoder}
+"""
 
-class NearestQuerySet(models.QuerySet[Row]):
-    """Rows with an `embedding`; DISTANCE is what their index is for."""
 
-    DISTANCE: ClassVar[Any]
+class OtherDimensions(ValueError):
+    """An encoder's vectors no longer have the length of those that are stored under its name."""
+
+
+class EncodedQuerySet(models.QuerySet[Row]):
+    """Rows with an `embedding` by an `encoder`."""
+
+    def open_for(self, encoder: str, dimensions: int) -> None:
+        """Make ready to store and search vectors of this encoder. OtherDimensions where the stored ones are longer or
+        shorter: they cannot be compared."""
+        stored = Func(F("embedding"), function="vector_dims", output_field=IntegerField())
+        known = self.filter(encoder=encoder).values_list(stored, flat=True).first()
+        if known not in (None, dimensions):
+            raise OtherDimensions(
+                f"{encoder!r} gives {dimensions} dimensions, and what is stored under its name has {known}: give the "
+                "other weights another name, or delete what is stored"
+            )
+
+
+@dataclass(frozen=True)
+class NearestIndex:
+    """How the HNSW index of one encoder's rows is made; `distance` is what it is for."""
+
+    name: str
+    distance: type[Func]
+    operators: str
+    m: int
+    ef_construction: int
+
+    def named(self, encoder: str) -> str:
+        return f"{self.name}_{hashlib.sha256(encoder.encode()).hexdigest()[:12]}"
+
+    def create(self, table: str, encoder: str, dimensions: int) -> None:
+        """Unless it is there. It is made while the encoder has no rows yet, which takes no time."""
+        if dimensions > MOST_INDEXED or self.exists(encoder):
+            return
+        made = sql.SQL(INDEX_SQL).format(
+            name=sql.Identifier(self.named(encoder)),
+            table=sql.Identifier(table),
+            dimensions=sql.Literal(dimensions),
+            operators=sql.Identifier(self.operators),
+            m=sql.Literal(self.m),
+            ef_construction=sql.Literal(self.ef_construction),
+            encoder=sql.Literal(encoder),
+        )
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [INDEXING])  # two at once would both try to make it
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # rows of this transaction that still wait for a check
+            cursor.execute(made)
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+    def exists(self, encoder: str) -> bool:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT to_regclass(%s)", [self.named(encoder)])
+            (found,) = cursor.fetchone()
+        return found is not None
+
+
+class NearestQuerySet(EncodedQuerySet[Row]):
+    """Rows that are searched by distance, all of one encoder; each encoder's have an index as INDEX says."""
+
+    INDEX: ClassVar[NearestIndex]
+
+    def open_for(self, encoder: str, dimensions: int) -> None:
+        super().open_for(encoder, dimensions)
+        self.INDEX.create(self.model._meta.db_table, encoder, dimensions)
+
+    def by_distance(self, query: Any) -> Self:
+        """The nearest first. Written as the index is, so that it can be used."""
+        compared = Cast("embedding", HalfVectorField(dimensions=len(query)))
+        return self.annotate(distance=self.INDEX.distance(compared, query)).order_by("distance")
 
     def nearest(self, query: Any, k: int, ef_search: int = EF_SEARCH) -> list[Row]:
         """The k rows nearest to the query, `distance` on each.
@@ -25,7 +106,7 @@ class NearestQuerySet(models.QuerySet[Row]):
         passes it is cheap.
         """
         exact = self[:HNSW_FROM].count() < HNSW_FROM
-        rows: Any = self.annotate(distance=self.DISTANCE("embedding", query)).order_by("distance")
+        rows: Any = self.by_distance(query)
         with transaction.atomic(), connection.cursor() as cursor:
             if exact:
                 cursor.execute("SET LOCAL enable_indexscan = off")  # the HNSW index; bitmap scans of the others stay

@@ -10,7 +10,7 @@ from agents.grounded import GroundedPolicy
 from agents.llm.protocol import Llm
 from agents.memory.build import SnippetForm
 from agents.memory.retrieve import ConversationMemory, DatasetMemory
-from agents.models import DIMENSIONS, Run
+from agents.models import Run
 from agents.policy import FirstPlanner, StagedPolicy
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
@@ -62,10 +62,7 @@ def snippet_form(recipe: Recipe) -> SnippetForm:
 def memory_encoder(recipe: Recipe) -> CachedEncoder:
     """What embeds memory, exemplars and workflows."""
     name = recipe.rank.model if recipe.plan.kind == "grounded" else recipe.recall.encoder or weights.MINILM
-    encoder = _loaded("recall.encoder", name, encoder_named)
-    if encoder.dimensions != DIMENSIONS:
-        raise CannotRun(f"{name!r} has {encoder.dimensions} dimensions, memory {DIMENSIONS}")
-    return encoder
+    return _loaded("recall.encoder", name, encoder_named)
 
 
 def _loaded(setting: str, name: str, load: Callable[[str], Any]) -> Any:

@@ -77,10 +77,7 @@ def _store_conversations(dataset: Dataset, count: int) -> list[Conversation]:
 
 
 def _store_exemplars(dataset: Dataset, rows: list[Conversation], vectors: np.ndarray) -> float:
-    """Fill the table by COPY without its HNSW index, then build that as the model defines it; seconds of the build."""
-    index = next(index for index in Exemplar._meta.indexes if index.name == "exemplar_hnsw")
-    with connection.schema_editor() as editor:
-        editor.remove_index(Exemplar, index)
+    """Fill the table by COPY before the encoder has its HNSW index, then build it; its seconds."""
     register_vector(connection.connection)
     columns = "dataset_id, conversation_id, split, domain, encoder, key_text, embedding"
     with connection.cursor() as cursor:
@@ -90,8 +87,7 @@ def _store_exemplars(dataset: Dataset, rows: list[Conversation], vectors: np.nda
                 key = (dataset.pk, rows[n].pk, "train", _domain(n // COPIES), MINILM, rows[n].source_id)
                 copy.write_row((*key, HalfVector(vectors[n])))
         begun = time.perf_counter()
-        with connection.schema_editor() as editor:
-            editor.add_index(Exemplar, index)
+        Exemplar.objects.open_for(MINILM, vectors.shape[1])
         seconds = time.perf_counter() - begun
         cursor.execute("ANALYZE agents_exemplar")
     return seconds

@@ -84,9 +84,10 @@ def test_what_the_answer_holds_is_stored_with_its_sources_and_embedding(dataset)
     first = rows[0]
     assert first.body == "[input]  Search -> TYPE: {what}\n[button]  Search -> CLICK"
     assert (first.website.name, first.origin, first.model_name, first.run) == ("shop", "offline", "test-model", None)
-    assert first.encoder == ENCODER.name
+    (vector,) = first.vectors.all()
+    assert vector.encoder == first.encoder == ENCODER.name
     expected = ENCODER.encode(["Given that you are on the home page, this workflow searches."])[0]
-    assert first.embedding == pytest.approx(expected.tolist(), abs=1e-3)
+    assert vector.embedding == pytest.approx(expected.tolist(), abs=1e-3)
     train = dataset.conversations.filter(website__name="shop", split="train")
     assert set(first.sources.all()) == set(train)
 
@@ -175,12 +176,17 @@ def test_the_prompt_of_a_workflow_can_be_read_again(dataset) -> None:
     assert prompt_of(factories.make_workflow(dataset, origin="person")) == ""
 
 
-def test_descriptions_are_embedded_again_with_another_encoder(dataset) -> None:
+def test_vectors_of_several_encoders_stand_side_by_side(dataset) -> None:
     rows = [factories.make_workflow(dataset, description=text) for text in ("sort by price", "pay")]
-    embed_workflows(rows, ENCODER)
-    stored = Workflow.objects.get(pk=rows[0].pk)
-    assert stored.encoder == ENCODER.name
-    assert stored.embedding == pytest.approx(ENCODER.encode(["sort by price"])[0].tolist(), abs=1e-3)
+    other = HashEncoder(dimensions=24)
+    for encoder in (ENCODER, other, ENCODER):
+        embed_workflows(rows, encoder)
+    stored = {vector.encoder: vector.embedding for vector in rows[0].vectors.all()}
+    assert set(stored) == {ENCODER.name, other.name}
+    for encoder in (ENCODER, other):
+        assert stored[encoder.name] == pytest.approx(encoder.encode(["sort by price"])[0].tolist(), abs=1e-3)
+        query = encoder.encode(["pay"])[0]
+        assert [row.pk for row in dataset.workflows.nearest(encoder.name, query, 1)] == [rows[1].pk]
 
 
 # Online -------------------------------------------------------------------------------------------------------------

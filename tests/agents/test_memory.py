@@ -5,17 +5,17 @@ import hashlib
 import numpy as np
 import pytest
 from django.db import IntegrityError, connection, transaction
-from pgvector.django import CosineDistance
 
-from agents.encoders.embedding import HashEncoder
+from agents.encoders.embedding import HashEncoder, load_encoder
 from agents.memory.build import build_snippets
 from agents.memory.retrieve import ConversationMemory, DatasetMemory
-from agents.models import DIMENSIONS, Exemplar, MemorySnippet, Workflow
+from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.memory import ExemplarQuerySet
 from agents.stages.recall.memory_text import memory_text
 from agents.types import Observation, Snippet
 from annotations.models import Conversation, Dataset, Step
 from tests import factories
+from tests.tiny_models import tiny_encoder
 
 ENCODER = HashEncoder()
 
@@ -38,8 +38,8 @@ def recall(conversation: Conversation, turn_index: int, query: np.ndarray, k: in
     return ConversationMemory(ENCODER.name).snippets([observation(conversation, turn_index)], [query], k)[0]
 
 
-def random_unit(generator: np.random.Generator, count: int) -> np.ndarray:
-    vectors = generator.normal(size=(count, DIMENSIONS)).astype(np.float32)
+def random_unit(generator: np.random.Generator, count: int, dimensions: int = 384) -> np.ndarray:
+    vectors = generator.normal(size=(count, dimensions)).astype(np.float32)
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
@@ -122,7 +122,7 @@ def test_building_snippets_again_adds_only_what_is_missing(conversation) -> None
     MemorySnippet.objects.filter(step__turn__conversation=conversation, step__turn__index=2).delete()
     assert build_snippets([conversation.pk], ENCODER) == 3
     assert MemorySnippet.objects.count() == 24
-    assert build_snippets([conversation.pk], HashEncoder(dimensions=DIMENSIONS)) == 0, "the same encoder by name"
+    assert build_snippets([conversation.pk], HashEncoder(dimensions=384)) == 0, "the same encoder by name"
 
 
 def test_the_models_own_query_for_earlier_snippets_agrees(conversation) -> None:
@@ -161,6 +161,7 @@ def pool(db) -> tuple[list[Exemplar], np.ndarray]:
     vectors = random_unit(np.random.default_rng(3), 600)
     vectors[:596, 0], vectors[596:, 0] = 2.0, -2.0
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    Exemplar.objects.open_for("test", 384)
     exemplars = Exemplar.objects.bulk_create(
         Exemplar(
             dataset=dataset,
@@ -181,8 +182,7 @@ def through_the_index(pool) -> None:
     """The planner would sort so small a table; a large one goes through HNSW."""
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_sort = off")
-        rows = Exemplar.objects.filter(encoder="test").order_by(CosineDistance("embedding", pool[1][0]))[:3]
-        assert "exemplar_hnsw" in rows.explain()
+        assert "exemplar_hnsw" in Exemplar.objects.filter(encoder="test").by_distance(pool[1][0])[:3].explain()
 
 
 def rare(dataset: Dataset) -> ExemplarQuerySet:
@@ -226,7 +226,8 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     exemplars, vectors = pool
     dataset = exemplars[0].dataset
     site = exemplars[0].conversation.website
-    workflow = Workflow.objects.create(dataset=dataset, website=site, name="w", encoder="test", embedding=vectors[7])
+    workflow = Workflow.objects.create(dataset=dataset, website=site, name="w")
+    WorkflowVector.objects.put("test", [(workflow, vectors[7])])
     memory = DatasetMemory("any", dataset, "test")
     seen = observation(factories.make_conversation(), 0)
     distances = np.linalg.norm(vectors - vectors[5], axis=1)
@@ -236,3 +237,48 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     )
     (found,) = memory.workflows(seen, vectors[5], 1, "semantic")
     assert (found.key, found.distance) == (workflow.pk, pytest.approx(distances[7], abs=1e-3))
+
+
+# Several encoders
+
+
+NAMES = {'it\'s "48"': 48, "x" * 200: 768, "ada-002": 1536, "3-large": 3072}
+
+
+def test_each_encoder_is_searched_through_its_own_index(pool, through_the_index) -> None:
+    """Vectors of any length lie beside each other; the planner takes the index of the encoder that is asked."""
+    rows = pool[0][:40]
+    vectors = {name: random_unit(np.random.default_rng(4), 40, size) for name, size in NAMES.items()}
+    for name, size in NAMES.items():
+        Exemplar.objects.open_for(name, size)
+        for row, vector in zip(rows, vectors[name], strict=True):
+            row.pk, row.encoder, row.embedding = None, name, vector
+        Exemplar.objects.bulk_create(rows)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off")
+    for name, known in vectors.items():
+        own = rows[0].dataset.exemplars.filter(encoder=name)
+        plan = own.by_distance(known[3])[:3].explain()
+        assert f"Index Scan using {ExemplarQuerySet.INDEX.named(name)} " in plan
+        nearest = [rows[i].conversation_id for i in np.argsort(-(known @ known[3]))[:5]]
+        assert [row.conversation_id for row in own.nearest(known[3], 5)] == nearest
+
+
+def test_an_index_is_made_once(db) -> None:
+    for _ in range(2):
+        Exemplar.objects.open_for("a", 8)
+    Exemplar.objects.open_for("b", 5000)  # more than an index can hold: it is searched exactly
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'agents_exemplar' AND indexname ~ 'hnsw'")
+        assert [name for (name,) in cursor.fetchall()] == [ExemplarQuerySet.INDEX.named("a")]
+
+
+def test_a_random_bert_of_768_dimensions_serves_as_memory_encoder(conversation, tmp_path) -> None:
+    """As `thenlper/gte-base`, which has as many. Its snippets stand beside those of the other encoder."""
+    texts = list(MemorySnippet.objects.values_list("text", flat=True))
+    encoder = load_encoder(str(tiny_encoder(tmp_path / "bert", texts, width=768)))
+    assert build_snippets([conversation.pk], encoder) == 12
+    query = encoder.encode([texts[0]])
+    (found,) = ConversationMemory(encoder.name).snippets([observation(conversation, 3)], list(query), 2)
+    assert found[0].similarity == pytest.approx(1.0, abs=1e-3)
+    assert len(recall(conversation, 3, ENCODER.encode([texts[0]])[0])) == 3

@@ -95,9 +95,7 @@ def test_embedding_makes_snippets_exemplars_and_workflows_findable(dataset) -> N
     assert (job.state, job.report["counts"]) == (State.DONE, {"snippets": 16, "exemplars": 6, "workflows": 1})
     assert MemorySnippet.objects.filter(encoder="hash-384").count() == 16
     assert set(Exemplar.objects.values_list("split", flat=True)) == {"train"}
-    written.refresh_from_db()
-    assert written.encoder == "hash-384"
-    assert written.embedding is not None
+    assert written.vectors.get().encoder == "hash-384"
     assert job_live(job).fields["headline"] == "Embedded 16 snippets, 6 exemplars, 1 workflow"
 
 
@@ -158,7 +156,7 @@ def test_induction_asks_once_per_train_website(dataset, server) -> None:
     assert job.state == State.DONE, job.last_error
     assert job.report["counts"] == {"websites": 3, "tasks": 6, "workflows": 3}
     assert len(server.requests) == LlmReply.objects.count() == 3
-    assert Workflow.objects.filter(encoder="hash-384", model_name="test-model").count() == 3
+    assert Workflow.objects.filter(vectors__encoder="hash-384", model_name="test-model").count() == 3
 
 
 def test_induction_in_slices_asks_nothing_twice(dataset, server, short_slices) -> None:

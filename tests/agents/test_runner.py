@@ -6,6 +6,7 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.grounded import GroundedPolicy
+from agents.memory.build import build_snippets
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.recipes import literature
 from agents.runs import building, runner
@@ -120,7 +121,11 @@ def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
         building.build_policy(run_of("wma"))
 
 
-def test_a_model_of_other_dimensions_is_refused(monkeypatch) -> None:
-    monkeypatch.setattr(building, "encoder_named", lambda name: CachedEncoder(HashEncoder(dimensions=768)))
-    with pytest.raises(ValueError, match="has 768 dimensions, memory 384"):
-        building.build_policy(run_of("grounded"))
+@pytest.mark.django_db
+def test_weights_of_other_dimensions_under_the_same_name_are_refused() -> None:
+    conversation = factories.make_conversation(turns=2)
+    build_snippets([conversation.pk], HashEncoder())
+    other = HashEncoder(dimensions=768)
+    other.name = HashEncoder().name
+    with pytest.raises(ValueError, match="gives 768 dimensions, and what is stored under its name has 384"):
+        build_snippets([conversation.pk], other)

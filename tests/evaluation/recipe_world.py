@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.encoders.embedding import HashEncoder
+from agents.memory.induce import embed_workflows
 from agents.models import Workflow
 from agents.stages.compose.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
 from annotations.models import Dataset, Step
@@ -52,16 +53,16 @@ def make_workflows(dataset: Dataset) -> list[Workflow]:
     """One workflow of the dataset's first website and one that belongs to none."""
     website = Step.objects.filter(turn__conversation__dataset=dataset).first().turn.conversation.website
     texts = ["opens the form of a house", "sorts the list of results"]
-    return [
+    rows = [
         Workflow.objects.create(
             dataset=dataset,
             website=site,
             name=text,
             description=f"Given that you are on a page, this {text}.",
             body="[link]  {name} -> CLICK\n[button]  Go -> CLICK",
-            encoder="hash-384",
-            embedding=HashEncoder().encode([text])[0],
             model_name="test-model",
         )
         for site, text in zip((website, None), texts, strict=True)
     ]
+    embed_workflows(rows, HashEncoder())
+    return rows

@@ -128,7 +128,7 @@ def test_a_person_corrects_it_and_who_and_when_is_kept(dataset, workflow, role) 
     assert workflow.body == "[a]  Search -> CLICK\n[b]  {result} -> CLICK"
     assert workflow.edited_by.username == "maria"
     assert workflow.edited_at is not None
-    assert workflow.embedding is not None, "the description is the same"
+    assert workflow.vectors.exists(), "the description is the same"
     assert "maria" in shown(client, f"/workflows/{workflow.pk}/")
 
 
@@ -137,7 +137,7 @@ def test_a_new_description_is_embedded_again_by_a_job(dataset, workflow) -> None
     client.post(f"/workflows/{workflow.pk}/", values(workflow, description="Given that you are\n on a list, it sorts."))
     workflow.refresh_from_db()
     assert workflow.description == "Given that you are on a list, it sorts."
-    assert (workflow.embedding, workflow.encoder) == (None, "")
+    assert not workflow.vectors.exists()
     job = Job.objects.get()
     assert (job.kind, job.state) == ("embed", "queued")
     assert job.params == {"name": dataset.name, "encoder": "hash-384", "parts": ["workflows"]}
