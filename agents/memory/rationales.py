@@ -30,7 +30,7 @@ class RationaleWriter:
         missing = list({r.step.key: r for r in requests if r.step.key not in found}.values())
         if self.llm is None or not missing:
             return found
-        questions = [Request((Message("user", _question(r)),), self.model, max_tokens=MAX_TOKENS) for r in missing]
+        questions = [Request(_question(request), self.model, max_tokens=MAX_TOKENS) for request in missing]
         rows = []
         for request, reply in zip(missing, complete(self.llm, questions), strict=True):
             if isinstance(reply, LlmError) or not (text := _first_lines(reply.text)):
@@ -45,14 +45,17 @@ class RationaleWriter:
         return found
 
 
-def _question(request: RationaleRequest) -> str:
-    step = request.step
-    return load("rationale").fill(
+def _question(request: RationaleRequest) -> tuple[Message, ...]:
+    """A system message, two worked examples as if they had been asked before, and the step (planners.md 5.4)."""
+    step, examples = request.step, load("rationale_demos").pairs()
+    asked = load("rationale").fill(
         page=request.page,
-        request=step.instruction,
-        actions="; ".join(step.past_actions) or "None",
+        task=step.instruction,
+        actions="\n".join(step.past_actions) or "None",
         answer=request.answer,
     )
+    shown = [Message(role, text) for pair in examples for role, text in zip(("user", "assistant"), pair, strict=True)]
+    return (Message("system", load("rationale_system").text), *shown, Message("user", asked))
 
 
 def _first_lines(text: str) -> str:

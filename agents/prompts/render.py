@@ -26,6 +26,14 @@ class Prompt:
     def placeholders(self) -> frozenset[str]:
         return frozenset(_PLACEHOLDER.findall(self.text))
 
+    def pairs(self) -> list[tuple[str, str]]:
+        """(question, answer) of worked examples, which the file parts by lines of "=====" and each by "-----"."""
+        found = []
+        for example in self.text.split("\n=====\n"):
+            question, answer = example.split("\n-----\n")
+            found.append((question, answer))
+        return found
+
     def fill(self, **values: object) -> str:
         """The text with each `{{name}}` replaced by `str(value)`. ValueError names what is missing or unknown."""
         wanted = self.placeholders()

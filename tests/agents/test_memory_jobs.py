@@ -236,16 +236,22 @@ def test_rationales_are_written_for_the_steps_of_a_split_that_have_none(dataset,
 
 def test_the_request_tells_page_instruction_earlier_actions_and_answer_without_its_element(dataset, server) -> None:
     work_inline(memory.start_rationales(user=None, dataset=dataset, split="train"))
-    asked = [prompt_text(request).rpartition("\nWebpage: ")[2] for request in server.requests]
+    for request in server.requests:
+        assert [message["role"] for message in request["messages"]] == ["system", *["user", "assistant"] * 2, "user"]
+        assert (request["temperature"], request["max_tokens"]) == (0.0, 100)
+    selecting, clicking = (server.requests[0]["messages"][place]["content"] for place in (1, 3))
+    assert "Assistant: Action: SELECT\nValue: price\n" in selecting
+    assert "Previous actions:\n[textbox]  Arrival -> CLICK\n[button]  May -> CLICK\nWhich" in clicking
+    asked = [request["messages"][-1]["content"] for request in server.requests]
     typed = next(text for text in asked if "Action: TYPE" in text and "part 1" in text)
-    page, _, rest = typed.partition("\nUser: ")
+    page, _, rest = typed.partition("\n\nUser: ")
+    assert page.startswith("### Conversation\nWebpage: (html")
     assert "input" in page
     assert "Second" not in page
-    assert rest.startswith(
-        "Please do part 1 of the task. Previous actions: None\nAnswer: Action: TYPE\nValue: red shoes"
-    )
+    assert "Task: Please do part 1 of the task.\nPrevious actions:\nNone\n" in rest
+    assert rest.endswith("\n\nAssistant: Action: TYPE\nValue: red shoes\n\n### Rationale")
     selected = next(text for text in asked if "Action: SELECT" in text)
-    assert "Previous actions: [input]  Search -> TYPE: red shoes\n" in selected
+    assert "Previous actions:\n[input]  Search -> TYPE: red shoes\n" in selected
 
 
 def test_rationales_in_slices_ask_nothing_twice(dataset, server, short_slices) -> None:
@@ -259,7 +265,7 @@ def test_rationales_in_slices_ask_nothing_twice(dataset, server, short_slices) -
 def test_steps_that_cannot_be_explained_are_listed_and_the_others_go_on(dataset, server) -> None:
     first, second = Step.objects.filter(turn__conversation__split="train").order_by("pk")[:2]
     Step.objects.filter(pk=first.pk).update(snapshot=None)
-    selecting = "Answer: Action: SELECT\nValue: price\nRationale:"
+    selecting = "Assistant: Action: SELECT\nValue: price\n\n### Rationale"
     server.reply = lambda body: failure(400, "no") if prompt_text(body).endswith(selecting) else "Because."
     job = work_inline(memory.start_rationales(user=None, dataset=dataset, split="train"))
     assert job.state == State.DONE_WITH_ERRORS

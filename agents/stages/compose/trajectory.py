@@ -84,11 +84,8 @@ def system_message(trajectory: bool = True) -> Message:
 
 def naive_demos() -> list[list[Message]]:
     """Three fixed examples for prompts without trajectories."""
-    demos = []
-    for demo in load("abstraction_demos").text.split("\n=====\n"):
-        question, answer = demo.split("\n-----\n")
-        demos.append([Message("user", question), Message("assistant", answer)])
-    return demos
+    pairs = load("abstraction_demos").pairs()
+    return [[Message("user", question), Message("assistant", answer)] for question, answer in pairs]
 
 
 def fit(
