@@ -96,6 +96,21 @@ class Dataset(models.Model):
             return f"There is a release {version} of {self} already; releases never change: choose another version."
         return ""
 
+    def release_problems(self, version: str, licence: str, consent: str) -> dict[str, str]:
+        """Why no release can be made of it now, by field."""
+        errors = {}
+        if problem := self.version_problem(version):
+            errors["version"] = problem
+        if not licence.strip():
+            errors["licence"] = "Say under which licence the release may be used."
+        if not consent.strip():
+            errors["consent"] = "Say what the people whose data it holds have agreed to."
+        if not self.conversations.exists():
+            errors["__all__"] = f"{self} has no conversations to release."
+        if self.jobs.imports().unfinished().exists():
+            errors["__all__"] = "An import into this dataset is under way: wait for its end, or cancel it."
+        return errors
+
     def known_page_bytes(self, steps: int, *, tests: bool) -> dict[str, int]:
         """Raw and stored bytes as last counted: of a large dataset not of this moment, and {} before the first count.
         Without `tests` those of the other splits."""

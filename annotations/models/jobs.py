@@ -33,6 +33,9 @@ class JobQuerySet(LeaseQuerySet):
     def unfinished(self) -> "JobQuerySet":
         return self.filter(state__in=[Job.State.QUEUED, Job.State.RUNNING])
 
+    def imports(self) -> "JobQuerySet":
+        return self.filter(kind=Job.Kind.IMPORT)
+
     def waiting_in(self, queue: str) -> "JobQuerySet":
         """Those that wait for a worker of the queue `io` or `gpu`."""
         queued = self.filter(state=Job.State.QUEUED)

@@ -1,22 +1,33 @@
 """Releases: versions of a dataset that never change again."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any
 
 import pgtrigger
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import Count, OuterRef, Subquery
 
 from annotations.datasets.records import ConversationRecord
 from annotations.models.campaigns import tracked
 from annotations.models.conversations import AT_ONCE, Conversation, Step
 from annotations.models.datasets import Dataset
-from annotations.models.frozen import DamagedRelease, release_sha256, thaw
-from annotations.models.pages import Snapshot, decompress, digest
+from annotations.models.frozen import DamagedRelease, freeze, page_shas, release_sha256, thaw
+from annotations.models.pages import Snapshot, compress, decompress, digest
 
 USER = settings.AUTH_USER_MODEL
+CHANGED_MEANWHILE = "The dataset was changed while it was being released: try again."
+
+
+class ReleaseQuerySet(models.QuerySet["Release"]):
+    def for_list(self) -> "ReleaseQuerySet":
+        """The newest first, each with `size`, its conversations, and `earlier_version` of the same dataset."""
+        before = Release.objects.filter(dataset=OuterRef("dataset"), pk__lt=OuterRef("pk")).order_by("-pk")
+        counted = self.annotate(size=Count("conversations"), earlier_version=Subquery(before.values("version")[:1]))
+        return counted.select_related("created_by").order_by("-id")
 
 
 class Release(models.Model):
@@ -35,6 +46,8 @@ class Release(models.Model):
     datasheet = models.TextField()
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ReleaseQuerySet.as_manager()
 
     class Meta:
         triggers = [pgtrigger.Protect(name="released_for_good", operation=pgtrigger.Update | pgtrigger.Delete)]
@@ -61,6 +74,32 @@ class Release(models.Model):
         except DamagedRelease:
             return False
         return release_sha256(rows.values_list("sha256", flat=True).iterator()) == self.sha256
+
+    def freeze(self, checksums: Sequence[str]) -> None:
+        """Store the conversations of its dataset, in constant memory: a release is never updated, so their checksums
+        came first. ValidationError where they are not what those say any more."""
+        conversations = enumerate(self.dataset.conversations.for_freezing().iterator(chunk_size=AT_ONCE))
+        stored = 0
+        while chunk := list(islice(conversations, AT_ONCE)):
+            texts = [freeze(conversation) for _, conversation in chunk]
+            rows = [
+                ReleasedConversation(
+                    release=self,
+                    position=position,
+                    source_id=conversation.source_id,
+                    split=conversation.split,
+                    sha256=digest(text),
+                    data=compress(text),
+                )
+                for (position, conversation), text in zip(chunk, texts, strict=True)
+            ]
+            if [row.sha256 for row in rows] != checksums[stored : stored + len(rows)]:
+                raise ValidationError(CHANGED_MEANWHILE)
+            ReleasedConversation.objects.bulk_create(rows)
+            _keep_pages(rows, texts)
+            stored += len(rows)
+        if stored != len(checksums):
+            raise ValidationError(CHANGED_MEANWHILE)
 
 
 class ReleasedConversationQuerySet(models.QuerySet["ReleasedConversation"]):
@@ -101,6 +140,17 @@ class ReleasedConversation(models.Model):
         if digest(text) != self.sha256:
             raise DamagedRelease(f"the content of {self.source_id} in {self.release} is not what was released")
         return json.loads(text)
+
+
+def _keep_pages(rows: list[ReleasedConversation], texts: list[bytes]) -> None:
+    pages = [page_shas(json.loads(text)) for text in texts]
+    ids = dict(Snapshot.objects.filter(sha256__in=set().union(*pages)).values_list("sha256", "pk"))
+    through = ReleasedConversation.pages.through
+    through.objects.bulk_create(
+        through(releasedconversation_id=row.pk, snapshot_id=ids[sha256])
+        for row, shas in zip(rows, pages, strict=True)
+        for sha256 in sorted(shas)
+    )
 
 
 @tracked

@@ -42,17 +42,17 @@ class Difference:
     changes: dict[str, str]
     same: int
 
+    @classmethod
+    def between(cls, older: Release, newer: Release) -> "Difference":
+        """By the checksums of their conversations alone."""
+        before, after = older.checksums(), newer.checksums()
+        changes = {name: "changed" if name in before else "added" for name in after if after[name] != before.get(name)}
+        changes |= {name: "removed" for name in before if name not in after}
+        return cls(older, newer, changes, sum(before.get(name) == sha256 for name, sha256 in after.items()))
+
     def counts(self) -> dict[str, int]:
         found = Counter(self.changes.values())
         return {name: found[name] for name in ("added", "removed", "changed")} | {"same": self.same}
-
-
-def compare(older: Release, newer: Release) -> Difference:
-    """Which conversations differ, by their checksums alone."""
-    before, after = older.checksums(), newer.checksums()
-    changes = {name: "changed" if name in before else "added" for name in after if after[name] != before.get(name)}
-    changes |= {name: "removed" for name in before if name not in after}
-    return Difference(older, newer, changes, sum(before.get(name) == sha256 for name, sha256 in after.items()))
 
 
 def details(difference: Difference, names: list[str], sees_gold: Callable[[str], bool]) -> list[Json]:

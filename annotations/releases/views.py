@@ -1,12 +1,11 @@
 """Pages of releases: what there is, what is checked before a new one, one release, two compared."""
 
+from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
 from django.core.paginator import Paginator
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -16,34 +15,26 @@ from annotations.access.downloads import attachment
 from annotations.corpus.forms import ExportForm
 from annotations.corpus.views import visible_dataset
 from annotations.jobs import running
-from annotations.models import Conversation, Dataset, Redaction, Release
-from annotations.releases.checking import KIND_WORDS, Checks, check_dataset, kind_words
-from annotations.releases.datasheet import PLACES, statistics_table
-from annotations.releases.diffing import NAMES, Difference, compare, details
+from annotations.models import Release
+from annotations.releases.checking import check_dataset
+from annotations.releases.diffing import Difference, details
 from annotations.releases.forms import ReleaseForm
+from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
-from annotations.releases.scanning import PrivateText, scan_dataset
-from annotations.text.guidelines import blocks
+from annotations.releases.scanning import scan_dataset
 
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
 AT_ONCE = 200  # conversations that are released while the person waits; more are a job
-SHOWN = 50  # findings of a kind
 ROWS = 25  # conversations of a difference
-PAGE_NAMES = {NAMES[name] for name in ("html", "raw_html", "html_after", "negatives")}
 
 
 @require_GET
 def releases(request: HttpRequest, name: str) -> HttpResponse:
     dataset = visible_dataset(request, name)
-    rows = list(dataset.releases.select_related("created_by").annotate(size=Count("conversations")).order_by("-id"))
-    for row, earlier in pairwise(rows):
-        vars(row)["earlier"] = earlier.version  # for the template
-    return render(
-        request,
-        "releases/releases.html",
-        {"dataset": dataset, "releases": rows, "may_manage": rules.can(request.user, "manage", dataset.project)},
-    )
+    may_manage = rules.can(request.user, "manage", dataset.project)
+    context = {"dataset": dataset, "releases": dataset.releases.for_list(), "may_manage": may_manage}
+    return render(request, "releases/releases.html", context)
 
 
 def new_release(request: HttpRequest, name: str) -> HttpResponse:
@@ -62,33 +53,9 @@ def new_release(request: HttpRequest, name: str) -> HttpResponse:
         except ValidationError as error:
             form.add_error(None, error)
         else:
-            messages.success(request, f"{dataset} {made.version} is released.")
+            messages.success(request, f"{made} is released.")
             return redirect("release", name, made.version)
-    return render(request, "releases/new.html", _findings(dataset, checks) | {"form": form})
-
-
-def _findings(dataset: Dataset, checks: Checks) -> dict:
-    """What the page of a new release shows of the checks."""
-    kinds = []
-    for kind in KIND_WORDS:
-        if texts := checks.privacy.of_kind(kind):
-            rows = [_row(text) for text in texts[:SHOWN]]
-            kinds.append({"kind": kind, "words": kind_words(kind, len(texts)), "count": len(texts), "texts": rows})
-    return {
-        "dataset": dataset,
-        "checks": checks,
-        "concerns": checks.concerns(),
-        "kinds": kinds,
-        "pairs": checks.near_duplicates[:SHOWN],
-        "tasks": checks.shared_tasks[:SHOWN],
-        "redactions": Redaction.objects.filter(dataset=dataset).count(),
-    }
-
-
-def _row(text: PrivateText) -> dict:
-    counts = [(words, text.places[place]) for place, words in PLACES.items() if place in text.places]
-    places = ", ".join(words if count == 1 else f"{words} {count:,}×" for words, count in counts)
-    return {"found": text, "places": places, "conversations": len(text.conversations)}
+    return render(request, "releases/new.html", findings(dataset, checks) | {"form": form})
 
 
 @require_POST
@@ -117,21 +84,9 @@ def release(request: HttpRequest, name: str, version: str) -> HttpResponse:
 
 
 def _release_page(request: HttpRequest, found: Release, export_form: ExportForm | None = None) -> HttpResponse:
-    splits, rows = statistics_table(found.statistics)
-    earlier = found.dataset.releases.filter(pk__lt=found.pk).first()
-    context = {
-        "dataset": found.dataset,
-        "release": found,
-        "splits": splits,
-        "rows": rows,
-        "size": found.conversations.count(),
-        "sheet": [
-            block for block in blocks(found.datasheet) if not block.lines[0].startswith("|")
-        ],  # its table is above
-        "earlier": earlier,
-        "export_form": export_form or ExportForm(splits=splits),
-        "may_export": rules.can(request.user, "export", found.dataset.project),
-    }
+    context = release_context(found)
+    context["export_form"] = export_form or ExportForm(splits=context["splits"])
+    context["may_export"] = rules.can(request.user, "export", found.dataset.project)
     return render(request, "releases/release.html", context)
 
 
@@ -170,27 +125,10 @@ def diff(request: HttpRequest, name: str) -> HttpResponse:
         "releases": found.newer.dataset.releases.all(),
         "counts": found.counts(),
         "page": page,
-        "rows": _links(found, details(found, list(page), _sees_gold(request, found))),
+        "rows": difference_rows(found, list(page), _sees_gold(request, found)),
         "query": f"from={found.older.version}&to={found.newer.version}",
     }
     return render(request, "releases/diff.html", context)
-
-
-def _links(found: Difference, rows: list[dict]) -> list[dict]:
-    """The rows with the page of each conversation that is still there, and what is told of each turn in short."""
-    names = [row["source_id"] for row in rows]
-    there = Conversation.objects.filter(dataset=found.newer.dataset, source_id__in=names)
-    pks = dict(there.values_list("source_id", "pk"))
-    for turn in (turn for row in rows for turn in row["turns"]):
-        turn["says_words"] = any("words" in field for field in turn["fields"])
-        told = [step for step in turn["steps"] if not _only_pages(step)]
-        turn["only_pages"], turn["steps"] = len(turn["steps"]) - len(told), told
-    return [row | {"pk": pks.get(row["source_id"])} for row in rows]
-
-
-def _only_pages(step: dict) -> bool:
-    """Whether nothing differs but what the page and its candidates hold, which a line for all such steps tells."""
-    return step["change"] == "changed" and {field["field"] for field in step["fields"]} <= PAGE_NAMES
 
 
 @require_GET
@@ -203,10 +141,10 @@ def diff_json(request: HttpRequest, name: str) -> JsonResponse:
 
 def _difference(request: HttpRequest, name: str) -> Difference:
     older, newer = (_visible_release(request, name, request.GET.get(side, "")) for side in ("from", "to"))
-    return compare(older, newer)
+    return Difference.between(older, newer)
 
 
-def _sees_gold(request: HttpRequest, found: Difference):
+def _sees_gold(request: HttpRequest, found: Difference) -> Callable[[str], bool]:
     return partial(rules.rights_of(request).sees_gold, found.newer.dataset.project_id)
 
 

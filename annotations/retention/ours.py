@@ -50,11 +50,11 @@ class Uploads(Kind):
     stays = "uploads of imports that are under way"
 
     def _jobs(self, before: datetime) -> QuerySet:
-        return Job.objects.filter(kind=Job.Kind.IMPORT, state__in=OVER, finished_at__lt=before).exclude(file="")
+        return Job.objects.imports().filter(state__in=OVER, finished_at__lt=before).exclude(file="")
 
     def _strays(self, before: datetime) -> Iterator[str]:
         """Files that no job knows: its row is written after its file."""
-        imports = Job.objects.filter(kind=Job.Kind.IMPORT).exclude(file="")
+        imports = Job.objects.imports().exclude(file="")
         wanted = set(imports.values_list("file", flat=True))
         for name, modified in store.names(uploads.UPLOADS):
             if name not in wanted and modified < before:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypedDict, Unpack
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import F, Min, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
 
@@ -110,6 +110,19 @@ class Study(models.Model):
         """Said on its page until its runs are over; `asked` False: it goes on."""
         self.cancel_requested = asked
         self.save(update_fields=["cancel_requested"])
+
+    def queue_again(self) -> list[Run]:
+        """Let what was cancelled or has failed wait for workers again, who decide only missing steps: those runs, of
+        which `running.resume_study` tells. ValueError when nothing is left."""
+        runs = list(self.runs.resumable())
+        if not runs:
+            raise ValueError("every run of this study is complete or still under way")
+        self.ask_to_cancel(False)
+        for run in runs:
+            with transaction.atomic():
+                run.shards.queue_again()
+                run.queue_again()
+        return runs
 
     @staticmethod
     def budget_fields(**limits: Unpack[BudgetLimits]) -> dict[str, float | None]:

@@ -247,15 +247,8 @@ def cancel_study(study: Study, reason: str = "") -> None:
 
 def resume_study(study: Study) -> None:
     """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
-    runs = study.runs.resumable()
-    if not runs:
-        raise ValueError("every run of this study is complete or still under way")
-    study.ask_to_cancel(False)
-    for run in runs:
-        with transaction.atomic():
-            run.shards.queue_again()
-            run.queue_again()
-            _publish_on_commit(run)
+    for run in study.queue_again():
+        _publish_on_commit(run)
 
 
 def reap() -> None:

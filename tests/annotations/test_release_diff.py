@@ -3,7 +3,7 @@
 import pytest
 
 from annotations.models import Conversation, Edit, Step, Turn, Verdict
-from annotations.releases.diffing import compare, details, word_diff
+from annotations.releases.diffing import Difference, details, word_diff
 from annotations.releases.redacting import redact
 from annotations.releases.scanning import scan_dataset
 from tests import factories
@@ -36,7 +36,7 @@ def test_word_diffs_hold_both_texts(before: str, after: str, pieces: list) -> No
 
 def test_equal_releases_differ_in_nothing() -> None:
     dataset = small_dataset()
-    found = compare(released(dataset, "1.0"), released(dataset, "1.1"))
+    found = Difference.between(released(dataset, "1.0"), released(dataset, "1.1"))
     assert (found.changes, found.counts()) == ({}, {"added": 0, "removed": 0, "changed": 0, "same": 4})
 
 
@@ -48,7 +48,7 @@ def test_conversations_turns_and_steps_are_compared_field_by_field() -> None:
     Conversation.objects.get(dataset=dataset, source_id="second").delete()
     site = dataset.websites.get()
     factories.make_conversation(dataset=dataset, website=site, source_id="new", turns=1)
-    found = compare(older, released(dataset, "1.1"))
+    found = Difference.between(older, released(dataset, "1.1"))
     assert found.changes == {"first": "changed", "new": "added", "second": "removed"}
     assert found.counts() == {"added": 1, "removed": 1, "changed": 1, "same": 2}
     changed, added, removed = details(found, list(found.changes), everything)
@@ -73,7 +73,7 @@ def test_nothing_is_told_of_the_gold_of_test_splits() -> None:
     dataset = small_dataset()
     older = released(dataset, "1.0")
     Step.objects.filter(turn__conversation__source_id="held-out", index=0).update(value="secret value")
-    found = compare(older, released(dataset, "1.1"))
+    found = Difference.between(older, released(dataset, "1.1"))
     (hidden,) = details(found, ["held-out"], lambda split: not split.startswith("test"))
     assert (hidden["gold_hidden"], hidden["turns"], hidden["counts"]["steps"]) == (True, [], {})
     (shown,) = details(found, ["held-out"], everything)
@@ -85,7 +85,9 @@ def test_a_conversation_that_left_a_test_split_hides_its_gold_too() -> None:
     dataset = small_dataset()
     older = released(dataset, "1.0")
     Conversation.objects.filter(source_id="held-out").update(split="train")
-    (row,) = details(compare(older, released(dataset, "1.1")), ["held-out"], lambda split: not split.startswith("test"))
+    (row,) = details(
+        Difference.between(older, released(dataset, "1.1")), ["held-out"], lambda split: not split.startswith("test")
+    )
     assert row["gold_hidden"]
     assert row["fields"] == [{"field": "split", "before": "test_task", "after": "train"}]
 
@@ -97,7 +99,7 @@ def test_redactions_say_who_took_what_out() -> None:
     user = factories.make_user("admin", dataset.project, username="keeper")
     for text in scan_dataset(dataset).texts:
         redact(dataset, text, user)
-    (row,) = details(compare(older, released(dataset, "1.1")), ["first"], everything)
+    (row,) = details(Difference.between(older, released(dataset, "1.1")), ["first"], everything)
     (reason,) = row["reasons"]
     assert (reason["what"], reason["by"], reason["why"]) == ("redaction of email", "keeper", "1 × instruction")
 
@@ -128,7 +130,7 @@ def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
     )
     verdict.defects.create(code="unnatural")
     Turn.objects.filter(conversation__source_id="first", index=0).update(instruction="Now that one.")
-    (row,) = details(compare(older, released(dataset, "1.1")), ["first"], everything)
+    (row,) = details(Difference.between(older, released(dataset, "1.1")), ["first"], everything)
     assert [(reason["what"], reason["by"], reason["why"]) for reason in row["reasons"]] == [
         ("annotation", "author", "1 × change of a text"),
         ("verdict: returned", "verifier", "Too short.; unnatural; round 1"),

@@ -53,8 +53,7 @@ def start_sessions_job(campaign: Campaign, user) -> Job:
     """Have the embedded model look at the leftovers of a campaign in the background; one job at a time."""
     rules.require(user, "manage", campaign.project)
     params = {"name": campaign.name, "campaign": campaign.pk, "kind": str(Proposal.Kind.SESSIONS)}
-    open_states = [Job.State.QUEUED, Job.State.RUNNING]
-    waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=campaign.project, params=params, state__in=open_states)
+    waiting = campaign.project.jobs.unfinished().filter(kind=Job.Kind.PROPOSE, params=params)
     job = Job(kind=Job.Kind.PROPOSE, project=campaign.project, created_by=user, params=params)
     return waiting.first() or running.queue(job)
 
