@@ -92,11 +92,15 @@ class InduceForm(EmbedForm):
     """Of which website to induce workflows."""
 
     website = forms.ChoiceField(required=False)
+    style = forms.ChoiceField(required=False, choices=Workflow.Style.choices)
 
     def __init__(self, *args, websites: Iterable[str], **kwargs) -> None:
         super().__init__(*args, **kwargs)
         choice_field(self, "website").choices = [("", "all train websites"), *((name, name) for name in websites)]
         self.fields["encoder"].help_text = "Embeds the descriptions, by which workflows are found."
+
+    def clean_style(self) -> str:
+        return self.cleaned_data["style"] or Workflow.Style.CONCRETE
 
 
 class RefineForm(forms.Form):

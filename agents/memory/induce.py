@@ -73,14 +73,18 @@ def induce_offline(
     return found
 
 
-def induce_sites(dataset: Dataset, sites: Sequence[Website], llm: Llm, encoder: Encoder) -> list[Induced]:
+def induce_sites(
+    dataset: Dataset, sites: Sequence[Website], llm: Llm, encoder: Encoder, style: str = Workflow.Style.CONCRETE
+) -> list[Induced]:
     """The workflows of some sites, asked for side by side. Workflows that people wrote or edited are kept."""
     tasks = {site.pk: train_tasks(site) for site in sites}
-    prompts = [train_prompt(site, tasks[site.pk]) for site in sites]
+    prompts = [train_prompt(site, tasks[site.pk], style) for site in sites]
     found = []
     for site, answer in zip(sites, _ask(llm, prompts, llm.info.model), strict=True):
         sources = list(dict.fromkeys(turn.conversation_id for turn in tasks[site.pk]))
-        blank = Workflow(dataset=dataset, website=site, origin=Workflow.Origin.OFFLINE, model_name=llm.info.model)
+        blank = Workflow(
+            dataset=dataset, website=site, origin=Workflow.Origin.OFFLINE, style=style, model_name=llm.info.model
+        )
         found.append(_store(answer, blank, sources, len(tasks[site.pk]), encoder))
     return found
 
@@ -90,7 +94,7 @@ def train_tasks(website: Website) -> list[Turn]:
     return list(_tasks(Conversation.objects.filter(website=website, split=Split.TRAIN)))
 
 
-def train_prompt(website: Website, turns: Sequence[Turn]) -> str:
+def train_prompt(website: Website, turns: Sequence[Turn], style: str = Workflow.Style.CONCRETE) -> str:
     """What the model is asked. AssertionError for a turn outside of the train split: test data must not get in."""
     for turn in turns:
         if turn.conversation.split != Split.TRAIN:
@@ -98,7 +102,7 @@ def train_prompt(website: Website, turns: Sequence[Turn]) -> str:
                 f"workflows come from the train split, {turn.conversation} is of {turn.conversation.split}"
             )
     examples = [(turn.instruction, [past_action(s).representation for s in turn.steps.all()]) for turn in turns]
-    return offline_prompt(website.name, website.domain, website.subdomain, examples)
+    return offline_prompt(website.name, website.domain, website.subdomain, examples, style)
 
 
 def _tasks(conversations: QuerySet[Conversation]) -> QuerySet[Turn]:
@@ -134,8 +138,12 @@ def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
     recipe = literature.from_dict(run.recipe)
     model = (recipe.plan.model if recipe.plan.backend == "endpoint" else "") or llm.info.model
     examples = online_examples(run, sources)
-    answer = _ask(llm, [online_prompt(website.name, website.domain, website.subdomain, examples)], model)[0]
-    blank = Workflow(dataset=run.dataset, website=website, run=run, origin=Workflow.Origin.ONLINE, model_name=model)
+    style = recipe.recall.induction_style
+    prompt = online_prompt(website.name, website.domain, website.subdomain, examples, style)
+    answer = _ask(llm, [prompt], model)[0]
+    blank = Workflow(
+        dataset=run.dataset, website=website, run=run, origin=Workflow.Origin.ONLINE, style=style, model_name=model
+    )
     encoder = memory_encoder(recipe) if recipe.recall.workflows == "semantic" else None
     return _store(answer, blank, sources, len(examples), encoder)
 
@@ -174,8 +182,8 @@ def prompt_of(workflow: Workflow) -> str:
         return ""
     if workflow.run is not None:
         examples = online_examples(workflow.run, list(sources.values_list("pk", flat=True)))
-        return online_prompt(website.name, website.domain, website.subdomain, examples)
-    return train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))))
+        return online_prompt(website.name, website.domain, website.subdomain, examples, workflow.style)
+    return train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))), workflow.style)
 
 
 def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
@@ -217,6 +225,7 @@ def _store(
             used.add(name)
             row = old.pop(name, None) or Workflow(dataset=blank.dataset, website=website, run=blank.run, name=name)
             row.origin, row.model_name, row.position = blank.origin, blank.model_name, position
+            row.style = blank.style
             row.description, row.body = text.description, "\n".join(text.steps)
             row.save()
             if encoder:

@@ -19,7 +19,7 @@ from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.induce import embed_workflows, induce_sites, train_websites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
-from agents.models import MemorySnippet
+from agents.models import MemorySnippet, Workflow
 from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -51,6 +51,7 @@ def start_induction(
     dataset: Dataset,
     websites: Iterable[str] = (),
     encoder: str = weights.MINILM,
+    style: str = Workflow.Style.CONCRETE,
     publish: bool = True,
 ) -> Job:
     """A queued job that induces the workflows of all train websites, or of some. Raises ValidationError."""
@@ -59,7 +60,7 @@ def start_induction(
         train_websites(dataset, names or None)
     except ValueError as error:
         raise ValidationError({"websites": str(error)}) from error
-    return _start(Job.Kind.INDUCE, user, dataset, {"websites": names, "encoder": encoder}, publish)
+    return _start(Job.Kind.INDUCE, user, dataset, {"websites": names, "encoder": encoder, "style": style}, publish)
 
 
 def start_rationales(*, user, dataset: Dataset, split: str = "", publish: bool = True) -> Job:
@@ -173,7 +174,7 @@ def induce(job: Job) -> bool:
     """Workflows of the train split, a group of sites at a time."""
     dataset, llm, encoder = job.existing_dataset(), endpoint(), _encoder(job.params["encoder"])
     sites = train_websites(dataset, job.params["websites"] or None)
-    resume = set(job.progress.get("resume", []))
+    resume, style = set(job.progress.get("resume", [])), job.params.get("style", Workflow.Style.CONCRETE)
     report: dict[str, Any] = (
         job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
     )
@@ -184,7 +185,7 @@ def induce(job: Job) -> bool:
         progress.tell("asking the model", "websites", len(sites) - len(waiting), len(sites), resume=sorted(resume))
         for start in range(0, len(waiting), llm.info.lanes):
             group = waiting[start : start + llm.info.lanes]
-            for found in induce_sites(dataset, group, llm, encoder):
+            for found in induce_sites(dataset, group, llm, encoder, style):
                 counts["websites"] += 1
                 counts["tasks"] += found.tasks
                 counts["workflows"] += len(found.workflows)

@@ -160,8 +160,8 @@ def memory_start(request: HttpRequest, name: str, kind: str) -> HttpResponse:
     form = _form(kind, found, request.POST)
     starts: dict[str, Callable[..., Job]] = {
         Job.Kind.EMBED: lambda encoder: jobs.start_embedding(user=request.user, dataset=found, encoder=encoder),
-        Job.Kind.INDUCE: lambda encoder, website: jobs.start_induction(
-            user=request.user, dataset=found, encoder=encoder, websites=[website] if website else []
+        Job.Kind.INDUCE: lambda encoder, website, style: jobs.start_induction(
+            user=request.user, dataset=found, encoder=encoder, style=style, websites=[website] if website else []
         ),
         Job.Kind.REFINE: lambda split: jobs.start_rationales(user=request.user, dataset=found, split=split),
     }

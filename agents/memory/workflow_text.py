@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from agents.prompts.render import load
 
 EXAMPLE_SITE = "delta"  # of the prompt's worked example; models repeat it, so the filter drops what mentions it
+PROMPTS = {"concrete": "workflow_induction", "abstract": "workflow_induction_abstract"}
+"""How workflows are written: with the elements' own names, or with their meaning in braces in place of these too."""
 SUMMARY = "# Summary Workflows"
 MIN_LINES = 4  # name, description and two steps
 
@@ -48,21 +50,31 @@ def format_examples(examples: Iterable[tuple[str, Sequence[str]]], prefix: str |
     return opening + "\n".join(lines) + closing
 
 
-def offline_prompt(website: str, domain: str, subdomain: str, examples: Iterable[tuple[str, Sequence[str]]]) -> str:
+def offline_prompt(
+    website: str,
+    domain: str,
+    subdomain: str,
+    examples: Iterable[tuple[str, Sequence[str]]],
+    style: str = "concrete",
+) -> str:
     """What a model is asked, to induce the workflows of a website from (task, action representations) of its tasks."""
-    return _induction(format_examples(examples, f"Website: {domain},{subdomain},{website}", SUMMARY))
+    return _induction(format_examples(examples, f"Website: {domain},{subdomain},{website}", SUMMARY), style)
 
 
 def online_prompt(
-    website: str, domain: str, subdomain: str, examples: Iterable[tuple[str, Sequence[tuple[str, str]]]]
+    website: str,
+    domain: str,
+    subdomain: str,
+    examples: Iterable[tuple[str, Sequence[tuple[str, str]]]],
+    style: str = "concrete",
 ) -> str:
     """The same from what an agent did so far: (task, its calls), a call being (last message to the model, answer)."""
     shown = [(task, [f"# {message}\n{answer}" for message, answer in calls]) for task, calls in examples]
-    return _induction(format_examples(shown, f"Website: {domain}, {subdomain}, {website}", SUMMARY))
+    return _induction(format_examples(shown, f"Website: {domain}, {subdomain}, {website}", SUMMARY), style)
 
 
-def _induction(examples: str) -> str:
-    return load("workflow_induction").fill(examples=examples)
+def _induction(examples: str, style: str) -> str:
+    return load(PROMPTS[style]).fill(examples=examples)
 
 
 def filter_workflows(text: str, website: str, example_site: str = EXAMPLE_SITE) -> str:

@@ -191,6 +191,10 @@ class Workflow(models.Model):
         ONLINE = "online", "induced during a run"
         PERSON = "person", "written by a person"
 
+    class Style(models.TextChoices):
+        CONCRETE = "concrete", "concrete: elements by their own names"
+        ABSTRACT = "abstract", "abstract: elements by what they are for"
+
     distance: float  # L2 distance to what was asked, where the nearest were looked for
     used: int  # trajectories that recalled it, where a page has counted
 
@@ -200,6 +204,9 @@ class Workflow(models.Model):
     description = models.TextField()
     body = models.TextField(help_text="One action per line, placeholders in braces.")
     origin = models.CharField(max_length=8, choices=Origin.choices, default=Origin.OFFLINE)
+    style = models.CharField(
+        max_length=8, choices=Style.choices, default=Style.CONCRETE, help_text="How a model was asked to write it."
+    )
     run = models.ForeignKey("Run", models.CASCADE, null=True, blank=True, related_name="workflows")
     position = models.PositiveIntegerField(default=0, help_text="Order within the site.")
     edited_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)

@@ -330,6 +330,11 @@ def missing(recipe: Recipe) -> list[str]:
         wanted = ["LLM_BASE_URL"] + ([] if plan.backend == "endpoint" and plan.model else ["LLM_MODEL"])
         if unset := [name for name in wanted if not os.environ.get(name)]:
             lacking.append(f"an LLM endpoint: set {' and '.join(unset)}")
+    if recipe.recall.induction == "offline" and recipe.recall.induction_style != "concrete":
+        lacking.append(
+            "recall.induction=online for recall.induction_style: workflows of the train split are written abstractly "
+            "by manage.py induce_workflows DATASET --style abstract"
+        )
     if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation") and not recipe.needs:
         lacking.append("a ranker: rank.kind is none")
     return lacking

@@ -39,6 +39,7 @@ SETTINGS = {
     "recall.workflow_k": "how many workflows",
     "recall.workflow_query": "what similar workflows are searched by",
     "recall.induction": "when workflows are induced",
+    "recall.induction_style": "how workflows of a run name elements: by their texts, or by what they are for",
     "recall.weight": "share of recalled memory in the ranking query",
     "simplify.group_size": "elements shown at a time",
     "simplify.page_elements": "elements of the current page in a trajectory prompt",
@@ -74,6 +75,7 @@ CHOICES = {
     "recall.workflows": ("none", "environment", "semantic"),
     "recall.workflow_query": ("task", "objective"),
     "recall.induction": ("offline", "online"),
+    "recall.induction_style": ("concrete", "abstract"),
     "simplify.memory_pages": ("simplified", "whole"),
     "plan.kind": PLANNERS,
     "plan.backend": ("local", "endpoint"),
@@ -229,7 +231,8 @@ def _recall(recipe: Recipe) -> str:
         parts.append(EXEMPLARS[recall.exemplars].format(n=count) + ", all from the train split.")
     if recall.workflows == "environment":
         when = "from the site's train tasks" if recall.induction == "offline" else "from what the run did before"
-        parts.append(f"Shows workflows induced {when}.")
+        style = ", in abstract words" if recall.induction_style == "abstract" else ""
+        parts.append(f"Shows workflows induced {when}{style}.")
     elif recall.workflows == "semantic":
         query = "the predicted objective" if recall.workflow_query == "objective" else "the task"
         parts.append(f"Shows the {recall.workflow_k} workflows nearest to {query}.")

@@ -84,6 +84,7 @@ class RecallSettings:
     workflow_k: int = 9  # of the domain or of all where the site has none (environment); nearest ones (semantic)
     workflow_query: str = "task"  # task | objective: what semantic retrieval is asked
     induction: str = "offline"  # offline: from the train split | online: from what this run did before
+    induction_style: str = "concrete"  # concrete | abstract: elements too by what they are for (online only)
     weight: float = 0.0  # share of recalled memory in the ranking query (`grounded` only)
 
     def __post_init__(self) -> None:
@@ -94,6 +95,7 @@ class RecallSettings:
         one_of("recall.workflows", self.workflows, ("none", "environment", "semantic"))
         one_of("recall.workflow_query", self.workflow_query, ("task", "objective"))
         one_of("recall.induction", self.induction, ("offline", "online"))
+        one_of("recall.induction_style", self.induction_style, ("concrete", "abstract"))
         for name in ("k", "exemplar_k", "workflow_k"):
             at_least(f"recall.{name}", getattr(self, name), 0)
         if not 0.0 <= self.weight <= 1.0:

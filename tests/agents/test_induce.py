@@ -9,6 +9,7 @@ from agents.memory.induce import (
     embed_workflows,
     induce_offline,
     induce_online,
+    induce_sites,
     online_examples,
     prompt_of,
     train_prompt,
@@ -165,6 +166,22 @@ def test_a_refusal_is_an_error_of_its_site_and_the_others_go_on(dataset) -> None
     assert names() == ["book"]
 
 
+def test_the_abstract_prompt_names_elements_by_what_they_are_for(dataset) -> None:
+    shop = dataset.websites.filter(name="shop")
+    with serve(in_turn(ANSWER)) as server:
+        induce_sites(dataset, list(shop), client(server), ENCODER, "abstract")
+    asked = prompt_text(server.requests[0])
+    example = asked.partition("# Summary Workflows\n")[2].partition("Website: ")[0]
+    assert "{link to the departure airport that fits} -> CLICK" in example
+    assert "[link]" not in example
+    assert "Where tasks differ" not in asked
+    workflow = Workflow.objects.get(name="search")
+    assert (workflow.style, prompt_of(workflow)) == ("abstract", asked)
+    assert "Where tasks differ" in prompt_text(induce(dataset)[1].requests[0])
+    workflow.refresh_from_db()
+    assert workflow.style == "concrete"
+
+
 def test_an_endpoint_that_is_down_is_raised(dataset) -> None:
     with pytest.raises(Unreachable):
         induce(dataset, failure(503))
@@ -239,6 +256,16 @@ def test_a_run_is_asked_about_with_its_own_calls_in_the_order_of_positions(run) 
     assert {row.origin for row in rows} == {"online"}
     assert set(rows[0].sources.values_list("source_id", flat=True)) == {"c1", "c2"}
     assert prompt_of(rows[0]) == prompt_text(server.requests[0])
+
+
+def test_the_recipe_of_a_run_says_how_its_workflows_are_written(run) -> None:
+    concrete = prompt_text(induce_run(run)[1].requests[0])
+    run.workflows.all().delete()
+    run.recipe["recall"]["induction_style"] = "abstract"
+    run.save()
+    abstract = prompt_text(induce_run(run)[1].requests[0])
+    assert concrete != abstract
+    assert prompt_of(run.workflows.first()) == abstract
 
 
 def test_workflows_of_all_past_tasks_replace_those_of_fewer(run) -> None:

@@ -174,3 +174,10 @@ def test_settings_are_checked_where_they_are_made() -> None:
     for make in (lambda: RankSettings(top_k=0), lambda: RecallSettings(weight=-0.1), lambda: PlanSettings("none")):
         with pytest.raises(ValueError, match="must"):
             make()
+
+
+def test_abstract_workflows_of_the_train_split_are_a_matter_of_their_induction() -> None:
+    recipe = literature.override(literature.get("awm"), {"recall.induction_style": "abstract"})
+    assert any("induce_workflows DATASET --style abstract" in line for line in literature.missing(recipe))
+    online = literature.override(literature.get("awm-online"), {"recall.induction_style": "abstract"})
+    assert not any("--style" in line for line in literature.missing(online))

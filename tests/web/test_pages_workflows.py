@@ -242,7 +242,8 @@ def test_the_memory_page_counts_what_there_is(dataset, workflow) -> None:
     ("kind", "sent", "params"),
     [
         ("embed", {}, {"encoder": "all-MiniLM-L6-v2", "parts": ["snippets", "exemplars", "workflows"]}),
-        ("induce", {"website": "shop"}, {"encoder": "all-MiniLM-L6-v2", "websites": ["shop"]}),
+        ("induce", {"website": "shop"}, {"encoder": "all-MiniLM-L6-v2", "websites": ["shop"], "style": "concrete"}),
+        ("induce", {"style": "abstract"}, {"encoder": "all-MiniLM-L6-v2", "websites": [], "style": "abstract"}),
         ("refine", {"split": "train"}, {"split": "train"}),
     ],
 )

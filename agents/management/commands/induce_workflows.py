@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_induction
+from agents.models import Workflow
 
 
 class Command(BaseCommand):
@@ -26,6 +27,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--encoder", default=MINILM, metavar="NAME", help="embeds descriptions (default: %(default)s)"
         )
+        parser.add_argument(
+            "--style", choices=Workflow.Style.values, default="concrete", help="how it writes (default: %(default)s)"
+        )
         parser.add_argument("--inline", action="store_true", help="work in this process instead of on a worker")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -33,7 +37,12 @@ class Command(BaseCommand):
         found, inline = dataset_named(dataset), options["inline"]
         try:
             job = start_induction(
-                user=None, dataset=found, websites=options["website"], encoder=options["encoder"], publish=not inline
+                user=None,
+                dataset=found,
+                websites=options["website"],
+                encoder=options["encoder"],
+                style=options["style"],
+                publish=not inline,
             )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
