@@ -4,7 +4,7 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import OuterRef, Sum
+from django.db.models import Avg, OuterRef, Sum
 from django.utils import timezone
 
 from annotations.jobs.live import Live, ago_text, counts_text, span_text
@@ -149,3 +149,8 @@ class Run(models.Model):
             "turns": self.steps.values("step__turn").distinct().count(),
             "steps": self.steps.count(),
         }
+
+    def seconds_per_step(self) -> float | None:
+        """What deciding a step took on average; None where no step says."""
+        milliseconds = self.steps.aggregate(mean=Avg("milliseconds"))["mean"]
+        return None if milliseconds is None else milliseconds / 1000

@@ -4,31 +4,28 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 SHOWN = 3
+SITE, DOMAIN, SUBDOMAIN = slice(0, 1), slice(1, 2), slice(1, 3)  # of (website, domain, subdomain); the last names it
+RULES = (  # split, what of its rows is looked for in train, whether it must be there, what a row that breaks it is
+    ("test_task", SITE, True, "websites that train does not have"),
+    ("test_website", SITE, False, "websites that train has too"),
+    ("test_website", DOMAIN, True, "domains that train lacks"),
+    ("test_subdomain", SUBDOMAIN, False, "subdomains of train"),
+    ("test_domain", DOMAIN, False, "domains of train"),
+)
 
 
 def split_violations(rows: Iterable[tuple[str, str, str, str]]) -> list[str]:
     """Sentences about broken rules, for distinct (split, website, domain, subdomain) rows.
 
-    test_website: site not in train, domain in train. test_subdomain, test_domain: not in train. test_task: site in
-    train. Without a train split nothing can be said.
+    Development counts as train. Without a train split nothing can be said.
     """
-    by_split: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
-    for split, website, domain, subdomain in rows:
-        by_split[split].add((website, domain, subdomain))
+    by_split: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for split, *place in rows:
+        by_split[split].add(tuple(place))
     train = by_split["train"] | by_split["dev"]
-    if not train:
-        return []
-    sites, domains = {row[0] for row in train}, {row[1] for row in train}
-    subdomains = {row[1:] for row in train}
-    rules = [
-        ("test_task", [r[0] for r in by_split["test_task"] if r[0] not in sites], "websites that train does not have"),
-        ("test_website", [r[0] for r in by_split["test_website"] if r[0] in sites], "websites that train has too"),
-        ("test_website", [r[1] for r in by_split["test_website"] if r[1] not in domains], "domains that train lacks"),
-        ("test_subdomain", [r[2] for r in by_split["test_subdomain"] if r[1:] in subdomains], "subdomains of train"),
-        ("test_domain", [r[1] for r in by_split["test_domain"] if r[1] in domains], "domains of train"),
-    ]
-    return [
-        f"{split} holds {what}: {', '.join(sorted(set(found))[:SHOWN])}{' …' if len(set(found)) > SHOWN else ''}"
-        for split, found, what in rules
-        if found
-    ]
+    found = []
+    for split, part, belongs, what in RULES if train else ():
+        known = {row[part] for row in train}
+        if wrong := sorted({row[part][-1] for row in by_split[split] if (row[part] in known) != belongs}):
+            found.append(f"{split} holds {what}: {', '.join(wrong[:SHOWN])}{' …' if len(wrong) > SHOWN else ''}")
+    return found

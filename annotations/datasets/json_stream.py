@@ -118,31 +118,44 @@ class _Values:
 
     def all(self) -> Iterator[StreamItem]:
         """The elements, with errors between them where the list itself is damaged."""
-        closed, comma_due = not self._in_list, False
+        return self._listed() if self._in_list else self._spaced()
+
+    def _spaced(self) -> Iterator[StreamItem]:
+        while (byte := self._source.next_byte()) is not None:
+            if chr(byte) in ",]}":
+                yield from self._unexpected(chr(byte))
+            else:
+                yield self._element(byte)
+
+    def _listed(self) -> Iterator[StreamItem]:
+        closed, comma_due = False, False
         while (byte := self._source.next_byte()) is not None:
             sign = chr(byte)
-            if self._in_list and sign == "," and comma_due:
+            if sign == "," and comma_due:
                 comma_due = False
                 self._source.drop(1)
-            elif self._in_list and sign == "]" and not closed and (comma_due or self._count == 0):
+            elif sign == "]" and not closed and (comma_due or self._count == 0):
                 closed = True
                 self._source.drop(1)
             elif sign in ",]}":
-                yield self._error(f"unexpected '{sign}'")
-                closed = closed or sign == "]"
-                self._skip_noise()
-            elif self._in_list and closed:
+                closed |= sign == "]"
+                yield from self._unexpected(sign)
+            elif closed:
                 yield self._error("more text after the list")
                 closed, comma_due = False, sign != "["
                 if sign == "[":  # a second list
                     self._source.drop(1)
             else:
-                if self._in_list and comma_due:
+                if comma_due:
                     yield self._error("expected ',' before this element")
                 yield self._element(byte)
                 comma_due = not self._jumped
         if not closed and not self._jumped and not self._source.damage:
             yield self._error("the file ends before the list is closed with ']'")
+
+    def _unexpected(self, sign: str) -> Iterator[StreamItem]:
+        yield self._error(f"unexpected '{sign}'")
+        self._skip_noise()
 
     def _error(self, message: str) -> StreamItem:
         """An error of the list, at the place of the element that would come next."""

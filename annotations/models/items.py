@@ -60,6 +60,10 @@ class Item(models.Model):
         used = set(self.assignments.active().values_list("slot", flat=True))
         return next((slot for slot in range(self.overlap) if slot not in used), None)
 
+    def held(self) -> "list[Assignment]":
+        """Those of its assignments, which are best prefetched, that nobody has given back."""
+        return [one for one in self.assignments.all() if one.state != one.State.RELEASED]
+
     def hand(self, user: Account, slot: int) -> "Assignment":
         """Give a place of it to a person, with the first parts of their annotation."""
         made = self.assignments.create(user=user, slot=slot, guideline=self.session.campaign.guidelines.first())

@@ -84,6 +84,12 @@ class Comment(models.Model):
         found = own.filter(item__subject=self.assignment_id).last() if self.assignment_id else None
         return found or self.assignment or own.last()
 
+    def answers_person(self) -> User | None:
+        """The author of the comment that it answers, else of the annotation that it is about."""
+        if self.parent is not None:
+            return self.parent.author
+        return self.assignment.user if self.assignment is not None else None
+
     def place_name(self, places: dict[int, int]) -> str:
         """What it is about, in words; "" for the whole session."""
         if self.step_id is None:

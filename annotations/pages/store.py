@@ -38,34 +38,21 @@ class PageStore:
             if len(data) > MAX_PAGE_BYTES:
                 raise PageTooLarge(f"a page of {len(data):,} bytes; at most {MAX_PAGE_BYTES:,} are stored")
         shas = {html: digest(data) for html, data in encoded.items()}
-        light = Snapshot.objects.defer("data")
-        found = {snapshot.sha256: snapshot for snapshot in light.filter(sha256__in=shas.values())}
-        missing = [html for html in encoded if shas[html] not in found]
+        found = _found(shas.values())
+        missing = {shas[html]: html for html in encoded if shas[html] not in found}
         if missing:
             dictionary = website.page_dictionary
             content = bytes(dictionary.data) if dictionary else None
-            rows = []
-            for html in sorted(
-                missing, key=lambda page: shas[page]
-            ):  # one order everywhere, or two imports block each other
-                data = compress(encoded[html], content)
-                rows.append(
-                    Snapshot(
-                        sha256=shas[html],
-                        raw_size=len(encoded[html]),
-                        stored_size=len(data),
-                        data=data,
-                        node_count=counts[html],
-                        dictionary=dictionary,
-                    )
-                )
+            rows = [
+                _packed(sha256, encoded[html], content, counts[html], dictionary)
+                for sha256, html in sorted(missing.items())  # one order everywhere, or two imports block each other
+            ]
             Snapshot.objects.bulk_create(rows, ignore_conflicts=True)  # another import may have been faster
             self.created += len(rows)
-            added = light.filter(sha256__in=[shas[html] for html in missing])
-            found |= {snapshot.sha256: snapshot for snapshot in added}
+            found |= _found(missing)
             if dictionary is None and website.pk not in self._tried:
-                self._sample(website, [found[shas[html]].pk for html in missing])
-        return {html: found[sha] for html, sha in shas.items()}
+                self._sample(website, [found[sha256].pk for sha256 in missing])
+        return {html: found[sha256] for html, sha256 in shas.items()}
 
     def _sample(self, website: Website, snapshot_ids: list[int]) -> None:
         sample = self._samples.setdefault(website.pk, [])
@@ -92,6 +79,25 @@ class PageStore:
             row.data, row.dictionary = compress(page, content), website.page_dictionary
             row.stored_size = len(row.data)
         Snapshot.objects.bulk_update(rows[: len(pages)], ["data", "dictionary", "stored_size"])
+
+
+def _found(shas: Iterable[str]) -> dict[str, Snapshot]:
+    """By SHA-256, without their content."""
+    return {snapshot.sha256: snapshot for snapshot in Snapshot.objects.defer("data").filter(sha256__in=shas)}
+
+
+def _packed(
+    sha256: str, page: bytes, content: bytes | None, elements: int, dictionary: PageDictionary | None
+) -> Snapshot:
+    data = compress(page, content)
+    return Snapshot(
+        sha256=sha256,
+        raw_size=len(page),
+        stored_size=len(data),
+        data=data,
+        node_count=elements,
+        dictionary=dictionary,
+    )
 
 
 def best_dictionary(pages: list[bytes]) -> bytes | None:

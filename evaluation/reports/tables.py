@@ -3,8 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import Avg
-
 from agents.models import Run
 from agents.recipes import published
 from agents.recipes.literature import changed_settings
@@ -123,9 +121,9 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
-        if sees(run) and (milliseconds := run.steps.aggregate(mean=Avg("milliseconds"))["mean"]) is not None:
-            row.seconds[run.split] = milliseconds / 1000
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
+        if sees(run) and (seconds := run.seconds_per_step()) is not None:
+            row.seconds[run.split] = seconds
     for row in rows.values():
         _add_ood(row)
     if any(split == OOD for row in rows.values() for split, _ in row.scores):

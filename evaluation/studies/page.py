@@ -29,8 +29,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     for run in runs:
         run.error = rights.message(run.error, study.project_id, run.split)
     live = study.progress(runs)
-    asked = (query.get("preset", ""), study.preset, Study.Preset.CORRECTED)  # the last of a row that names none
-    preset = preset_named(next(name for name in asked if name in PRESETS))
+    preset = _preset(query, study)
     metrics = score_tables.main_metrics(runs)
     plotted = query.get("plot", "")
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
@@ -58,6 +57,11 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "may_manage": may_manage,
         "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
     }
+
+
+def _preset(query: QueryDict, study: Study) -> Preset:
+    asked = (query.get("preset", ""), study.preset, Study.Preset.CORRECTED)  # the last of a row that names none
+    return preset_named(next(name for name in asked if name in PRESETS))
 
 
 def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, Any]:

@@ -32,30 +32,48 @@ class AssignmentPlan:
         return sorted(counts.items())
 
 
+class _People:
+    """Those who may be given items, and how many each has had."""
+
+    def __init__(self, campaign: Campaign, stage: str, order: Order) -> None:
+        self._had = Counter(Assignment.objects.of(campaign, stage).values_list("user_id", flat=True))
+        self._weights = {person: weight for person, weight in order.people if weight > 0}
+        self._sees_test = {person: campaign.project.shows_gold(person, "test") for person in self._weights}
+        self._cap = order.cap
+
+    def next_for(self, item: Item, holders: set[int]) -> User | str:
+        """Whoever has least for their weight of those who may have a place of the item, or why nobody may."""
+        author = item.subject.user_id if item.subject else None
+        able = [person for person in self._weights if person.pk not in holders and person.pk != author]
+        if not able:
+            return "people"
+        seeing = [person for person in able if self._sees_test[person] or not item.session.split.startswith("test")]
+        if not seeing:
+            return "gold"
+        below = [person for person in seeing if not self._cap or self._had[person.pk] < self._cap]
+        if not below:
+            return "cap"
+        chosen = min(below, key=lambda one: ((self._had[one.pk] + 1) / self._weights[one], one.get_username()))
+        self._had[chosen.pk] += 1
+        return chosen
+
+
 def plan(campaign: Campaign, stage: str, items: Iterable[Item], order: Order) -> AssignmentPlan:
     """Fill every item up to the overlap, each place with the person who has least for their weight.
 
     Nobody gets an item twice, their own rewrite to verify, a test split whose gold they may not see, or more than the
     cap, what they have had already included. Items come with `assignments`, `session` and `subject` loaded.
     """
-    made = AssignmentPlan()
-    had = Counter(Assignment.objects.of(campaign, stage).values_list("user_id", flat=True))  # each person's items
-    weights = {person: weight for person, weight in order.people if weight > 0}
-    sees_test = {person: campaign.project.shows_gold(person, "test") for person in weights}
+    made, people = AssignmentPlan(), _People(campaign, stage, order)
     for item in items:
-        holders = {one.user_id for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
-        author = item.subject.user_id if item.subject else None
+        holders = {one.user_id for one in item.held()}
         for _ in range(order.overlap - len(holders)):
-            able = [person for person in weights if person.pk not in holders and person.pk != author]
-            seeing = [person for person in able if sees_test[person] or not item.session.split.startswith("test")]
-            below = [person for person in seeing if not order.cap or had[person.pk] < order.cap]
-            if not below:
-                made.unfilled["cap" if seeing else "gold" if able else "people"] += 1
-                continue
-            person = min(below, key=lambda one: ((had[one.pk] + 1) / weights[one], one.get_username()))
-            had[person.pk] += 1
-            holders.add(person.pk)
-            made.pairs.append((item, person))
+            chosen = people.next_for(item, holders)
+            if isinstance(chosen, str):
+                made.unfilled[chosen] += 1
+            else:
+                holders.add(chosen.pk)
+                made.pairs.append((item, chosen))
     return made
 
 
@@ -65,10 +83,7 @@ def assign(campaign: Campaign, stage: str, items: QuerySet[Item], order: Order) 
     locked = list(items.order_by("pk").select_for_update(of=("self",)).values_list("pk", flat=True))
     fresh = list(Item.objects.filter(pk__in=locked).for_planning())
     made = plan(campaign, stage, fresh, order)
-    used = {
-        item.pk: {one.slot for one in item.assignments.all() if one.state != Assignment.State.RELEASED}
-        for item in fresh
-    }
+    used = {item.pk: {one.slot for one in item.held()} for item in fresh}
     for item, person in made.pairs:
         slot = next(slot for slot in range(order.overlap) if slot not in used[item.pk])
         used[item.pk].add(slot)

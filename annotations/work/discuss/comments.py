@@ -65,9 +65,8 @@ def say(
         is_about_turn=is_about_turn,
         node_id=node_id,
     )
-    reached = set(named(text, session.campaign.project))
-    reached |= {parent.author} if parent else {assignment.user} if assignment else set()
-    Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached if user != author)
+    reached = {*named(text, session.campaign.project), comment.answers_person()} - {author, None}
+    Mention.objects.bulk_create(Mention(comment=comment, user=user) for user in reached)
     emit(session.campaign.project, "comment.created", comment.facts())
     return comment
 

@@ -5,7 +5,7 @@ A draft maps the first step of each part to its content; the order of parts is t
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeGuard
 from uuid import UUID
 
 from annotations.text.merging import merge_lists, merge_texts
@@ -93,20 +93,28 @@ def _read(row: Any, steps: Mapping[int, Any]) -> EditOp:
     if not isinstance(row, dict) or row.get("kind") not in KINDS:
         raise BadEdit(f"An edit has a kind: one of {', '.join(KINDS)}.")
     kind, step, name, proposal = row["kind"], row.get("step"), row.get("field") or "", row.get("proposal")
-    try:
-        op_id = UUID(str(row.get("op_id")))
-    except ValueError as error:
-        raise BadEdit("An edit has an op_id, which is a UUID.") from error
-    if isinstance(step, bool) or not isinstance(step, int) or step not in steps:
+    op_id = _op_id(row.get("op_id"))
+    if not _is_number(step) or step not in steps:
         raise BadEdit(f"Step {step!r} is none of this session.")
     if kind == "text" and name not in FIELDS:
         raise BadEdit(f"A text has a field: one of {', '.join(FIELDS)}.")
-    if proposal is not None and (isinstance(proposal, bool) or not isinstance(proposal, int)):
+    if proposal is not None and not _is_number(proposal):
         raise BadEdit("A proposal is named by its number.")
     before, after = (_value(kind, row.get(side), side) for side in ("before", "after"))
     if kind == "join" and step == next(iter(steps)):
         raise BadEdit("The first part has none before it to be joined with.")
     return EditOp(op_id, kind, step, name if kind == "text" else "", before, after, proposal)
+
+
+def _op_id(value: Any) -> UUID:
+    try:
+        return UUID(str(value))
+    except ValueError as error:
+        raise BadEdit("An edit has an op_id, which is a UUID.") from error
+
+
+def _is_number(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _value(kind: str, value: Any, side: str) -> Any:
