@@ -13,6 +13,7 @@ from agents.models import (
     MemorySnippet,
     Run,
     SavedRecipe,
+    TextEmbedding,
     TrainedModel,
     Trajectory,
     TrajectoryStep,
@@ -134,6 +135,16 @@ class TrajectoryStepAdmin(MadeElsewhere, ShowsGold):
     @admin.display(description="trace")
     def trace_text(self, step: TrajectoryStep) -> str:
         return as_json(step.trace)
+
+
+@admin.register(TextEmbedding)
+class TextEmbeddingAdmin(MadeElsewhere):
+    heavy = ("vector",)
+    list_display = ["key", "model", "created_at"]
+    list_filter = ["model"]
+    search_fields = ["key__startswith"]
+    date_hierarchy = "created_at"
+    fields = ["key", "model", "created_at"]
 
 
 @admin.register(LlmReply)

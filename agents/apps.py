@@ -9,7 +9,8 @@ class AgentsConfig(AppConfig):
 
     def ready(self) -> None:
         from agents import proposals, retention
-        from agents.encoders import weights
+        from agents.encoders import embedding, weights
+        from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
         from agents.training import placing
@@ -22,4 +23,5 @@ class AgentsConfig(AppConfig):
         RUNNERS.update(training_jobs.RUNNERS)
         NEEDS.update(placing.NEEDS)
         weights.elsewhere = StoredWeights()
+        embedding.at_endpoint = encoder_at_endpoint
         KINDS.extend(retention.KINDS)

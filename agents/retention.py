@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Min, QuerySet
 
-from agents.models import LlmReply, Run, TrajectoryStep
+from agents.models import LlmReply, Run, TextEmbedding, TrajectoryStep
 from annotations.retention.kinds import TableRows
 
 # Scores are counted again from the reply's text, and lists of steps show the action: those stay.
@@ -30,6 +30,17 @@ class LlmReplies(TableRows):
         return LlmReply.objects.filter(created_at__lt=min(before, begun) if begun else before)
 
 
+class TextEmbeddings(TableRows):
+    """A cache, as that of replies."""
+
+    name, heavy = "embeddings", ("vector",)
+    what = "stored vectors of embedding endpoints"
+    stays = "vectors of snippets, exemplars and workflows, which agents search"
+
+    def rows(self, before: datetime) -> QuerySet:
+        return TextEmbedding.objects.filter(created_at__lt=before)
+
+
 class Traces(TableRows):
     name, heavy = "traces", ("trace",)
     what = "what the stages of finished runs recorded for the replay"
@@ -44,4 +55,4 @@ class Traces(TableRows):
             cursor.execute(THIN_SQL, [list(keys)])
 
 
-KINDS = [LlmReplies(), Traces()]
+KINDS = [LlmReplies(), TextEmbeddings(), Traces()]

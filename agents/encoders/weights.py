@@ -13,6 +13,7 @@ MINILM = "all-MiniLM-L6-v2"
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
 _HOME = "~/.cache/huggingface"
 _HUB = re.compile(r"[\w.-]+/[\w.-]+")
+_REMOTE = re.compile(r"endpoint:[\w.:/@-]+")
 
 
 class Elsewhere(Protocol):
@@ -78,10 +79,16 @@ def source(name: str) -> Path | str:
     raise ValueError(f"there is no model {name!r}: not trained here, no folder, and not in the Hugging Face cache")
 
 
+def is_remote(name: str) -> bool:
+    """Whether it names a model behind the configured endpoint (`endpoint:MODEL`): no host needs weights for it."""
+    return _REMOTE.fullmatch(name) is not None and ".." not in name.split("/")
+
+
 def open_to_people(name: str) -> bool:
     """Whether those who are no operators of this machine may name it: a model trained here, one of the Hugging Face
-    hub, or a place below the model folder. Any other place would tell what lies on the machine's disk."""
-    if not name or ((_NAME.fullmatch(name) or _HUB.fullmatch(name)) and ".." not in name.split("/")):
+    hub or of the configured endpoint, or a place below the model folder. Any other place would tell what lies on the
+    machine's disk."""
+    if not name or is_remote(name) or ((_NAME.fullmatch(name) or _HUB.fullmatch(name)) and ".." not in name.split("/")):
         return True
     try:
         return (model_root() / name).resolve().is_relative_to(model_root().resolve())

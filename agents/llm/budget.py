@@ -13,6 +13,7 @@ from typing import Protocol
 
 from agents.llm.errors import BudgetExceeded, LlmError, NotConfigured
 from agents.llm.protocol import Llm, Reply, Request, estimate
+from agents.llm.tokens import counter
 from agents.llm.usage import Usage
 
 UNPRICED = "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
@@ -184,7 +185,8 @@ class BudgetedLlm:
         if name is None:
             return BudgetExceeded(f"An earlier request did not fit into the budget. {self._advice}")
         needs = getattr(most, name)
-        more = f", and this request may need up to {_number(needs)} more" if needs else ""
+        counted = f" (prompts counted by {counter(request.model).how})" if name != "seconds" else ""
+        more = f", and this request may need up to {_number(needs)} more{counted}" if needs else ""
         return BudgetExceeded(
             f"The budget's limit of {_number(getattr(limits, name))} {UNITS[name]} is reached: "
             f"{_number(getattr(spent, name))} are spent{more}. {self._advice}"

@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 from agents.llm.errors import BadReply
-from agents.llm.protocol import BYTES_PER_TOKEN, Message, Reply, Request, cut, prompt_tokens
+from agents.llm.protocol import Message, Reply, Request, cut, prompt_tokens
+from agents.llm.tokens import BYTES_PER_TOKEN
 from agents.llm.usage import Prices, Usage
 
 SHOWN = 200  # characters of an unreadable answer that an error quotes

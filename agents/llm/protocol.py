@@ -9,13 +9,14 @@ import hashlib
 import json
 import math
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Protocol
 
 from agents.llm.errors import LlmError
+from agents.llm.tokens import counter
 from agents.llm.usage import Prices, Usage
 
 ROLES = ("system", "user", "assistant")
-BYTES_PER_TOKEN = 3  # HTML and English take about 3 to 4 bytes a token: an estimate that is rather too high
 TOKENS_PER_MESSAGE = 8  # role and separators of a chat template
 TOKENS_PER_IMAGE = 1500  # about what endpoints charge for a screenshot
 
@@ -165,7 +166,7 @@ class Llm(Protocol):
 
 
 def estimate(request: Request, prices: Prices | None) -> Usage:
-    """Upper estimate of what a request uses, without a tokenizer: all samples as long as they may get, and the prompt
+    """Upper estimate of what a request uses: all samples as long as they may get, and the prompt
     paid for each of them, as with endpoints that give one at a time."""
     prompt, completion = request.n * prompt_tokens(request), request.n * request.max_tokens
     cost = prices.cost(prompt, completion) if prices else 0.0
@@ -173,10 +174,17 @@ def estimate(request: Request, prices: Prices | None) -> Usage:
 
 
 def prompt_tokens(request: Request) -> int:
-    """An estimate, rather too high, of the tokens that are read to answer once."""
-    size = sum(len(message.content.encode("utf-8", "replace")) for message in request.messages)
+    """The tokens that are read to answer once, rather too many: the texts as `tokens.counter` counts them, separators
+    and images estimated."""
+    texts = sum(_count(request.model, message.content) for message in request.messages)
     images = sum(len(message.images) for message in request.messages)
-    return size // BYTES_PER_TOKEN + TOKENS_PER_MESSAGE * len(request.messages) + TOKENS_PER_IMAGE * images
+    return texts + TOKENS_PER_MESSAGE * len(request.messages) + TOKENS_PER_IMAGE * images
+
+
+@lru_cache(maxsize=1024)
+def _count(model: str, text: str) -> int:
+    """A request is counted before it is sent and when it is answered; messages recur."""
+    return counter(model).count(text)
 
 
 def cut(text: str, stop: tuple[str, ...]) -> str:

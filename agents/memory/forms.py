@@ -75,7 +75,8 @@ class EmbedForm(forms.Form):
         max_length=200,
         required=False,
         initial=weights.MINILM,
-        help_text="all-MiniLM-L6-v2 comes with WebNav; or a model trained here, or below the model folder.",
+        help_text="all-MiniLM-L6-v2 comes with WebNav; or a model trained here, below the model folder, or at the "
+        "embedding endpoint (endpoint:text-embedding-ada-002).",
         widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
     )
 

@@ -135,9 +135,17 @@ def embed(job: Job) -> bool:
     except _SliceOver:
         return job.hand_back()
     said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
-    report = {"counts": counts, "said": said, "seconds": progress.seconds}
+    report = {"counts": counts, "said": said, "seconds": progress.seconds} | _used(encoder)
     job.finish(Job.State.DONE, report=report, last_error="")
     return False
+
+
+def _used(encoder: Encoder) -> dict[str, Any]:
+    """What an endpoint has charged this process for so far; nothing of local weights."""
+    usage = getattr(getattr(encoder, "encoder", encoder), "usage", None)
+    if usage is None:
+        return {}
+    return {"tokens": usage.prompt_tokens, "cost": usage.cost, "estimated": usage.estimated}
 
 
 def _embed_snippets(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:

@@ -5,7 +5,7 @@ May import where weights lie (`encoders`) and all of `annotations`.
 
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.recipes import SavedRecipe
-from agents.models.replies import LlmReply
+from agents.models.replies import LlmReply, TextEmbedding
 from agents.models.runs import Run, RunTally
 from agents.models.steps import TrajectoryStep
 from agents.models.trained import TrainedModel
@@ -18,6 +18,7 @@ __all__ = [
     "Run",
     "RunTally",
     "SavedRecipe",
+    "TextEmbedding",
     "TrainedModel",
     "Trajectory",
     "TrajectoryStep",

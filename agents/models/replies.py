@@ -1,4 +1,4 @@
-"""What language models answered."""
+"""What models behind endpoints answered."""
 
 from django.db import models
 
@@ -14,6 +14,18 @@ class LlmReply(models.Model):
 
     class Meta:
         verbose_name_plural = "LLM replies"
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.key[:12]}"
+
+
+class TextEmbedding(models.Model):
+    """A vector that an endpoint gave for a text, kept under the hash of who was asked for what: it is paid for once."""
+
+    key = models.CharField(max_length=64, unique=True)
+    model = models.CharField(max_length=200)
+    vector = models.BinaryField(help_text="Single precision, of as many dimensions as the model has.")
+    created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
         return f"{self.model} {self.key[:12]}"

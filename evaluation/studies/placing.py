@@ -16,7 +16,8 @@ def names_of(recipe: Recipe) -> frozenset[str]:
     """Names of the weights that a recipe loads on the worker's host."""
     plan = recipe.plan.model if recipe.plan.backend == "local" else ""
     rank = "" if recipe.rank.kind == "score_file" else recipe.rank.model
-    return frozenset({rank, plan, recipe.recall.encoder} - {"", weights.MINILM})
+    encoder = "" if weights.is_remote(recipe.recall.encoder) else recipe.recall.encoder
+    return frozenset({rank, plan, encoder} - {"", weights.MINILM})
 
 
 def queue_for(shard: Shard) -> str | None:

@@ -1,4 +1,5 @@
-"""A real HTTP server that speaks /v1/chat/completions; its replies come from a function, faults included.
+"""A real HTTP server that speaks /v1/chat/completions and /v1/embeddings; its replies come from a function, faults
+included.
 
     def reply(body):                      # the request as the endpoint gets it
         return "Answer: A"                # or a list of texts, one per choice, or one of the faults below
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-ReplyFunction = Callable[[dict[str, Any]], "str | list[str] | Answer"]
+ReplyFunction = Callable[[dict[str, Any]], "str | list[str] | list[list[float]] | Answer"]
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,17 @@ def prompt_text(body: dict[str, Any]) -> str:
     return "\n".join(part["text"] for content in parts for part in content if part["type"] == "text")
 
 
+def embedded(vectors: list[list[float]], body: dict[str, Any]) -> dict[str, Any]:
+    """The JSON of a good answer with a vector per text; the last text first, as the order is the endpoint's matter."""
+    rows = [{"object": "embedding", "index": i, "embedding": vector} for i, vector in enumerate(vectors)]
+    words = sum(len(text.split()) for text in body["input"])
+    usage = {"prompt_tokens": words, "total_tokens": words}
+    return {"object": "list", "data": rows[::-1], "model": body["model"], "usage": usage}
+
+
+ANSWERS: dict[str, Callable[..., dict[str, Any]]] = {"/v1/chat/completions": completion, "/v1/embeddings": embedded}
+
+
 class LlmServer:
     """A running server; `requests`, `headers` and `times` (monotonic seconds) have one entry per request, in order."""
 
@@ -109,7 +121,7 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         state = self.server_state
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path != "/v1/chat/completions":
+        if self.path not in ANSWERS:
             self._send(failure(404, f"there is no {self.path}"))
             return
         body = json.loads(raw)
@@ -121,7 +133,9 @@ class _Handler(BaseHTTPRequestHandler):
             state.most_busy = max(state.most_busy, state.busy)
         try:
             given = state.reply(body)
-            answer = given if isinstance(given, Answer) else Answer(json.dumps(completion(given, body)).encode())
+            answer = (
+                given if isinstance(given, Answer) else Answer(json.dumps(ANSWERS[self.path](given, body)).encode())
+            )
             state.closing.wait(answer.delay)
         finally:
             with state.lock:

@@ -56,7 +56,7 @@ def test_tokens_are_never_exceeded_by_requests_at_the_same_time() -> None:
     assert budget.spent().tokens == 3 * 52
     assert str(answers[3]) == (
         "The budget's limit of 200 tokens is reached: 156 are spent, and this request may need up to "
-        f"{MOST.tokens} more. Use --max-tokens."
+        f"{MOST.tokens} more (prompts counted by an estimate of 3 bytes a token). Use --max-tokens."
     )
 
 

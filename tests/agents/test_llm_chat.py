@@ -6,7 +6,8 @@ import time
 
 import pytest
 
-from agents.llm.chat import ChatLlm, Endpoint, from_environment, retry_after
+from agents.llm.calls import retry_after
+from agents.llm.chat import ChatLlm, Endpoint, from_environment
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.protocol import Image, Message, Reply, Request
 from agents.llm.usage import Prices

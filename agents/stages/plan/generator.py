@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agents.llm.errors import BadReply, LlmError, RequestRefused
-from agents.llm.protocol import BYTES_PER_TOKEN, Image, Llm, Reply, Request
+from agents.llm.protocol import Image, Llm, Reply, Request
 from agents.llm.protocol import Message as ChatMessage
+from agents.llm.tokens import counter
 from agents.stages.compose.sequence import SYSTEM, PagePart
 from agents.types import DecisionUsage
 
@@ -110,8 +111,8 @@ class ChatGenerator:
         ]
 
     def count_tokens(self, text: str) -> int:
-        """An estimate that is rather too high: endpoints do not tell their tokenizer."""
-        return -(-len(text.encode()) // BYTES_PER_TOKEN)
+        """Exact for the models whose tokenizer is known, else an estimate that is rather too high."""
+        return counter(self.model).count(text)
 
 
 def complete(llm: Llm, requests: list[Request]) -> list[Reply | LlmError]:

@@ -1,0 +1,217 @@
+"""Calls to an OpenAI-compatible endpoint: where and how to ask, retries, limits, what went wrong. Core.
+
+The `openai` package builds and sends the calls; its own retries are off, so that ours can be seen, stopped and counted.
+"""
+
+import email.utils
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, TypeVar, cast
+from urllib.parse import urlsplit
+
+import httpx2
+import openai
+
+from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
+from agents.llm.usage import Prices, Usage
+
+logger = logging.getLogger(__name__)
+LARGEST_ANSWER = 50_000_000  # bytes
+CONNECT_SECONDS = 10.0
+
+
+class Answered(Protocol):
+    """A frozen dataclass that says what an answer took."""
+
+    @property
+    def usage(self) -> Usage: ...
+
+
+R = TypeVar("R", bound=Answered)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where and how to ask. The key is in no representation, log line or error."""
+
+    base_url: str
+    model: str
+    api_key: str = field(default="", repr=False)  # empty: no Authorization header
+    prices: Prices | None = None
+    timeout: float = 120.0  # seconds for one attempt, from sending to the last byte
+    concurrency: int = 8  # requests at once
+    attempts: int = 6  # of a request that fails for a passing reason
+    answers: int = 3  # unreadable answers, each of which may cost money, before a request is given up
+    first_wait: float = 1.0  # seconds before the second attempt; doubles from then on
+    longest_wait: float = 60.0  # also the longest Retry-After that is waited for
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"base_url must be an http or https address, got {self.base_url!r}")
+        if parts.username or parts.password:
+            raise ValueError("base_url must not contain a user name or password; use api_key")
+        if min(self.timeout, self.concurrency, self.attempts, self.answers) <= 0:
+            raise ValueError("timeout, concurrency, attempts and answers must be more than 0")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """One attempt that gave nothing. `passing`: it may work later; `asked_wait`: seconds, as the endpoint asked."""
+
+    error: LlmError
+    passing: bool = True
+    asked_wait: float | None = None
+
+
+class Calls:
+    """Calls to one endpoint; may be shared by threads. At most `concurrency` run at once, over all of its users.
+
+    `prefix` is that of its settings, which errors name: "LLM" or "EMBEDDING".
+    """
+
+    def __init__(self, endpoint: Endpoint, prefix: str) -> None:
+        self.endpoint = endpoint
+        self.address = endpoint.base_url.rstrip("/")
+        self.name = f"the {prefix if prefix == 'LLM' else prefix.lower()} endpoint {self.address}"
+        self._prefix = prefix
+        self._places = threading.BoundedSemaphore(endpoint.concurrency)
+        self.headers = None if endpoint.api_key else {"Authorization": openai.Omit()}
+        self.client = openai.OpenAI(
+            base_url=self.address,
+            api_key=endpoint.api_key or "none",
+            max_retries=0,
+            timeout=httpx2.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout)),
+        )
+
+    def repeat(self, attempt: Callable[[], R | Failure], stop: threading.Event) -> R | LlmError:
+        """Attempts until an answer can be read, waiting longer each time."""
+        wasted = Usage()
+        answers = 0
+        for number in range(1, self.endpoint.attempts + 1):
+            with self._places:
+                outcome = attempt()
+            if not isinstance(outcome, Failure):
+                answered: R = replace(cast(Any, outcome), usage=outcome.usage + wasted)
+                return answered
+            error = outcome.error
+            wasted += error.usage
+            error.usage = wasted
+            answers += isinstance(error, BadReply)
+            wait = self._wait(number, outcome.asked_wait)
+            last = number == self.endpoint.attempts or answers == self.endpoint.answers
+            if not outcome.passing or last or wait > self.endpoint.longest_wait:
+                break
+            logger.info("Attempt %d of %d failed, next in %.1f s: %s", number, self.endpoint.attempts, wait, error)
+            if stop.wait(wait):
+                break
+        return error
+
+    def _wait(self, attempt: int, asked: float | None) -> float:
+        """Seconds before the next attempt: what the endpoint asks for, else exponential; both with jitter."""
+        wait = min(self.endpoint.first_wait * 2 ** (attempt - 1), self.endpoint.longest_wait / 1.25)
+        return float(wait) * random.uniform(0.75, 1.25) if asked is None else asked + random.uniform(0, 0.25) * wait
+
+    def content(self, response: openai.APIResponse[Any], usage: Usage, started: float) -> bytes:
+        """The whole body, in time; from here on the endpoint may have charged for the answer: `usage`, at a guess."""
+        content = b""
+        try:
+            for chunk in response.iter_bytes():
+                content += chunk
+                if time.monotonic() - started > self.endpoint.timeout or len(content) > LARGEST_ANSWER:
+                    limits = f"{self.endpoint.timeout:g} s and {LARGEST_ANSWER:,} bytes"
+                    raise BadReply(f"it did not end within {limits}", usage)
+        except httpx2.TimeoutException:
+            raise BadReply("it stopped in the middle", usage) from None
+        except httpx2.HTTPError as error:
+            raise BadReply(f"it was cut off: {error}", usage) from None
+        return content
+
+    def failure(self, error: BadReply | openai.APIError) -> Failure:
+        """Why an attempt gave nothing, and whether another may."""
+        if isinstance(error, BadReply):
+            return Failure(BadReply(f"{self.name} gave no usable answer: {self.clean(error)}", error.usage))
+        if isinstance(error, openai.APITimeoutError):
+            return Failure(Unreachable(f"{self.name} did not answer within {self.endpoint.timeout:g} s"))
+        if isinstance(error, openai.APIStatusError):
+            return self._refusal(error)
+        return Failure(Unreachable(f"{self.name} cannot be reached: {self.clean(error.__cause__ or error)}"))
+
+    def reason(self, error: openai.APIStatusError) -> str:
+        """How the endpoint words it."""
+        return self.clean(error.body.get("message") if isinstance(error.body, dict) else error.body or error.message)
+
+    def _refusal(self, error: openai.APIStatusError) -> Failure:
+        status, reason = error.status_code, self.reason(error)
+        if status == 429 and error.code == "insufficient_quota":
+            return Failure(RequestRefused(f"{self.name} has no credit left for this key: {reason}"), passing=False)
+        if status == 429:
+            wait = retry_after(error.response.headers)
+            asked = "" if wait is None else f" and asks to wait {wait:g} s"
+            return Failure(RateLimited(f"{self.name} takes no more requests{asked}: {reason}"), asked_wait=wait)
+        if status == 408 or status >= 500:
+            wait = retry_after(error.response.headers)
+            return Failure(Unreachable(f"{self.name} answered {status}: {reason}"), asked_wait=wait)
+        hints = {
+            401: f" (is {self._prefix}_API_KEY right?)",
+            404: f" (are {self._prefix}_BASE_URL and the model right?)",
+        }
+        hint = hints.get(status, "")
+        return Failure(RequestRefused(f"{self.name} refused the request with {status}{hint}: {reason}"), passing=False)
+
+    def clean(self, text: object) -> str:
+        """At most some lines of foreign text, without the key, which some endpoints repeat."""
+        key = self.endpoint.api_key
+        plain = str(text).replace(key, "[key]") if key else str(text)
+        return plain[:500]
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds of `Retry-After-Ms` or `Retry-After` (a number or a date); None without a readable one."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after", "")
+        if value.replace(".", "", 1).isdigit():
+            return float(value)
+        return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
+    except (TypeError, ValueError):
+        return None
+
+
+def endpoint_settings(prefix: str, model: str = "") -> Endpoint:
+    """The endpoint of the environment's <prefix>_BASE_URL, _API_KEY and, unless a model is given, _MODEL; where set,
+    with _PRICE_PROMPT and _PRICE_COMPLETION per million tokens, _TIMEOUT seconds per attempt, _ATTEMPTS of them and
+    _CONCURRENCY requests at once.
+
+    NotConfigured names what is missing or wrong.
+    """
+    names = ("BASE_URL", "MODEL", "API_KEY", "PRICE_PROMPT", "PRICE_COMPLETION", "TIMEOUT", "CONCURRENCY", "ATTEMPTS")
+    values = {name: os.environ.get(f"{prefix}_{name}", "") for name in names}
+    values["MODEL"] = model or values["MODEL"]
+    kind = prefix if prefix == "LLM" else prefix.lower()
+    missing = [f"{prefix}_{name}" for name in ("BASE_URL", "MODEL") if not values[name]]
+    if missing:
+        raise NotConfigured(f"no {kind} endpoint is configured: set {' and '.join(missing)}")
+    if prefix == "EMBEDDING":  # nothing is written
+        values["PRICE_COMPLETION"] = values["PRICE_PROMPT"] and "0"
+    prices = [values["PRICE_PROMPT"], values["PRICE_COMPLETION"]]
+    if any(prices) and not all(prices):
+        raise NotConfigured(f"set both {prefix}_PRICE_PROMPT and {prefix}_PRICE_COMPLETION, or none of them")
+    try:
+        return Endpoint(
+            values["BASE_URL"],
+            values["MODEL"],
+            values["API_KEY"],
+            Prices(*map(float, prices)) if all(prices) else None,
+            timeout=float(values["TIMEOUT"] or Endpoint.timeout),
+            concurrency=int(values["CONCURRENCY"] or Endpoint.concurrency),
+            attempts=int(values["ATTEMPTS"] or Endpoint.attempts),
+        )
+    except ValueError as error:
+        raise NotConfigured(f"the {kind} endpoint's settings are wrong: {error}") from error
