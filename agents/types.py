@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
 
 from agents.llm.protocol import Image
 from agents.weblinx.turns import Demo
+from annotations.dom.tree import Element, parse
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 """The stage words of design.md section 1: trace keys, panels of the replay page and timings use them."""
@@ -58,6 +60,11 @@ class Observation:
     demo: Demo | None = None  # WebLINX: the recorded turns; none after `demo_turn` may be read
     demo_turn: int = 0  # number of the current one
     leaked_gold: tuple[str, ...] = ()  # under quirk Q18 only: the published prompts show the gold element
+
+    @cached_property
+    def root(self) -> Element:
+        """The page, parsed when it is first asked for and carried from then on; not to be changed. Raises PageError."""
+        return parse(self.html)
 
 
 @dataclass(frozen=True)
@@ -134,6 +141,18 @@ class Memory(SnippetMemory, Protocol):
 
     def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptWorkflow]:
         """`how`: semantic (nearest first) or environment (the site's; else k of the domain, or of all)."""
+        ...
+
+    def prepare_snippets(self, conversation_ids: Sequence[int]) -> None:
+        """Embed what `snippets` compares of these conversations."""
+        ...
+
+    def prepare_exemplars(self) -> None:
+        """Embed what `exemplars` finds. ValueError says why there is nothing to find."""
+        ...
+
+    def prepare_workflows(self, embedded: bool) -> None:
+        """See that there are workflows to find; `embedded`: by meaning. ValueError says how to get them."""
         ...
 
 

@@ -37,7 +37,7 @@ WINGS = {
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types recipes trace observations stages memory policy grounded
+        prompts encoders models llm weblinx types recipes trace observations stages memory pipeline
         replay runs training proposals retention
     """.split(),
     "evaluation": """
@@ -57,7 +57,7 @@ CORE = """
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy annotations.work.measure.agreement
     annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
-    annotations.work.propose.rewrites agents.types agents.policy agents.grounded agents.trace agents.encoders
+    annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
     agents.encoders.* agents.recipes.literature agents.recipes.settings agents.recipes.sentences
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
@@ -89,7 +89,7 @@ WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consu
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
 # Core modules that are nothing without torch, and those that load them.
 NETWORKS = tuple(
-    f"agents.stages.plan.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train", "policy")
+    f"agents.stages.plan.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train")
 )
 
 
@@ -161,7 +161,7 @@ def where(module: str, line: int) -> str:
 
 def test_the_apps_are_found() -> None:
     assert {name.partition(".")[0] for name in modules()} == set(APPS)
-    assert ("agents.recipes.literature", "agents.policy") in {
+    assert ("agents.recipes.literature", "agents.pipeline") in {
         (imported, module) for module in modules() for imported, _ in imports(module)
     }
     assert any(is_core(name) for name in modules())

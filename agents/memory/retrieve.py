@@ -9,8 +9,11 @@ import numpy as np
 from django.db.models import QuerySet
 
 from agents import types
+from agents.encoders.embedding import Encoder
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.models import Exemplar, MemorySnippet, Run
 from agents.observations import RecordedConversation
+from agents.stages.kind import CannotRun
 from agents.types import Observation, RecordedStep, Snippet
 from annotations.models import Dataset, Split
 
@@ -18,10 +21,10 @@ KEPT_CONVERSATIONS = 16
 
 
 class ConversationMemory:
-    """The `Memory` that policies get. `form` is what snippets of this kind are stored under (`build.SnippetForm`)."""
+    """Snippets of earlier turns. `key` is what snippets of their kind are stored under (`build.SnippetForm`)."""
 
-    def __init__(self, form: str) -> None:
-        self.form = form
+    def __init__(self, key: str) -> None:
+        self.key = key
 
     def snippets(self, observations: list[Observation], queries: Sequence[np.ndarray], k: int) -> list[list[Snippet]]:
         """The k nearest snippets of earlier turns per observation, most similar first."""
@@ -29,24 +32,44 @@ class ConversationMemory:
         if not observations or k == 0:
             return found
         places = [(observation.conversation, observation.turn_index) for observation in observations]
-        for n, *values in MemorySnippet.objects.nearest_earlier(self.form, places, queries, k):
+        for n, *values in MemorySnippet.objects.nearest_earlier(self.key, places, queries, k):
             found[n].append(Snippet(*values))
         return found
 
 
 class DatasetMemory(ConversationMemory):
-    """Memory of the conversation, and the exemplars and workflows of its dataset's train split.
+    """Memory of the conversation, and the exemplars and workflows of its dataset's train split: the `Memory` of the
+    stages.
 
     `run`: whose online workflows are recalled, for recipes with `recall.induction` online.
     """
 
-    def __init__(self, form: str, dataset: Dataset, encoder: str, seed: int = 0, run: Run | None = None) -> None:
-        super().__init__(form)
-        self.dataset = dataset
-        self.encoder = encoder
-        self.seed = seed
-        self.run = run
+    def __init__(
+        self, dataset: Dataset, encoder: Encoder, form: SnippetForm, seed: int = 0, run: Run | None = None
+    ) -> None:
+        super().__init__(form.key(encoder.name))
+        self.dataset, self.encoder, self.form, self.seed, self.run = dataset, encoder, form, seed, run
         self._conversations: OrderedDict[int, RecordedConversation] = OrderedDict()
+
+    def prepare_snippets(self, conversation_ids: Sequence[int]) -> None:
+        """Embed the steps of these conversations."""
+        build_snippets(conversation_ids, self.encoder, self.form)
+
+    def prepare_exemplars(self) -> None:
+        """Embed the tasks of the train split. CannotRun where there are none."""
+        build_exemplars(self.dataset, self.encoder)
+        if not self.dataset.exemplars.filter(encoder=self.encoder.name).exists():
+            raise CannotRun(f"{self.dataset.name} has no train split to take exemplars from")
+
+    def prepare_workflows(self, embedded: bool) -> None:
+        """CannotRun where the train split has no workflows. Those of the run itself come while it runs."""
+        if self.run is not None:
+            return
+        rows = self.dataset.workflows.standing()
+        if embedded:
+            rows = rows.embedded_by(self.encoder.name)
+        if not rows.exists():
+            raise CannotRun(f"{self.dataset.name} has no workflows: manage.py induce_workflows {self.dataset.name}")
 
     def earlier_steps(self, observation: Observation) -> list[RecordedStep]:
         """All steps of earlier turns, oldest first, without their pages."""
@@ -68,7 +91,7 @@ class DatasetMemory(ConversationMemory):
     ) -> list[types.PromptExemplar]:
         """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
-        rows = self.dataset.exemplars.filter(encoder=self.encoder)
+        rows = self.dataset.exemplars.filter(encoder=self.encoder.name)
         if how == "semantic":
             assert query is not None
             chosen = rows.nearest(query, k)
@@ -87,7 +110,7 @@ class DatasetMemory(ConversationMemory):
         rows = self.dataset.workflows.filter(run=self.run).select_related("website")
         if how == "semantic":
             assert query is not None
-            chosen = rows.nearest(self.encoder, query, k)
+            chosen = rows.nearest(self.encoder.name, query, k)
         else:
             chosen = list(rows.filter(website__name=observation.website))
             if not chosen and not self.run:

@@ -9,18 +9,19 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 from agents.encoders.memory_limits import within_memory
 from agents.llm.protocol import Llm
-from agents.memory.build import build_exemplars, build_snippets
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import events
-from agents.runs.building import CannotRun, build_policy, memory_encoder, snippet_form
+from agents.runs.building import build_pipeline
 from agents.runs.weblinx_demos import demo_of
+from agents.stages import registry
 from agents.types import Decision, Observation
 from annotations.models import Step
 from annotations.observe import counters
@@ -93,14 +94,17 @@ class UndecidedSteps:
                 more |= {"demo": demo, "demo_turn": step.source_index}
             yield Sample(trajectory, step, seq, recorded.observation(step, image=image, **more))
 
+    @cached_property
+    def told(self) -> frozenset[str]:
+        return registry.told(self.recipe)
+
     def _told(self, recorded: RecordedConversation, step: Step) -> dict[str, Any]:
-        """What recipes that plan over trajectories are told besides the page."""
+        """What the kinds of the recipe are told besides the page."""
         more: dict[str, Any] = {}
-        if self.recipe.plan.kind == "trajectory":
-            if self.recipe.compose.trajectory:
-                more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
-            if self.recipe.quirks.q18_gold_in_top_k:
-                more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
+        if "history" in self.told:
+            more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
+        if "leaked_gold" in self.told:
+            more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
         return more
 
 
@@ -118,14 +122,14 @@ def run_conversations(
     to endpoints; its errors that would meet every step are raised.
     """
     recipe = literature.from_dict(run.recipe)
-    policy = build_policy(run, llm)
-    _prepare(run, recipe, conversation_ids)
+    pipeline = build_pipeline(run, llm)
+    pipeline.prepare(conversation_ids)
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
     for batch in UndecidedSteps(run, recipe).batches(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
-            decisions = within_memory(lambda seen: policy.decide(list(seen)), [sample.observation for sample in batch])
+            decisions = within_memory(pipeline.decide, [sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():
@@ -141,24 +145,6 @@ def run_conversations(
             induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored
-
-
-def _prepare(run: Run, recipe: Recipe, conversation_ids: list[int]) -> None:
-    """Embed what the recipe will search. CannotRun where there is nothing to search."""
-    recall = recipe.recall
-    if recall.memory == "multifaceted":
-        build_snippets(conversation_ids, memory_encoder(recipe), snippet_form(recipe))
-    if recall.exemplars != "none" and recall.exemplar_k:
-        encoder = memory_encoder(recipe)
-        build_exemplars(run.dataset, encoder)
-        if not run.dataset.exemplars.filter(encoder=encoder.name).exists():
-            raise CannotRun(f"{run.dataset.name} has no train split to take exemplars from")
-    if recall.workflows != "none" and recall.induction == "offline":
-        rows = run.dataset.workflows.standing()
-        if recall.workflows == "semantic":
-            rows = rows.embedded_by(memory_encoder(recipe).name)
-        if not rows.exists():
-            raise CannotRun(f"{run.dataset.name} has no workflows: manage.py induce_workflows {run.dataset.name}")
 
 
 def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:

@@ -7,11 +7,10 @@ writes the prompt. What the planner asks is kept instead of answered.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from agents.policy import StagedPolicy
+from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs.building import build_ranker
 from agents.runs.weblinx_demos import demo_of
-from agents.stages.plan.action_strings import ActionStringPlanner
+from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated, Prompt
 from agents.stages.plan.local import prompt_ids
 from agents.training.rows import SplitRows
@@ -49,20 +48,18 @@ class ActionRows:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
         self.recipe = literature.override(literature.get(RECIPE), changes)
-        self._ranker = build_ranker(self.recipe)
+        self._asked = _Asked(tokenizer)
+        self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked))
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         for number, recorded in self.rows.recorded(skip):
             demo = demo_of(recorded)
             steps = {step.source_index: step for step in recorded.steps}
             turns = [turn for turn in prompt_turns(demo) if turn.index in steps]
-            asked = _Asked(self.tokenizer)
-            planner = ActionStringPlanner(self.recipe, asked)
-            policy = StagedPolicy(self.recipe, self._ranker, None, None, planner, None)
             pairs = []
             for turn in turns:
-                policy.decide([recorded.observation(steps[turn.index], demo=demo, demo_turn=turn.index)])
-                for prompt in asked.taken():  # none where no page could be ranked
+                self._pipeline.decide([recorded.observation(steps[turn.index], demo=demo, demo_turn=turn.index)])
+                for prompt in self._asked.taken():  # none where no page could be ranked
                     ids = prompt_ids(prompt, self.tokenizer, self.settings.max_length)
                     pairs.append({"prompt": ids, "answer": target(turn)})
             yield number, pairs

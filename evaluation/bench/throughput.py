@@ -1,20 +1,19 @@
 """Steps per second of recipes, from stored page to stored result: batched against one by one."""
 
-import random
 import time
-from dataclasses import replace
+from collections.abc import Sequence
+from itertools import islice
 
 from agents.encoders.embedding import CachedEncoder
 from agents.encoders.weights import MINILM
-from agents.memory.rationales import RationaleWriter
 from agents.models import MemorySnippet
 from agents.observations import RecordedConversation
+from agents.pipeline import Pipeline
 from agents.recipes.literature import get, override
 from agents.runs.building import encoder_named
+from agents.stages.kind import Parts
 from agents.stages.plan.local import LocalGenerator
-from agents.stages.plan.pages import PagePlanner
-from agents.stages.plan.prepared import Prepared
-from agents.types import RankedCandidate
+from agents.types import Observation, RankedCandidate
 from annotations.models import Dataset
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import BenchSetting, import_into_new
@@ -64,17 +63,17 @@ def _grounded(setting: BenchSetting, dataset: Dataset) -> list[Measure]:
 
 def _planner(setting: BenchSetting, dataset: Dataset) -> Measure:
     """Multiple choice among ten elements, by a model of Flan-T5's architecture with random weights."""
-    recipe = override(get("mindact"), {"plan.kind": "generation", "rank.top_k": "10"})
+    recipe = override(get("mindact"), {"plan.kind": "generation", "rank.top_k": "10", "recall.memory": "none"})
     generator = LocalGenerator(random_seq2seq(setting.folder / "planner", setting.quick))
     generator.configure(max_new_tokens=8)
-    planner = PagePlanner(recipe, generator, RationaleWriter(None))
-    steps = _prepared(dataset, 4 if setting.quick else 32)
+    pipeline = Pipeline.of(Parts(recipe, ranker=_FirstTen(), generator=generator))
+    steps = _observations(dataset, 4 if setting.quick else 32)
     seconds: dict[int, float] = {}
     for size in BATCHES:
         setting.say(f"throughput: planner, batches of {size}")
         begun = time.perf_counter()
         for start in range(0, len(steps), size):
-            planner.plan(_prepared_again(steps[start : start + size]))
+            pipeline.decide(steps[start : start + size])
         seconds[size] = time.perf_counter() - begun
     return Measure(
         f"planner, batches of {BATCHES[0]}",
@@ -85,25 +84,21 @@ def _planner(setting: BenchSetting, dataset: Dataset) -> Measure:
     )
 
 
-def _prepared(dataset: Dataset, count: int) -> list[Prepared]:
-    """Steps of the first conversations with ten elements each, as a ranker would leave them."""
-    found: list[Prepared] = []
-    for conversation in dataset.conversations.order_by("position"):
-        recorded = RecordedConversation(conversation.pk)
-        for step in recorded.steps:
-            seen = recorded.observation(step)
-            ranking = tuple(
-                RankedCandidate(node_id, -float(rank), rank, "") for rank, node_id in enumerate(seen.candidate_ids[:10])
-            )
-            found.append(Prepared(seen, ranking, random.Random(0), seen.instruction))
-            if len(found) == count:
-                return found
-    return found
+class _FirstTen:
+    """In place of a ranker: the first ten candidates as they are."""
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        return [tuple(map(_candidate, range(10), seen.candidate_ids)) for seen in observations]
 
 
-def _prepared_again(steps: list[Prepared]) -> list[Prepared]:
-    """The same steps, shuffled alike in every round."""
-    return [replace(step, rng=random.Random(0)) for step in steps]
+def _candidate(rank: int, node_id: str) -> RankedCandidate:
+    return RankedCandidate(node_id, -float(rank), rank, "")
+
+
+def _observations(dataset: Dataset, count: int) -> list[Observation]:
+    """Steps of the first conversations."""
+    recorded = (RecordedConversation(row.pk) for row in dataset.conversations.order_by("position"))
+    return list(islice((one.observation(step) for one in recorded for step in one.steps), count))
 
 
 def _forget(encoder: CachedEncoder) -> None:

@@ -1,21 +1,19 @@
 """A page that cannot be shown fails its own step, whatever agent meets it; the others of its batch are decided."""
 
 import random
-from dataclasses import replace
 
 import pytest
 
-from agents.memory.rationales import RationaleWriter
+from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.stages.plan.action_strings import ActionStringPlanner
+from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated
-from agents.stages.plan.pages import PagePlanner
-from agents.stages.plan.prepared import Prepared
-from agents.types import DecisionUsage, Observation, RankedCandidate
+from agents.types import Decision, DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo
 from annotations.dom.limits import MAX_TAGS
 from annotations.sandbox import deadline
+from tests.agents.fixed_ranker import FixedRanker
 from tests.agents.weblinx_demo import BOXES, PAGE, PagesByName, browser, chat
 
 SMALL = '<html backend_node_id="1"><a backend_node_id="2"><text backend_node_id="3">Go</text></a></html>'
@@ -37,8 +35,8 @@ class Answers:
         return len(text) // 4
 
 
-def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
-    seen = Observation(
+def observation(key: int, html: str, **fields) -> Observation:
+    return Observation(
         key=key,
         conversation=1,
         turn_index=1,
@@ -50,8 +48,32 @@ def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
         html=html,
         **fields,
     )
-    ranking = tuple(RankedCandidate(named, 1.0, rank, "Go") for rank, named in enumerate((node_id, "1")))
-    return Prepared(seen, ranking, random.Random(1), "Go")
+
+
+class Named:
+    """Ranks an element that is named for each step first, then the root."""
+
+    def __init__(self, *node_ids: str) -> None:
+        self.node_ids = node_ids
+
+    def rank(self, observations) -> list[tuple[RankedCandidate, ...]]:
+        return [
+            tuple(RankedCandidate(named, 1.0, rank, "Go") for rank, named in enumerate((self.node_ids[seen.key], "1")))
+            for seen in observations
+        ]
+
+
+def agent(kind: str, ranker, generator) -> Pipeline:
+    """The first recipe with that planner, without memory."""
+    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == kind)
+    return Pipeline.of(
+        Parts(literature.override(recipe, {"recall.memory": "none"}), ranker=ranker, generator=generator)
+    )
+
+
+def error(decision: Decision) -> str:
+    found: str = decision.trace["observe"].get("error", "")
+    return found
 
 
 @pytest.mark.parametrize(
@@ -66,15 +88,14 @@ def prepared(key: int, html: str, node_id: str, **fields) -> Prepared:
 )
 @pytest.mark.parametrize("kind", ["multichoice", "generation"])
 def test_prompts_about_pages(kind, html, node_id, why) -> None:
-    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == kind)
     generator = Answers("B.\nAction: CLICK\n" if kind == "multichoice" else "Element: Go\nAction: CLICK\n")
-    planner = PagePlanner(recipe, generator, RationaleWriter(None))
-    bad, good = planner.plan([prepared(1, html, node_id), prepared(2, SMALL, "2")])
-    assert why in bad.error
-    assert bad.action is None
-    assert good.error == ""
+    planner = agent(kind, Named(node_id, "2"), generator)
+    bad, good = planner.decide([observation(0, html), observation(1, SMALL)])
+    assert why in error(bad)
+    assert bad.actions == ()
+    assert error(good) == ""
     assert generator.asked > 0
-    assert planner.plan([prepared(1, html, node_id)])[0].error == bad.error
+    assert error(planner.decide([observation(0, html)])[0]) == error(bad)
 
 
 def weblinx(html: str) -> Demo:
@@ -83,22 +104,19 @@ def weblinx(html: str) -> Demo:
 
 
 def test_prompts_about_recordings() -> None:
-    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == "action_string")
-    planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
-    steps = [prepared(n, "", "go", demo=weblinx(html), demo_turn=1) for n, html in enumerate((HEAVY, PAGE))]
-    bad, good = planner.plan([replace(step, ranking=()) for step in steps])
-    assert "at most 1,000,000 are read" in bad.error
-    assert (good.error, good.action.node_id) == ("", "go")
+    planner = agent("action_string", FixedRanker(), Answers('click(uid="go")'))
+    steps = [observation(n, "", demo=weblinx(html), demo_turn=1) for n, html in enumerate((HEAVY, PAGE))]
+    bad, good = planner.decide(steps)
+    assert "at most 1,000,000 are read" in error(bad)
+    assert (error(good), good.actions[0].node_id) == ("", "go")
 
 
 def test_a_page_that_takes_too_long_fails_its_step_too(monkeypatch) -> None:
     monkeypatch.setattr(deadline, "SECONDS", 0.02)
     slow = PAGE.replace("</form>", "<i></i>" * (MAX_TAGS // 4) + "</form>")
-    recipe = next(r for r in literature.RECIPES.values() if r.plan.kind == "action_string")
-    planner = ActionStringPlanner(recipe, Answers('click(uid="go")'))
-    steps = [prepared(1, "", "go", demo=weblinx(slow), demo_turn=1)]
-    (bad,) = planner.plan([replace(step, ranking=()) for step in steps])
-    assert bad.error == "the page cannot be shown: the page was given up: it took longer than 0.02 s"
+    planner = agent("action_string", FixedRanker(), Answers('click(uid="go")'))
+    (bad,) = planner.decide([observation(0, "", demo=weblinx(slow), demo_turn=1)])
+    assert error(bad) == "the page cannot be shown: the page was given up: it took longer than 0.02 s"
 
 
 def test_training_goes_without_a_recording_that_cannot_be_read() -> None:

@@ -10,12 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder
+from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.learned import train as training
 from agents.stages.plan.learned.fit import Settings
 from agents.stages.plan.learned.model import CONFIG, NotAModel, load
-from agents.stages.plan.learned.policy import LearnedPolicy
 from agents.stages.plan.learned.train import NothingToLearn
 from agents.types import STAGES, Action
 from tests.agents.learned_world import learn, make_examples
@@ -42,9 +43,9 @@ def trained(tmp_path_factory):
     return folder, metrics
 
 
-def policy(folder) -> LearnedPolicy:
-    encoder = CachedEncoder(HashEncoder())
-    return LearnedPolicy(literature.get("grounded"), encoder, ListMemory(), load(folder))
+def policy(folder, encoder: Encoder | None = None) -> Pipeline:
+    recipe = literature.override(literature.get("grounded"), {"plan.model": str(folder)})
+    return Pipeline.of(Parts(recipe, memory=ListMemory(), encoder=encoder or CachedEncoder(HashEncoder())))
 
 
 def decided(folder, examples) -> list[Action]:
@@ -190,8 +191,8 @@ def test_a_model_of_other_columns_is_refused(trained, tmp_path) -> None:
 
 def test_a_policy_with_another_encoder_is_refused(trained) -> None:
     folder, _ = trained
-    with pytest.raises(ValueError, match="was trained with"):
-        LearnedPolicy(literature.get("grounded"), HashEncoder(64), ListMemory(), load(folder))
+    with pytest.raises(CannotRun, match="was trained with"):
+        policy(folder, HashEncoder(64))
 
 
 TRAIN_ALONE = """

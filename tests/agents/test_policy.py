@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
-from agents.grounded import GroundedPolicy
+from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.stages.kind import Parts
 from agents.types import STAGES, Decision, Observation, PastAction, Snippet
 
 PAGE = """<html backend_node_id="1"><body backend_node_id="2">
@@ -46,11 +47,11 @@ def observation(instruction: str = "Reserve it.", html: str = PAGE, **fields) ->
     return Observation(instruction=instruction, html=html, **fields)
 
 
-def policy(memory: ListMemory | None = None, **settings: str) -> GroundedPolicy:
+def policy(memory: ListMemory | None = None, **settings: str) -> Pipeline:
     recipe = literature.override(
         literature.get("grounded"), {name.replace("__", "."): v for name, v in settings.items()}
     )
-    return GroundedPolicy(recipe, CachedEncoder(HashEncoder()), memory or ListMemory())
+    return Pipeline.of(Parts(recipe, memory=memory or ListMemory(), encoder=CachedEncoder(HashEncoder())))
 
 
 def decide(*observations: Observation) -> list[Decision]:
@@ -191,7 +192,7 @@ def test_an_element_acted_on_in_this_turn_falls_behind() -> None:
 
 def test_texts_that_pages_share_are_encoded_once() -> None:
     encoder = CachedEncoder(HashEncoder())
-    several = GroundedPolicy(literature.get("grounded"), encoder, ListMemory())
+    several = Pipeline.of(Parts(literature.get("grounded"), memory=ListMemory(), encoder=encoder))
     several.decide([observation("Click Reserve.")])
     before = encoder.encoded
     several.decide([observation("Click Reserve.") for _ in range(5)])

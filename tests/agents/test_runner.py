@@ -5,9 +5,9 @@ from contextlib import nullcontext
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
-from agents.grounded import GroundedPolicy
 from agents.memory.build import build_snippets
 from agents.models import Run, Trajectory, TrajectoryStep
+from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.runs import building, runner
 from agents.types import Decision, Observation
@@ -25,13 +25,14 @@ def seen(monkeypatch) -> list[Observation]:
     """Every observation that was decided, in order."""
     observations: list[Observation] = []
 
-    class Recording(GroundedPolicy):
-        def decide(self, batch: list[Observation]) -> list[Decision]:
-            observations.extend(batch)
-            return super().decide(batch)
+    decide = Pipeline.decide
+
+    def recording(self: Pipeline, batch: list[Observation]) -> list[Decision]:
+        observations.extend(batch)
+        return decide(self, batch)
 
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "GroundedPolicy", Recording)
+    monkeypatch.setattr(Pipeline, "decide", recording)
     monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
     return observations
 
@@ -109,7 +110,7 @@ def test_what_was_decided_is_kept_with_its_ranking_and_trace(conversation, seen)
         assert set(row.candidate_ids) == {"5", "6", "9", "12", "14"}
         assert row.candidate_scores == sorted(row.candidate_scores, reverse=True)
         assert row.milliseconds > 0
-        assert set(row.trace["seconds"]) == {"observe", "recall", "rank", "plan"}
+        assert set(row.trace["seconds"]) == {"observe", "recall", "rank", "plan", "act"}
 
 
 def run_of(name: str, **changes: str) -> Run:
@@ -118,7 +119,7 @@ def run_of(name: str, **changes: str) -> Run:
 
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
     with pytest.raises(ValueError, match="wma cannot run: it needs a world model"):
-        building.build_policy(run_of("wma"))
+        building.build_pipeline(run_of("wma"))
 
 
 @pytest.mark.django_db

@@ -60,7 +60,7 @@ from pathlib import Path
 from django.core.management import call_command
 from django.test import Client
 from agents.recipes import literature
-from agents.runs.building import build_policy
+from agents.runs.building import build_pipeline
 from agents.observations import RecordedConversation
 from annotations.models import Conversation
 from annotations.storage import store
@@ -82,7 +82,7 @@ conversation = Conversation.objects.filter(split="test_task").get()
 recorded = RecordedConversation(conversation.pk)
 from agents.models import Run
 run = Run(dataset=conversation.dataset, recipe=literature.to_dict(recipe), recipe_name=recipe.name)
-decision, = build_policy(run, None).decide([recorded.observation(recorded.steps[0], image=False)])
+decision, = build_pipeline(run, None).decide([recorded.observation(recorded.steps[0], image=False)])
 found = {
     "counts": counts, "signed_in": signed_in, "password": password, "export": export.hexdigest(),
     "ranking": [[c.node_id, round(c.score, 5)] for c in decision.ranking],

@@ -7,19 +7,19 @@ import django
 django.setup()
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder  # noqa: E402
-from agents.grounded import GroundedPolicy  # noqa: E402
+from agents.pipeline import Pipeline  # noqa: E402
 from agents.runs import building  # noqa: E402  after the set-up
 from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
 
+decide = Pipeline.decide
 
-class DeadlyPolicy(GroundedPolicy):
+
+def deadly(self, observations):
     """Takes its whole process down."""
-
-    def decide(self, observations):
-        if any(observation.instruction == "POISON" for observation in observations):
-            os._exit(137)
-        return super().decide(observations)
+    if any(observation.instruction == "POISON" for observation in observations):
+        os._exit(137)
+    return decide(self, observations)
 
 
-building.GroundedPolicy = DeadlyPolicy
+Pipeline.decide = deadly
 building.encoder_named = lambda name: CachedEncoder(HashEncoder())

@@ -1,12 +1,12 @@
 """From a decision to a judgement, and from stored rows to scores."""
 
 import pytest
+from agents.stages.plan.prepared import read_action
 
 from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
 from agents.stages.plan.parse import parse_multichoice
-from agents.stages.plan.prepared import read_action
 from agents.types import Action, RankedCandidate
 from evaluation.models import Score
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published

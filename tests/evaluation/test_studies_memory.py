@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.grounded import GroundedPolicy
+from agents.pipeline import Pipeline
 from evaluation.models import Shard
 from evaluation.studies import running
 from tests.evaluation.study_rows import make_study, rows, undisturbed
@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 
 
 def hungry(most: int):
-    decide = GroundedPolicy.decide
+    decide = Pipeline.decide
 
     def within(self, observations):
         if len(observations) > most:
@@ -23,14 +23,14 @@ def hungry(most: int):
 
 def test_a_batch_that_does_not_fit_is_split_and_gives_the_same_rows(dataset, hash_encoder, monkeypatch) -> None:
     reference = undisturbed(dataset)
-    monkeypatch.setattr(GroundedPolicy, "decide", hungry(1))
+    monkeypatch.setattr(Pipeline, "decide", hungry(1))
     run = undisturbed(dataset)
     assert run.shards.get().attempt == 1
     assert rows(run) == rows(reference)
 
 
 def test_a_step_that_does_not_fit_ends_the_shard_and_says_what_to_change(dataset, hash_encoder, monkeypatch) -> None:
-    monkeypatch.setattr(GroundedPolicy, "decide", hungry(0))
+    monkeypatch.setattr(Pipeline, "decide", hungry(0))
     run = make_study(dataset).runs.get()
     running.work(Shard.objects.claim(run.shards.get().pk))
     shard = run.shards.get()

@@ -24,14 +24,21 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpResponse
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Message, Request
-from agents.policy import _Timed
+from agents.pipeline import Pipeline
+from agents.recipes.literature import get
+from agents.stages.kind import Parts, StageKind
 from webnav_site.celery import app
 from webnav_site.observe.tasks import HEADER
 
+class Asking(StageKind):
+    stage = "act"
+
+    def run(self, states):
+        ChatLlm(Endpoint(sys.argv[1], "a-model")).complete([Request((Message("user", "hi"),), "a-model")])
+
 @app.task(name="tests.decide", queue="tests-tracing")
 def decide():
-    with _Timed([], "plan"):
-        answer, = ChatLlm(Endpoint(sys.argv[1], "a-model")).complete([Request((Message("user", "hi"),), "a-model")])
+    Pipeline(get("grounded"), [Asking(Parts(get("grounded")))]).decide([])
 
 @login_not_required
 def asks(request):
@@ -74,9 +81,9 @@ def test_one_trace_goes_from_a_request_through_a_task_to_the_call_of_a_model(db)
     with receiving() as (address, spans), serve(lambda body: "Answer: A") as llm:
         run(WORK, llm.url, OTEL_EXPORTER_OTLP_ENDPOINT=address)
     found = {span.name: span for span in spans}
-    assert set(found) == {"request asks", "task tests.decide", "stage plan", "llm a-model"}
+    assert set(found) == {"request asks", "task tests.decide", "stage act", "llm a-model"}
     assert len({span.trace_id for span in spans}) == 1
-    way = ["request asks", "task tests.decide", "stage plan", "llm a-model"]
+    way = ["request asks", "task tests.decide", "stage act", "llm a-model"]
     for outer, inner in itertools.pairwise(way):
         assert found[inner].parent_span_id == found[outer].span_id, inner
     facts = {fact.key: fact.value for fact in found["llm a-model"].attributes}

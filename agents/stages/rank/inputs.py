@@ -14,7 +14,7 @@ from agents.weblinx.tokens import SpanTokenizer
 from agents.weblinx.turns import Demo, ReplayTurn
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
-from annotations.dom.tree import Element, parse
+from annotations.dom.tree import Element
 from annotations.sandbox.deadline import page_deadline
 
 
@@ -51,7 +51,7 @@ def candidate_input(observation: Observation) -> RankingInput:
 
     Raises PageError for a page that cannot be read, and what `format_candidates` raises for an impossible candidate.
     """
-    root = parse(observation.html)
+    root = observation.root
     labels = _labels(root, observation)
     texts = tuple(format_candidates(root, labels).values())
     query = ranker_query(observation.instruction, [past.representation for past in observation.turn_actions])
@@ -61,7 +61,7 @@ def candidate_input(observation: Observation) -> RankingInput:
 @page_deadline()
 def element_input(observation: Observation) -> RankingInput:
     """Short element texts against the turn so far: dense ranking where no WebLINX turns were recorded."""
-    labels = _labels(parse(observation.html), observation)
+    labels = _labels(observation.root, observation)
     texts = tuple(labels.values())
     query = memory_text(observation.instruction, [past.representation for past in observation.turn_actions])
     return RankingInput(query, tuple(labels), texts, texts, texts)

@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
 from agents.stages.compose.sequence import PagePart, page_messages
-from agents.types import RecordedStep
+from agents.types import DecisionUsage, RecordedStep
 from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
@@ -102,6 +102,12 @@ class RationaleRequest:
 
 
 Rationales = Callable[[RationaleRequest], str | None]
+
+
+class MissingRationales(Protocol):
+    """Writes the rationales that are missing: past step -> (text, what it took)."""
+
+    def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, DecisionUsage]]: ...
 
 
 def known_rationale(request: RationaleRequest) -> str | None:

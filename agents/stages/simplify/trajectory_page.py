@@ -7,6 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agents.types import Observation
+from annotations.dom.limits import PageError
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import Element, parse
@@ -49,6 +51,14 @@ def page_text(page: Element | str, node_ids: Sequence[str]) -> str:
     """The page around these elements. Raises IndexError for an element that is not on the page."""
     root = page if isinstance(page, Element) else parse(page)
     return tree_repr(prune_tree(root, node_ids), keep_html_brackets=True, renumber=False)[0]
+
+
+def page_or_nothing(observation: Observation, node_ids: Sequence[str]) -> str:
+    """The page around some elements; "" where it cannot be read: then a text goes without it."""
+    try:
+        return page_text(observation.root, node_ids)
+    except (PageError, IndexError):
+        return ""
 
 
 def observed_ids(step: GoldStep, top_k: int) -> list[str]:

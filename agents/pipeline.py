@@ -1,0 +1,64 @@
+"""An agent is its recipe: the kinds of the eight stages, one after another, for many steps at once. Core.
+
+What answers, embeds and remembers is passed in; `agents/runs/building.py` puts it together.
+"""
+
+import time
+from collections.abc import Sequence
+from itertools import groupby
+
+from agents.recipes.literature import Recipe
+from agents.stages.kind import Parts, StageKind
+from agents.stages.registry import recipe_kinds
+from agents.stages.state import StepState
+from agents.types import Decision, Observation
+from annotations.observe.spans import span
+
+BEFORE = ("observe", "rank", "recall")  # in the order that the kinds ask for
+ROUNDS = ("simplify", "compose", "plan")  # again and again, until the planner has an action or none
+
+
+class Pipeline:
+    """What a recipe does; batch-first, a live episode is a batch of one."""
+
+    def __init__(self, recipe: Recipe, kinds: Sequence[StageKind], seed: int = 0) -> None:
+        self.recipe, self.seed = recipe, seed
+        self.kinds = list(kinds)
+        self.stages = {stage: list(group) for stage, group in groupby(kinds, key=lambda kind: kind.stage)}
+
+    @classmethod
+    def of(cls, parts: Parts) -> "Pipeline":
+        """The kinds that the recipe chooses, put together. CannotRun says what one of them lacks."""
+        kinds = recipe_kinds(parts.recipe)
+        parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
+        return cls(parts.recipe, [kind(parts) for kind in kinds], parts.seed)
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        """Make what the stages search, embed or read in these conversations."""
+        for kind in self.kinds:
+            kind.prepare(conversation_ids)
+
+    def decide(self, observations: Sequence[Observation]) -> list[Decision]:
+        """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
+        fail for all (endpoint down, budget used up) raises `LlmError`."""
+        states = [StepState.of(observation, self.seed) for observation in observations]
+        for stage in [stage for stage in self.stages if stage in BEFORE]:
+            self._run(stage, states)
+        while any(state.open for state in states):
+            for stage in ROUNDS:
+                self._run(stage, states)
+        self._run("imagine", states, ended=True)
+        self._run("act", states, ended=True)
+        return [state.decision() for state in states]
+
+    def _run(self, stage: str, states: Sequence[StepState], ended: bool = False) -> None:
+        """One stage for the states that are open, or for all that have ended; its time in equal shares."""
+        if stage not in self.stages:
+            return
+        begun, asked = time.perf_counter(), [state for state in states if ended or state.open]
+        with span("stage", stage=stage, steps=len(asked)):
+            for kind in self.stages[stage]:
+                kind.run([state for state in asked if ended or state.open])
+        share = (time.perf_counter() - begun) / max(1, len(asked))
+        for state in asked:
+            state.seconds[stage] = state.seconds.get(stage, 0.0) + share

@@ -1,0 +1,88 @@
+"""The prompt of MindAct and Self-MAP: earlier pages with their answers, then the page around a group. Core."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from agents.stages.compose.page import PageInput, PageTask, Paradigm, choice_letter, format_input
+from agents.stages.compose.sequence import PagePart, page_messages
+from agents.stages.compose.shots import shot_messages
+from agents.stages.kind import StageKind
+from agents.stages.plan.generator import PagePrompt
+from agents.stages.simplify.groups import Match
+from agents.stages.state import StepState
+from annotations.dom.limits import PageError
+
+TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
+
+
+class PagesInTurn(StageKind):
+    """Worked examples, workflows, exemplars, memory, page, task and question."""
+
+    stage = "compose"
+    reads = frozenset(
+        {
+            "compose.shots",
+            "compose.max_tokens",
+            "compose.piece_tokens",
+            "plan.constrained",
+            "observe.observation",
+        }
+    )
+    takes = frozenset({"memory", "rationales", "exemplars", "workflows"})
+
+    paradigm: ClassVar[Paradigm] = "generation"
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            state.prompt = None
+            if state.shown.group is not None:
+                self._compose(state, state.shown)
+
+    def _compose(self, state: StepState, match: Match) -> None:
+        past = [action.representation for action in state.observation.turn_actions]
+        task = PageTask(state.instruction, past)
+        try:
+            page = match.page = format_input(state.observation.root, match.group or [], task, self.paradigm)
+        except (PageError, IndexError) as error:
+            state.fail(f"the page cannot be shown: {error}")
+            return
+        openings = _openings(page, self.paradigm) if self.recipe.plan.constrained else ()
+        shown = page if state.sees_text else PageInput("", page.input, page.target, page.choices)
+        history = (*shot_messages(self.paradigm)[: 3 * self.recipe.compose.shots], *_workflows(state), *match.past)
+        state.prompt = PagePrompt(tuple(page_messages(shown)), history, openings=openings, image=state.image)
+        self._note(state, match, history, shown)
+
+    def _note(self, state: StepState, match: Match, history: Sequence[PagePart], page: PageInput) -> None:
+        number = len(match.prompts) + 1
+        match.prompts.append(f"── round {number} ──\n" + f"{page.context}\n\n{page.input}"[:TRACED_PROMPT])
+        before = "\n".join(f"{part.sender}: {part.text}" for part in history if part.text)[:TRACED_PROMPT]
+        prompt = "\n\n".join(filter(None, [before, *match.prompts]))
+        state.note("compose", snippets=len(state.memory), prompt=prompt)
+        state.note("simplify", rounds=number)
+
+
+class LetteredPages(PagesInTurn):
+    """The same for multiple choice: the elements are listed with letters."""
+
+    paradigm: ClassVar[Paradigm] = "multichoice"
+
+
+def _workflows(state: StepState) -> tuple[PagePart, ...]:
+    """The workflows as a message of the person, as AWM shows them."""
+    if not state.workflows:
+        return ()
+    text = "\n\n".join(workflow.text() for workflow in state.workflows)
+    return PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
+
+
+def _openings(page: PageInput, paradigm: Paradigm) -> tuple[str, ...]:
+    """Every way in which a well-formed answer starts; one that ends in a space goes on with a value."""
+    if paradigm == "multichoice":
+        elements, none = [f"{choice_letter(i)}." for i in range(len(page.choices))], "A."
+    else:
+        elements, none = [f"Element: {text}" for _, text in page.choices], "None"
+    return (
+        none,
+        *(f"{element}\nAction: CLICK" for element in elements),
+        *(f"{element}\nAction: {operation}\nValue: " for element in elements for operation in ("TYPE", "SELECT")),
+    )

@@ -1,0 +1,115 @@
+"""The prompt of Synapse, AWM and MIMS: exemplars, workflows, memory and the trajectory so far. Core."""
+
+from collections.abc import Sequence
+from itertools import groupby
+
+from agents.llm.protocol import Message
+from agents.recipes.literature import Recipe
+from agents.stages.compose.trajectory import (
+    STOP,
+    abstraction_query,
+    act_query,
+    chat_tokens,
+    exemplar_messages,
+    fit,
+    naive_demos,
+    system_message,
+)
+from agents.stages.kind import Parts, StageKind
+from agents.stages.plan.generator import ChatPrompt
+from agents.stages.plan.kinds import generator_of
+from agents.stages.simplify.around import ShownPages
+from agents.stages.state import StepState
+
+TRACED_PROMPT = 40_000  # characters of the prompt that a trace keeps, from its end
+
+
+class Trajectories(StageKind):
+    """System, workflows, exemplars and memory as far as they fit, then the turn so far and the page."""
+
+    stage = "compose"
+    reads = frozenset({"compose.shots", "compose.trajectory", "compose.context_tokens", "observe.observation"})
+    takes = frozenset({"memory", "rationales", "exemplars", "workflows", "history"})
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.generator = generator_of(parts)
+
+    @classmethod
+    def told(cls, recipe: Recipe) -> frozenset[str]:
+        told = {"history"} if recipe.compose.trajectory else set()
+        return frozenset(told | ({"leaked_gold"} if recipe.quirks.q18_gold_in_top_k else set()))
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            self._compose(state, state.shown)
+
+    def _compose(self, state: StepState, pages: ShownPages) -> None:
+        compose = self.recipe.compose
+        query = self._query(state, pages)
+        given = naive_demos()[: compose.shots] + self._exemplars(state, pages) + self._memory(state, pages)
+        if state.workflows:
+            given.insert(0, [Message("user", "\n\n".join(workflow.text() for workflow in state.workflows))])
+        messages = fit(system_message(compose.trajectory), given, query, self._count, compose.context_tokens)
+        if messages is None:
+            state.fail(f"the page and its history exceed {compose.context_tokens} tokens")
+            return
+        messages = _with_image(messages, state)
+        state.prompt = ChatPrompt(tuple(messages), STOP)
+        state.note(
+            "compose",
+            given=len(given),
+            shown=_shown_count(messages, given, query),
+            tokens=self._count(messages),
+            prompt="\n\n".join(f"{m.role}: {m.content}" for m in messages)[-TRACED_PROMPT:],
+        )
+
+    def _query(self, state: StepState, pages: ShownPages) -> list[Message]:
+        if self.recipe.compose.trajectory:
+            return act_query(state.instruction, pages.history, pages.page)
+        actions = [past.representation for past in state.observation.turn_actions]
+        return abstraction_query(state.instruction, actions, pages.page)
+
+    def _exemplars(self, state: StepState, pages: ShownPages) -> list[list[Message]]:
+        pairs = zip(state.exemplars, pages.exemplars, strict=True)
+        return [exemplar_messages(exemplar.instruction, steps) for exemplar, steps in pairs]
+
+    def _memory(self, state: StepState, pages: ShownPages) -> list[list[Message]]:
+        """Recalled steps in prompt order, those of one turn that stand together as one trajectory."""
+        steps = zip(state.memory, pages.memory, pages.rationales, strict=True)
+        found = []
+        for _, turn in groupby(steps, key=lambda recalled: recalled[0].observation.turn_index):
+            recalled = list(turn)
+            messages = exemplar_messages(recalled[0][0].observation.instruction, [shown for _, shown, _ in recalled])
+            found.append(_with_rationales(messages, [rationale for _, _, rationale in recalled]))
+        return found
+
+    def _count(self, messages: Sequence[Message]) -> int:
+        return chat_tokens(messages, self.generator.count_tokens)
+
+
+def _with_rationales(messages: list[Message], rationales: Sequence[str | None]) -> list[Message]:
+    """Answers with the sentence why they were right, where there is one; question and answer alternate."""
+    for place, rationale in enumerate(rationales):
+        if rationale:
+            answer = messages[2 * place + 1]
+            messages[2 * place + 1] = Message(answer.role, f"{answer.content}\nRationale: {rationale}")
+    return messages
+
+
+def _with_image(messages: list[Message], state: StepState) -> list[Message]:
+    if state.image is None:
+        return messages
+    last = messages[-1]
+    text = last.content if state.sees_text else f"Task: {state.instruction}"
+    return [*messages[:-1], Message(last.role, text, (state.image,))]
+
+
+def _shown_count(messages: list[Message], given: list[list[Message]], query: list[Message]) -> int:
+    """How many of the exemplars (and the workflows) fit."""
+    left = len(messages) - 1 - len(query)
+    count = 0
+    for exemplar in given:
+        left -= len(exemplar)
+        count += left >= 0
+    return count

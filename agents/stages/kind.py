@@ -1,0 +1,74 @@
+"""What a kind of a stage is, and what it is put together with. Core."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from agents.encoders.embedding import Encoder
+from agents.llm.protocol import Llm
+from agents.recipes.literature import Recipe
+from agents.stages.plan.generator import Generator
+from agents.stages.rank.rankings import Rankings
+from agents.stages.simplify.snippets import MissingRationales
+from agents.stages.state import StepState
+from agents.types import Memory, Ranker
+
+
+class CannotRun(ValueError):
+    """The recipe lacks something; the message says what and how to get it."""
+
+
+@dataclass
+class Parts:
+    """What the kinds of one recipe share. `ranker` and `generator` stand in for those that the recipe names."""
+
+    recipe: Recipe
+    seed: int = 0
+    llm: Llm | None = None
+    memory: Memory | None = None
+    encoder: Encoder | None = None  # of memory, exemplars and workflows
+    writer: MissingRationales | None = None  # asked for rationales that nobody has written
+    ranker: Ranker | None = None
+    generator: Generator | None = None
+    shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
+    rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
+
+    def the_memory(self) -> Memory:
+        if self.memory is None:
+            raise CannotRun(f"{self.recipe.name} recalls, and no memory was given")
+        return self.memory
+
+    def the_encoder(self) -> Encoder:
+        if self.encoder is None:
+            raise CannotRun(f"{self.recipe.name} compares texts, and no encoder was given")
+        return self.encoder
+
+
+class StageKind:
+    """One way to do a stage: reads some settings, needs what stages before it gave, works on batches.
+
+    `reads` are dotted names of settings. `takes` and `gives` name blocks: memory, snippets, rationales, exemplars,
+    workflows, history; what is given and taken by nobody is refused before anything runs.
+    """
+
+    stage: ClassVar[str]
+    reads: ClassVar[frozenset[str]] = frozenset()
+    takes: ClassVar[frozenset[str]] = frozenset()
+    gives: ClassVar[frozenset[str]] = frozenset()
+    embeds_memory: ClassVar[bool] = False  # of a ranking: memory lies in the space of its encoder
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.recipe = parts, parts.recipe
+
+    @classmethod
+    def told(cls, recipe: Recipe) -> frozenset[str]:
+        """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`."""
+        return frozenset()
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        """Make what will be searched, embedded or read while these conversations are decided. CannotRun says why
+        there is nothing."""
+
+    def run(self, states: Sequence[StepState]) -> None:
+        """Do the stage for all these states; what fails for one is said at it."""
+        raise NotImplementedError

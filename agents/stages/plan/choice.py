@@ -1,0 +1,82 @@
+"""`plan.kind` multichoice and generation: MindAct's and Self-MAP's planners. Core.
+
+All steps of a batch play their rounds side by side, so that the model always answers many prompts at once.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from agents.stages.compose.page import Paradigm
+from agents.stages.compose.pages import LetteredPages, PagesInTurn
+from agents.stages.kind import Parts
+from agents.stages.plan.generator import Generated
+from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
+from agents.stages.plan.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
+from agents.stages.state import StepState
+from agents.types import Action
+
+
+class MultipleChoice(AskingPlanner):
+    """The model answers with the letter of an element, the operation and the value."""
+
+    reads = MODEL_SETTINGS | {"plan.constrained"}
+    paradigm: ClassVar[Paradigm] = "multichoice"
+    parse = staticmethod(parse_multichoice)
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.quirks = self.recipe.quirks.narrowed(ParseQuirks)
+
+    @classmethod
+    def before(cls) -> Any:
+        return LetteredGroups, LetteredPages
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state, generated in self.generate(states):
+            self._read(state, state.shown, generated)
+        for state in states:
+            match: Match = state.shown
+            if state.open and match.group is None:
+                winner = match.winner
+                state.close(_action(winner) if winner else None)
+                self._note(state, match)
+
+    def _read(self, state: StepState, match: Match, generated: Generated) -> None:
+        assert match.page is not None
+        match.asked.append({"elements": list(match.group or ()), "reply": generated.text})
+        self._note(state, match)
+        if generated.error:
+            state.fail(generated.error)
+            return
+        try:
+            reply = self.parse(generated.text, match.page.choices, self.quirks)
+        except (IndexError, ValueError) as error:
+            state.fail(f"the reply {generated.text[:80]!r} cannot be read: {error}")
+            return
+        match.asked[-1]["chosen"] = reply.element
+        match.advance(reply)
+
+    def _note(self, state: StepState, match: Match) -> None:
+        last = {"reply": match.asked[-1]["reply"]} if match.asked else {}
+        state.note("plan", kind=self.paradigm, rounds=match.asked, **last)
+
+
+class Generation(MultipleChoice):
+    """The model writes element, operation and value in full."""
+
+    paradigm: ClassVar[Paradigm] = "generation"
+
+    @classmethod
+    def before(cls) -> Any:
+        return ElementGroups, PagesInTurn
+
+    parse = staticmethod(parse_generation)
+
+
+def _action(reply: ParsedReply) -> Action | None:
+    """The action of "OP value" on an element; None where no element was chosen."""
+    if reply.element is None:
+        return None
+    operation, _, value = reply.action.partition(" ")
+    return Action(operation, reply.element, value.strip())

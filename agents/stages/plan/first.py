@@ -1,0 +1,22 @@
+"""`plan.kind=first`: the best-ranked element, without an operation (the DeBERTa row; dense markup ranking). Core."""
+
+from collections.abc import Sequence
+
+from agents.stages.plan.kinds import Planning
+from agents.stages.rank.kinds import has_own_page
+from agents.stages.state import StepState
+from agents.types import Action
+
+
+class FirstElement(Planning):
+    """No planner."""
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            state.note("plan", kind="first")
+            if state.ranking:
+                state.close(Action("", state.ranking[0].node_id))
+            elif has_own_page(state.observation):
+                state.fail("the page has no element to choose from")
+            else:
+                state.close(None)  # an utterance before the first page: nothing to rank, and nothing wrong

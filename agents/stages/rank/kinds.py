@@ -1,0 +1,108 @@
+"""The kinds of `rank` that score every element of a page with a `Ranker`. Core."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, weblinx_text
+from agents.stages.rank.inputs import WeblinxText
+from agents.stages.rank.rankings import Rankings
+from agents.stages.rank.score_file import ScoreFileRanker
+from agents.stages.state import StepState
+from agents.trace import traced_ranking
+from agents.types import Observation, Ranker
+from agents.weblinx.documents import is_ranked, ranked_turns
+
+KEPT_MODELS = 3  # sets of weights in memory at once
+WEBLINX_TEXT = frozenset({"rank.history_turns", "rank.element_limit", "rank.element_limit_unit"})
+
+
+class Ranked(StageKind):
+    """Every element of the page gets a score; a page that cannot be ranked fails its own step only."""
+
+    stage = "rank"
+    reads = frozenset({"rank.model", "rank.base", "rank.top_k"})
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.rankings = parts.rankings = Rankings(parts.ranker or self.load())
+
+    def load(self) -> Ranker:
+        """The ranker that the recipe names; CannotRun where it cannot be had."""
+        raise NotImplementedError
+
+    def run(self, states: Sequence[StepState]) -> None:
+        sources = [_with_page(state.observation) for state in states]
+        for state, source, found in zip(states, sources, self.rankings.of(sources), strict=True):
+            if isinstance(found, str):
+                state.note("rank", kind=self.recipe.rank.kind, top=[])
+                state.fail(found)
+                continue
+            state.ranking = found
+            state.ranked_turn = source.demo_turn if source is not state.observation else None
+            self.rankings.keep(state.observation.key, found)
+            state.note("observe", candidates=len(found))
+            state.note("rank", kind=self.recipe.rank.kind, top=traced_ranking(found))
+
+
+class CrossEncoded(Ranked):
+    """Query and element are read together (MindAct)."""
+
+    reads = Ranked.reads | WEBLINX_TEXT
+
+    def load(self) -> Ranker:
+        text = weblinx_text(self.recipe.rank, self.recipe.quirks)
+        ranker: Ranker = loaded("rank.model", self.recipe.rank.model, lambda name: _cross_encoder(name, text))
+        return ranker
+
+
+class DenseMarkup(Ranked):
+    """Query and element are embedded apart: dense markup ranking (WebLINX)."""
+
+    reads = Ranked.reads | WEBLINX_TEXT | {"rank.exact"}
+
+    def load(self) -> Ranker:
+        settings = self.recipe.rank
+        encoder: DmrEncoder = loaded("rank.model", settings.model, dmr_encoder)
+        return DmrRanker(encoder, settings, self.recipe.quirks)
+
+
+class ScoredBefore(Ranked):
+    """Scores of a file, made elsewhere."""
+
+    def load(self) -> Ranker:
+        ranker: Ranker = loaded("rank.model", self.recipe.rank.model, ScoreFileRanker)
+        return ranker
+
+
+def loaded(setting: str, name: str, load: Callable[[str], Any]) -> Any:
+    """What `load` gives; CannotRun names the setting where it cannot."""
+    try:
+        return load(name)
+    except (OSError, ValueError) as error:  # no such folder or name, no network to fetch it, wrong kind of weights
+        raise CannotRun(f"{setting}={name!r} could not be loaded: {error}") from error
+
+
+@lru_cache(maxsize=KEPT_MODELS)
+def _cross_encoder(name: str, text: WeblinxText) -> Ranker:
+    from agents.stages.rank.cross_encoder import CrossEncoderRanker
+
+    return CrossEncoderRanker(name, weblinx=text)
+
+
+def has_own_page(observation: Observation) -> bool:
+    """Every step but a WebLINX turn whose elements are not ranked, such as an utterance."""
+    demo = observation.demo
+    return demo is None or is_ranked(demo, demo.turns[observation.demo_turn])
+
+
+def _with_page(observation: Observation) -> Observation:
+    """The observation whose elements are ranked: itself, or for a WebLINX turn without a page (an utterance) the
+    nearest earlier turn that has one, as in the published prompts (dmr_wma.md A6.1)."""
+    demo = observation.demo
+    if demo is None or has_own_page(observation):
+        return observation
+    earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
+    return replace(observation, demo_turn=earlier[-1]) if earlier else observation

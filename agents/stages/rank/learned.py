@@ -1,0 +1,85 @@
+"""The ranking of the trained planner of `grounded`: one network scores elements, operations and values. Core."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from agents.encoders import weights
+from agents.encoders.embedding import Encoder
+from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.plan.learned.prepare import PreparedStep, prepare
+from agents.stages.rank.kinds import KEPT_MODELS, loaded
+from agents.stages.rank.rankings import Rankings
+from agents.stages.state import StepState
+from agents.trace import traced_ranking
+from agents.types import NoCandidates, Observation, RankedCandidate
+from annotations.dom.elements import Element
+from annotations.dom.limits import PageError
+
+if TYPE_CHECKING:
+    from agents.stages.plan.learned.model import LearnedModel, LearnedPrediction
+
+
+class LearnedElements(StageKind):
+    """The elements in the order of the network's trust; its operation and value wait for the stage `plan`."""
+
+    stage = "rank"
+    reads = frozenset({"rank.model", "plan.model", "rank.top_k"})
+    embeds_memory = True
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.encoder: Encoder = parts.the_encoder()
+        self.model: LearnedModel = loaded("plan.model", self.recipe.plan.model, _learned)
+        if self.encoder.name != self.model.encoder_name:
+            raise CannotRun(
+                f"the planner was trained with {self.model.encoder_name}, the recipe ranks with {self.encoder.name}"
+            )
+        parts.rankings = Rankings(self)
+
+    def run(self, states: Sequence[StepState]) -> None:
+        prepared = [self._prepared(state) for state in states]
+        found = [(state, step) for state, step in zip(states, prepared, strict=True) if step is not None]
+        predictions = self._predict([step for _, step in found], [state.observation for state, _ in found])
+        for (state, step), prediction in zip(found, predictions, strict=True):
+            state.ranking, state.best = _ranking(step, prediction), prediction
+            state.note("observe", elements=len(step.page.everything), candidates=len(state.ranking))
+            state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        """Of past steps. Raises PageError and NoCandidates."""
+        steps = [prepare(observation, self.model.common) for observation in observations]
+        return [_ranking(*pair) for pair in zip(steps, self._predict(steps, observations), strict=True)]
+
+    def _prepared(self, state: StepState) -> PreparedStep | None:
+        try:
+            return prepare(state.observation, self.model.common)
+        except (PageError, NoCandidates) as error:
+            state.fail(str(error))
+            return None
+
+    def _predict(self, steps: Sequence[PreparedStep], observations: Sequence[Observation]) -> "list[LearnedPrediction]":
+        return self.model.predict(steps, observations, self.encoder)
+
+
+def _ranking(step: PreparedStep, prediction: "LearnedPrediction") -> tuple[RankedCandidate, ...]:
+    order = np.argsort(-prediction.scores, kind="stable")
+    return tuple(
+        RankedCandidate(
+            step.page.candidates[i].node_id, float(prediction.scores[i]), place, _described(step.page.candidates[i])
+        )
+        for place, i in enumerate(order)
+    )
+
+
+def _described(element: Element) -> str:
+    return f"{element.role or element.tag} {' '.join((element.name or element.text).split()[:12])}".strip()
+
+
+@lru_cache(maxsize=KEPT_MODELS)
+def _learned(name: str) -> Any:
+    from agents.stages.plan.learned.model import load
+
+    return load(weights.source(name))

@@ -1,0 +1,126 @@
+"""`rank.kind=dual_encoder`: embedding similarity and the evidence that an untrained encoder cannot see. Core."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from agents.encoders.embedding import Encoder
+from agents.stages.kind import Parts, StageKind
+from agents.stages.rank.dual_encoder import score_elements
+from agents.stages.rank.element_text import element_texts
+from agents.stages.rank.rankings import Rankings
+from agents.stages.state import StepState
+from agents.trace import traced_ranking
+from agents.types import NoCandidates, Observation, RankedCandidate, Snippet
+from annotations.dom.elements import Element, elements
+from annotations.dom.limits import PageError
+from annotations.sandbox.deadline import page_deadline
+
+
+@dataclass(frozen=True)
+class _OfferedPage:
+    """The elements of a page that may be chosen, with their texts."""
+
+    elements: list[Element]
+    texts: list[str]
+    total: int  # of all elements
+
+
+class SimilarElements(StageKind):
+    """Elements like the instruction, moved towards the recalled snippets by their similarity."""
+
+    stage = "rank"
+    reads = frozenset(
+        {
+            "rank.model",
+            "rank.top_k",
+            "rank.lexical_weight",
+            "rank.role_weight",
+            "rank.order_weight",
+            "rank.option_weight",
+            "rank.link_penalty",
+            "rank.repeat_penalty",
+            "recall.weight",
+        }
+    )
+    takes = frozenset({"snippets"})
+    embeds_memory = True
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.encoder: Encoder = parts.the_encoder()
+        parts.rankings = Rankings(self)
+
+    def run(self, states: Sequence[StepState]) -> None:
+        pages = [self._offered(state) for state in states]
+        found = [(state, page) for state, page in zip(states, pages, strict=True) if page is not None]
+        queries = self._queries([state for state, _ in found])
+        self._encode([page for _, page in found])
+        for (state, page), query in zip(found, queries, strict=True):
+            state.ranking, order = self._ranked(page, query, state.observation)
+            state.best = page.elements[order]
+            state.note("observe", elements=page.total, candidates=len(state.ranking))
+            state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
+
+    def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        """Of past steps, without memory. Raises PageError and NoCandidates."""
+        pages = [_offered_page(observation) for observation in observations]
+        vectors = self.encoder.encode([observation.instruction for observation in observations])
+        return [self._ranked(*step)[0] for step in zip(pages, vectors, observations, strict=True)]
+
+    def _offered(self, state: StepState) -> _OfferedPage | None:
+        try:
+            return _offered_page(state.observation)
+        except (PageError, NoCandidates) as error:
+            state.fail(str(error))
+            return None
+
+    def _queries(self, states: Sequence[StepState]) -> list[np.ndarray]:
+        """Unit vectors: the instruction, moved towards the recalled snippets."""
+        own = self.encoder.encode([state.instruction for state in states])
+        return [self._query(state.snippets, vector) for state, vector in zip(states, own, strict=True)]
+
+    def _query(self, snippets: Sequence[Snippet], own: np.ndarray) -> np.ndarray:
+        weight = self.recipe.recall.weight
+        if not snippets or not weight:
+            return own
+        recalled = self.encoder.encode([snippet.instruction for snippet in snippets])
+        similarity = np.array([max(0.0, snippet.similarity or 0.0) for snippet in snippets], dtype=np.float32)
+        if not similarity.sum():
+            return own
+        mixed = (1 - weight) * own + weight * (similarity @ recalled) / similarity.sum()
+        unit: np.ndarray = mixed / np.linalg.norm(mixed)
+        return unit
+
+    def _encode(self, pages: Sequence[_OfferedPage]) -> None:
+        """All pages of the batch at once, so that shared texts are encoded once."""
+        self.encoder.encode(list(dict.fromkeys(text for page in pages for text in page.texts)))
+
+    def _ranked(
+        self, page: _OfferedPage, query: np.ndarray, observation: Observation
+    ) -> tuple[tuple[RankedCandidate, ...], int]:
+        """The ranking, and the place of the best element on the page."""
+        names = [
+            f"{element.name} {element.text}" if element.name != element.text else element.name
+            for element in page.elements
+        ]
+        vectors = self.encoder.encode(page.texts)
+        scores = score_elements(page.elements, names, vectors, query, observation, self.recipe.rank)
+        order = np.argsort(-scores, kind="stable")
+        ranking = tuple(
+            RankedCandidate(page.elements[i].node_id, float(scores[i]), place, page.texts[i])
+            for place, i in enumerate(order)
+        )
+        return ranking, int(order[0])
+
+
+@page_deadline()
+def _offered_page(observation: Observation) -> _OfferedPage:
+    everything = elements(observation.root)
+    texts = element_texts(everything)
+    wanted = set(observation.candidate_ids)
+    offered = [e for e in everything if (e.node_id in wanted if wanted else e.interactive or e.name)]
+    if not offered:
+        raise NoCandidates("the page has no element to choose from")
+    return _OfferedPage(offered, [texts[element.node_id] for element in offered], len(everything))

@@ -1,0 +1,75 @@
+"""What the stage `recall` asks a language model: instructions that stand alone, objectives. Core."""
+
+from collections.abc import Sequence
+
+from agents.llm.errors import LlmError
+from agents.llm.protocol import Message, Request
+from agents.prompts.render import Prompt, load
+from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.plan.generator import complete
+from agents.stages.simplify.trajectory_page import page_or_nothing
+from agents.stages.state import StepState
+from agents.types import DecisionUsage
+
+OBJECTIVE_TOKENS = 100
+REWRITE_TOKENS = 200
+
+
+def ask(parts: Parts, prompt: Prompt, texts: Sequence[str], max_tokens: int, states: Sequence[StepState]) -> list[str]:
+    """Answers, "" where one cannot be read; usage and prompt are noted at the states that ask."""
+    if parts.llm is None:
+        raise CannotRun(f"{parts.recipe.name} needs an LLM endpoint for its prompt {prompt.name!r}")
+    plan = parts.recipe.plan
+    model = (plan.model if plan.backend == "endpoint" else "") or parts.llm.info.model
+    requests = [Request((Message("user", text),), model, max_tokens=max_tokens) for text in texts]
+    answers = []
+    for state, reply in zip(states, complete(parts.llm, requests), strict=True):
+        used, noted = reply.usage, state.trace.setdefault("recall", {})
+        state.usage += DecisionUsage(1, used.prompt_tokens, used.completion_tokens, used.cost)
+        noted.setdefault("prompts", {})[prompt.name] = prompt.sha256
+        if isinstance(reply, LlmError):
+            noted.setdefault("errors", []).append(str(reply))
+        answers.append("" if isinstance(reply, LlmError) else reply.text)
+    return answers
+
+
+class RewrittenInstruction(StageKind):
+    """A model makes the instruction stand alone (MindAct + CAR); a conversation's first needs no rewriting."""
+
+    stage = "recall"
+
+    def run(self, states: Sequence[StepState]) -> None:
+        asking = [state for state in states if state.observation.earlier_instructions]
+        prompt = load("rewrite")
+        texts = [
+            prompt.fill(
+                website=state.observation.website,
+                earlier="\n".join(state.observation.earlier_instructions),
+                instruction=state.observation.instruction,
+            )
+            for state in asking
+        ]
+        for state, answer in zip(asking, ask(self.parts, prompt, texts, REWRITE_TOKENS, asking), strict=True):
+            state.instruction = answer.strip() or state.instruction
+            state.note("recall", rewritten=answer.strip())
+
+
+def objectives(parts: Parts, states: Sequence[StepState]) -> list[str]:
+    """What the next action is for, predicted by the model (MIMS 3.2); the instruction where that fails."""
+    prompt, shown = load("objective"), parts.recipe.simplify.page_elements
+    texts = [
+        prompt.fill(
+            task=state.observation.instruction,
+            trajectory="\n".join(past.representation for past in state.observation.turn_actions) or "None",
+            page=page_or_nothing(state.observation, state.best_ids(shown)),
+        )
+        for state in states
+    ]
+    answers = ask(parts, prompt, texts, OBJECTIVE_TOKENS, states)
+    found = [
+        answer.strip().removeprefix("Objective:").strip() or state.observation.instruction
+        for answer, state in zip(answers, states, strict=True)
+    ]
+    for state, objective in zip(states, found, strict=True):
+        state.note("recall", objective=objective)
+    return found

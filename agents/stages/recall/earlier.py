@@ -1,0 +1,133 @@
+"""The kinds of `recall.memory`: which earlier steps of the conversation an agent is reminded of. Core.
+
+All answer in prompt order (planners.md 5.2, 5.6).
+"""
+
+from collections.abc import Sequence
+
+from agents.stages.kind import Parts, StageKind
+from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
+from agents.stages.simplify.trajectory_page import page_or_nothing
+from agents.stages.state import StepState
+from agents.trace import traced_snippets
+from agents.types import RecordedStep, Snippet
+
+ALL = 1_000_000  # snippets of a conversation
+
+
+class NoMemory(StageKind):
+    """No earlier steps."""
+
+    stage = "recall"
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            state.note("recall", kind=self.recipe.recall.memory)
+
+
+class Chronological(StageKind):
+    """All earlier steps of the conversation, oldest first (MindAct)."""
+
+    stage = "recall"
+    gives = frozenset({"memory"})
+
+    def run(self, states: Sequence[StepState]) -> None:
+        for state in states:
+            steps = self.parts.the_memory().earlier_steps(state.observation)
+            self.remember(state, [steps[place] for place in self.chosen(state, steps)])
+
+    def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
+        """Places of the chosen steps, in prompt order."""
+        return range(len(steps))
+
+    def remember(self, state: StepState, steps: Sequence[RecordedStep], nearest: Sequence[Snippet] = ()) -> None:
+        """Show these steps; `nearest` tells how similar some are."""
+        similarity = {snippet.step: snippet.similarity for snippet in nearest}
+        state.memory = tuple(self.parts.the_memory().with_pages(steps))
+        state.snippets = tuple(_snippet(step, similarity.get(step.observation.key)) for step in steps)
+        state.note("recall", kind=self.recipe.recall.memory, snippets=traced_snippets(state.snippets))
+
+
+class FirstTurns(Chronological):
+    """The steps of the first k turns (MindAct + Fixed)."""
+
+    reads = frozenset({"recall.k"})
+
+    def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
+        return select_fixed(_turns(steps), self.recipe.recall.k)
+
+
+class SimilarTurns(Chronological):
+    """The steps of the k earlier turns with the most similar instructions (Synapse in conversations)."""
+
+    reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder"})
+
+    def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
+        settings = self.recipe.recall
+        instructions = [step.observation.instruction for step in steps]
+        encode = self.parts.the_encoder().encode
+        own = state.observation.instruction
+        return select_task_knn(own, _turns(steps), instructions, encode, settings.k, settings.sort_by)
+
+
+class Multifaceted(Chronological):
+    """The k earlier steps nearest to the instruction and the actions so far (Self-MAP).
+
+    Where no later stage shows their pages, only the snippets are looked for.
+    """
+
+    reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder", "recall.state_in_query"})
+    gives = frozenset({"memory", "snippets"})
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.with_pages = "memory" in parts.shown
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        self.parts.the_memory().prepare_snippets(conversation_ids)
+
+    def run(self, states: Sequence[StepState]) -> None:
+        if not states:
+            return
+        texts = [self._query(state) for state in states]
+        queries = list(self.parts.the_encoder().encode(texts))
+        wanted = ALL if self.with_pages else self.recipe.recall.k
+        found = self.parts.the_memory().snippets([state.observation for state in states], queries, wanted)
+        for state, text, nearest in zip(states, texts, found, strict=True):
+            state.note("recall", query=text)
+            if self.with_pages:
+                steps = self.parts.the_memory().earlier_steps(state.observation)
+                self.remember(state, [steps[place] for place in self._nearest(steps, nearest)], nearest)
+            else:
+                state.snippets = tuple(nearest)
+                state.note("recall", kind=self.recipe.recall.memory, snippets=traced_snippets(nearest))
+
+    def _query(self, state: StepState) -> str:
+        seen, page = state.observation, ""
+        if self.recipe.recall.state_in_query:
+            page = page_or_nothing(seen, state.best_ids(self.recipe.simplify.page_elements))
+        return query_text(seen.instruction, [action.representation for action in seen.turn_actions], page)
+
+    def _nearest(self, steps: list[RecordedStep], nearest: Sequence[Snippet]) -> Sequence[int]:
+        k, sort_by = self.recipe.recall.k, self.recipe.recall.sort_by
+        if len(steps) <= k:
+            return range(len(steps))
+        place = {step.observation.key: index for index, step in enumerate(steps)}
+        order = [place[snippet.step] for snippet in nearest if snippet.step in place]
+        chosen = clustered(order, [self._item(step) for step in steps], k, sort_by)
+        keeps_best = sort_by == "relevance" and not self.recipe.quirks.q12_relevant_first
+        return chosen[::-1] if keeps_best else chosen  # a prompt that is too long loses its first snippets
+
+    def _item(self, step: RecordedStep) -> str:
+        past = [action.representation for action in step.observation.turn_actions]
+        quirks = self.recipe.quirks.narrowed(MatchingQuirks)
+        return item_text(step.observation.instruction, past, step.action.representation, quirks)
+
+
+def _turns(steps: Sequence[RecordedStep]) -> list[int]:
+    return [step.observation.turn_index for step in steps]
+
+
+def _snippet(step: RecordedStep, similarity: float | None) -> Snippet:
+    seen = step.observation
+    return Snippet(seen.key, seen.turn_index, seen.step_index, seen.instruction, step.action.representation, similarity)

@@ -1,0 +1,102 @@
+"""The kinds of `recall.exemplars` and `recall.workflows`: what the train split has to show. Core."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from agents.stages.compose.trajectory import memory_key
+from agents.stages.kind import Parts, StageKind
+from agents.stages.recall.asked import objectives
+from agents.stages.state import StepState
+from agents.types import PromptExemplar
+
+
+class DrawnExemplars(StageKind):
+    """k trajectories of the site, else of its domain; with `fixed` the same k for every task. Found once per task."""
+
+    stage = "recall"
+    reads = frozenset({"recall.exemplar_k", "recall.encoder"})
+    gives = frozenset({"exemplars"})
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._found: dict[tuple[int, int], tuple[PromptExemplar, ...]] = {}  # (conversation, turn)
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        if self.recipe.recall.exemplar_k:
+            self.parts.the_memory().prepare_exemplars()
+
+    def run(self, states: Sequence[StepState]) -> None:
+        if not self.recipe.recall.exemplar_k:
+            return
+        for state in states:
+            state.exemplars = self._exemplars(state)
+            state.note("recall", exemplars=[_traced(exemplar) for exemplar in state.exemplars])
+
+    def _exemplars(self, state: StepState) -> tuple[PromptExemplar, ...]:
+        seen, settings = state.observation, self.recipe.recall
+        task = (seen.conversation, seen.turn_index)
+        if task not in self._found:
+            found = self.parts.the_memory().exemplars(seen, self.query(state), settings.exemplar_k, settings.exemplars)
+            self._found[task] = tuple(found)
+        return self._found[task]
+
+    def query(self, state: StepState) -> np.ndarray | None:
+        return None
+
+
+class NearestExemplars(DrawnExemplars):
+    """The k trajectories whose website, domain and task are nearest in meaning (Synapse)."""
+
+    def query(self, state: StepState) -> np.ndarray | None:
+        seen = state.observation
+        text = memory_key(seen.website, seen.domain, seen.subdomain, seen.instruction)
+        query: np.ndarray = self.parts.the_encoder().encode([text])[0]
+        return query
+
+
+class SiteWorkflows(StageKind):
+    """The workflows of the site; where it has none, k of its domain, or of all (AWM)."""
+
+    stage = "recall"
+    reads = frozenset({"recall.workflow_k", "recall.induction"})
+    gives = frozenset({"workflows"})
+    embedded: ClassVar[bool] = False
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        self.parts.the_memory().prepare_workflows(self.embedded)
+
+    def run(self, states: Sequence[StepState]) -> None:
+        """Again at every step: what the next action is for changes as the page does."""
+        settings = self.recipe.recall
+        for state, query in zip(states, self.queries(states), strict=True):
+            found = self.parts.the_memory().workflows(state.observation, query, settings.workflow_k, settings.workflows)
+            state.workflows = tuple(found)
+            traced = [{"id": w.key, "name": w.name, "website": w.website, "distance": w.distance} for w in found]
+            state.note("recall", workflows=traced)
+
+    def queries(self, states: Sequence[StepState]) -> Sequence[np.ndarray | None]:
+        return [None] * len(states)
+
+
+class NearestWorkflows(SiteWorkflows):
+    """The k workflows whose descriptions are nearest to the task, or to the objective that a model predicts (MIMS)."""
+
+    reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder"}
+    embedded = True
+
+    def queries(self, states: Sequence[StepState]) -> Sequence[np.ndarray | None]:
+        texts = [state.observation.instruction for state in states]
+        if self.recipe.recall.workflow_query == "objective":
+            texts = objectives(self.parts, states)
+        return list(self.parts.the_encoder().encode(texts))
+
+
+def _traced(exemplar: PromptExemplar) -> dict[str, object]:
+    return {
+        "id": exemplar.key,
+        "source": exemplar.source_id,
+        "instruction": exemplar.instruction,
+        "distance": exemplar.distance,
+    }

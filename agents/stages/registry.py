@@ -1,0 +1,108 @@
+"""Every kind of every stage, by the setting that chooses it. Core.
+
+Other packages add kinds by entry point: group `webnav.stages`, name `SETTING.KIND` (`plan.kind.mine`), value the class.
+"""
+
+from functools import cache
+from importlib.metadata import entry_points
+
+from agents.recipes.literature import Recipe
+from agents.stages.act.done import TakenAction
+from agents.stages.kind import CannotRun, StageKind
+from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
+from agents.stages.plan.action_strings import ActionString
+from agents.stages.plan.choice import Generation, MultipleChoice
+from agents.stages.plan.first import FirstElement
+from agents.stages.plan.following import FollowingElement
+from agents.stages.plan.kinds import Planning
+from agents.stages.plan.trajectory import NextAction
+from agents.stages.rank.kinds import CrossEncoded, DenseMarkup, ScoredBefore
+from agents.stages.rank.similar import SimilarElements
+from agents.stages.recall.asked import RewrittenInstruction
+from agents.stages.recall.earlier import Chronological, FirstTurns, Multifaceted, NoMemory, SimilarTurns
+from agents.stages.recall.train_split import DrawnExemplars, NearestExemplars, NearestWorkflows, SiteWorkflows
+
+GROUP = "webnav.stages"
+NOTHING = ("none", "False")  # what a setting says where no kind is wanted
+
+KINDS: dict[str, dict[str, type[StageKind]]] = {
+    "observe.observation": {"text": SeenText, "image": SeenImage, "text+image": SeenBoth},
+    "rank.kind": {
+        "dual_encoder": SimilarElements,
+        "cross_encoder": CrossEncoded,
+        "dmr": DenseMarkup,
+        "score_file": ScoredBefore,
+    },
+    "recall.rewrite_instruction": {"True": RewrittenInstruction},
+    "recall.memory": {
+        "none": NoMemory,
+        "multifaceted": Multifaceted,
+        "chronological": Chronological,
+        "fixed": FirstTurns,
+        "task_knn": SimilarTurns,
+    },
+    "recall.exemplars": {"semantic": NearestExemplars, "environment": DrawnExemplars, "fixed": DrawnExemplars},
+    "recall.workflows": {"environment": SiteWorkflows, "semantic": NearestWorkflows},
+    "plan.kind": {
+        "first": FirstElement,
+        "grounded": FollowingElement,
+        "multichoice": MultipleChoice,
+        "generation": Generation,
+        "trajectory": NextAction,
+        "action_string": ActionString,
+    },
+    "imagine.kind": {},
+}
+"""Setting -> its value -> the kind, in the order in which those of one stage run."""
+
+
+@cache
+def kinds() -> dict[str, dict[str, type[StageKind]]]:
+    """`KINDS` and what other packages add. ValueError names an entry point that cannot be used."""
+    found = {setting: dict(own) for setting, own in KINDS.items()}
+    for point in entry_points(group=GROUP):
+        setting, _, name = point.name.rpartition(".")
+        added = point.load()
+        if setting not in found or name in found[setting] or not issubclass(added, StageKind):
+            raise ValueError(f"the entry point {point.name!r} of {GROUP} is no new kind of {', '.join(found)}")
+        found[setting][name] = added
+    return found
+
+
+def chosen(recipe: Recipe, setting: str) -> type[StageKind] | None:
+    """The kind that a setting chooses, None where it wants none. CannotRun for one that is not there."""
+    stage, _, field = setting.partition(".")
+    value = str(getattr(getattr(recipe, stage), field))
+    kind = kinds()[setting].get(value)
+    if kind is None and value not in NOTHING:
+        raise CannotRun(f"{setting}={value}: there is no such kind yet; there are {', '.join(kinds()[setting])}")
+    return kind
+
+
+def planner_of(recipe: Recipe) -> type[Planning]:
+    """The kind of `plan`."""
+    kind = chosen(recipe, "plan.kind")
+    assert kind is not None, "a recipe has a planner"
+    assert issubclass(kind, Planning), "kinds of plan are plannings"
+    return kind
+
+
+def ranking_of(recipe: Recipe) -> type[StageKind] | None:
+    """The kind of `rank`: the planner's own, or the one that the recipe names."""
+    return planner_of(recipe).ranking(recipe) or chosen(recipe, "rank.kind")
+
+
+def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
+    """All kinds of a recipe in the order of the stages; recall comes before a ranking that takes what it gives."""
+    observing = [kind for kind in (chosen(recipe, "observe.observation"),) if kind]
+    ranking = [kind for kind in (ranking_of(recipe),) if kind]
+    recalling = [kind for setting in kinds() if setting.startswith("recall.") if (kind := chosen(recipe, setting))]
+    first, second = (recalling, ranking) if any(kind.takes for kind in ranking) else (ranking, recalling)
+    planner = planner_of(recipe)
+    imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
+    return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction]
+
+
+def told(recipe: Recipe) -> frozenset[str]:
+    """What the kinds of a recipe must be told beside the page."""
+    return frozenset().union(*(kind.told(recipe) for kind in recipe_kinds(recipe)))

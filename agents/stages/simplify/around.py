@@ -1,0 +1,121 @@
+"""`simplify` of Synapse, AWM and MIMS: every page as text around its best elements. Core."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agents.stages.compose.trajectory import ShownStep, shown
+from agents.stages.kind import Parts, StageKind
+from agents.stages.simplify.snippets import PastStep, RationaleRequest
+from agents.stages.simplify.trajectory_page import GoldStep, page_text
+from agents.stages.state import StepState
+from agents.types import RecordedStep
+from annotations.dom.limits import PageError
+
+KEPT_STEPS = 5_000  # rendered past steps, a few KB each
+
+
+@dataclass(frozen=True)
+class ShownPages:
+    """The current page and the past ones as texts."""
+
+    elements: list[str]
+    page: str
+    history: list[ShownStep]  # of this turn
+    exemplars: list[list[ShownStep]]
+    memory: list[ShownStep]  # of earlier turns
+    rationales: list[str | None]  # of `memory`, why each action was right
+
+
+class AroundBest(StageKind):
+    """The current page around its best elements, past pages around the used one and the best others."""
+
+    stage = "simplify"
+    reads = frozenset({"simplify.page_elements", "simplify.history_elements", "recall.rationales"})
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self._shown: dict[int, ShownStep] = {}  # by step
+
+    def run(self, states: Sequence[StepState]) -> None:
+        ranks = self.parts.rankings.past(step.observation for state in states for step in _past(state))
+        reasons = self._rationales(states)
+        for state in states:
+            try:
+                state.shown = self._pages(state, ranks, reasons)
+                state.note("simplify", elements=state.shown.elements)
+            except (PageError, IndexError, ValueError) as error:
+                state.fail(f"a page of the prompt cannot be shown: {error}")
+
+    def _rationales(self, states: Sequence[StepState]) -> dict[int, str]:
+        """Past step -> why its action was right, as far as known; what the memory of the batch lacks is asked for."""
+        settings, writer = self.recipe.recall.rationales, self.parts.writer
+        steps = {step.observation.key: step for state in states for step in state.memory}
+        found = {key: step.rationale for key, step in steps.items() if step.rationale}
+        if settings == "none":
+            return {}
+        if settings == "stored" or writer is None:
+            return found
+        asked = [_rationale_request(step) for key, step in steps.items() if key not in found and step.positive_ids]
+        for key, (text, used) in writer.write([request for request in asked if request is not None]).items():
+            found[key] = text
+            payer = next(state for state in states if any(step.observation.key == key for step in state.memory))
+            payer.usage += used
+        return found
+
+    def _pages(
+        self, state: StepState, ranks: Mapping[int, Mapping[str, int]], reasons: Mapping[int, str]
+    ) -> ShownPages:
+        elements = self._elements(state)
+        page = page_text(state.observation.root, elements)
+        history = [self._show(step, ranks) for step in state.observation.turn_steps]
+        exemplars = [[self._show(step, ranks) for step in exemplar.steps] for exemplar in state.exemplars]
+        memory = [self._show(step, ranks) for step in state.memory]
+        rationales = [reasons.get(step.observation.key) for step in state.memory]
+        return ShownPages(elements, page, history, exemplars, memory, rationales)
+
+    def _elements(self, state: StepState) -> list[str]:
+        """The elements that the page is shown around. Under quirk Q18 the gold one is always among them: a leak."""
+        count, leaked = self.recipe.simplify.page_elements, state.observation.leaked_gold
+        if self.recipe.quirks.q18_gold_in_top_k and leaked:
+            others = [c.node_id for c in state.ranking if c.node_id not in leaked]
+            return [leaked[0], *others[: count - 1]]
+        return state.best_ids(count)
+
+    def _show(self, past: RecordedStep, ranks: Mapping[int, Mapping[str, int]]) -> ShownStep:
+        """A past step as text; rendered once however often it is shown."""
+        key = past.observation.key
+        if key not in self._shown:
+            if len(self._shown) >= KEPT_STEPS:
+                self._shown.clear()
+            self._shown[key] = shown(gold_step(past, ranks[key]), self.recipe.simplify.history_elements)
+        return self._shown[key]
+
+
+def _past(state: StepState) -> list[RecordedStep]:
+    exemplars = [step for exemplar in state.exemplars for step in exemplar.steps]
+    return [*state.memory, *state.observation.turn_steps, *exemplars]
+
+
+def _rationale_request(step: RecordedStep) -> RationaleRequest | None:
+    """What a model is asked about a past step; None where its page cannot be shown."""
+    gold = step.positive_ids[0]
+    try:
+        page = page_text(step.observation.html, [gold])
+    except (PageError, IndexError):
+        return None
+    value = "" if step.action.operation == "CLICK" else f"\nValue: {step.action.value}"
+    return RationaleRequest(PastStep.of(step), gold, page, f"Action: {step.action.operation}{value}")
+
+
+def gold_step(step: RecordedStep, ranks: Mapping[str, int]) -> GoldStep:
+    """A recorded step with the ranks of its candidates; what was not ranked comes last."""
+    last = len(ranks)
+    gold = set(step.positive_ids)
+    return GoldStep(
+        step.action.representation,
+        step.action.operation,
+        step.action.value,
+        step.observation.html,
+        tuple((node_id, ranks.get(node_id, last)) for node_id in step.positive_ids),
+        tuple((node_id, ranks[node_id]) for node_id in ranks if node_id not in gold),
+    )

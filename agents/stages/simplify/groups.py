@@ -1,0 +1,136 @@
+"""`simplify` of MindAct and Self-MAP: the page around a few elements at a time, in a knock-out. Core."""
+
+import random
+from collections.abc import Generator as Steps
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from agents.stages.compose.page import PageInput, Paradigm
+from agents.stages.compose.sequence import PagePart
+from agents.stages.kind import StageKind
+from agents.stages.plan.parse import ParsedReply
+from agents.stages.simplify.knockout import rounds
+from agents.stages.simplify.snippets import (
+    PastStep,
+    RationaleRequest,
+    SnippetQuirks,
+    SnippetSettings,
+    known_rationale,
+    snippet_messages,
+)
+from agents.stages.state import StepState
+from agents.types import DecisionUsage, RecordedStep
+from annotations.dom.limits import PageError
+
+Reasons = dict[int, tuple[str, DecisionUsage]]
+"""Past step -> its rationale and what that took."""
+
+
+@dataclass
+class Match:
+    """One step on its way through its rounds."""
+
+    rounds: Steps[list[str], ParsedReply, ParsedReply | None]
+    past: tuple[PagePart, ...]  # recalled pages with their answers: exemplars, then memory
+    group: list[str] | None = None  # to ask about next; None: over
+    page: PageInput | None = None  # as composed for the group
+    winner: ParsedReply | None = None
+    asked: list[dict[str, Any]] = field(default_factory=list)
+    prompts: list[str] = field(default_factory=list)
+
+    def advance(self, reply: ParsedReply | None = None) -> None:
+        """To the next group, or to the end."""
+        try:
+            self.group = next(self.rounds) if reply is None else self.rounds.send(reply)
+        except StopIteration as end:
+            self.group, self.winner = None, end.value
+
+
+class ElementGroups(StageKind):
+    """Groups of the best elements; winners meet again. Past pages are shown with a few elements, or whole."""
+
+    stage = "simplify"
+    reads = frozenset({"rank.top_k", "simplify.group_size", "simplify.memory_pages", "recall.rationales"})
+    paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
+
+    def run(self, states: Sequence[StepState]) -> None:
+        new = [state for state in states if state.shown is None]
+        past = [step for state in new for step in _past(state)]
+        ranks = self.parts.rankings.past([step.observation for step in past])
+        shown = {step.observation.key: PastStep.of(step, ranks[step.observation.key].items()) for step in past}
+        reasons = self._rationales(new, shown)
+        for state in new:
+            self._begin(state, shown, reasons)
+
+    def snippets(self) -> SnippetSettings:
+        """How past pages are shown."""
+        return SnippetSettings(
+            self.paradigm,
+            self.recipe.simplify.memory_pages == "simplified",
+            self.recipe.recall.rationales != "none",
+            self.recipe.rank.top_k,
+            quirks=self.recipe.quirks.narrowed(SnippetQuirks),
+        )
+
+    def _rationales(self, states: Sequence[StepState], shown: dict[int, PastStep]) -> Reasons:
+        """Ask at once for what the memory of the batch has no rationale for."""
+        wanted: dict[int, RationaleRequest] = {}
+
+        def collect(request: RationaleRequest) -> None:
+            if request.gold_id is not None and request.step.rationale is None:
+                wanted[request.step.key] = request
+
+        if self.recipe.recall.rationales != "model" or self.parts.writer is None:
+            return {}
+        for state in states:
+            rng = random.Random()
+            rng.setstate(state.rng.getstate())  # the same candidates are drawn again for the prompt
+            try:
+                snippet_messages(_steps(state, shown), rng, self.snippets(), collect)
+            except (PageError, IndexError):
+                continue  # reported when the prompt is made
+        return self.parts.writer.write(list(wanted.values()))
+
+    def _begin(self, state: StepState, shown: dict[int, PastStep], reasons: Reasons) -> None:
+        top = state.best_ids(self.recipe.rank.top_k)
+
+        def rationale(request: RationaleRequest) -> str | None:
+            return known_rationale(request) or reasons.get(request.step.key, (None,))[0]
+
+        try:
+            _ = state.observation.root
+            past = snippet_messages(_steps(state, shown), state.rng, self.snippets(), rationale)
+        except (PageError, IndexError) as error:
+            state.fail(f"the page or a page of memory cannot be shown: {error}")
+            return
+        state.rng.shuffle(top)
+        state.shown = match = Match(self._rounds(top), tuple(past))
+        for step in _past(state):  # whoever needs an answer first pays for it
+            text, used = reasons.get(step.observation.key, ("", DecisionUsage()))
+            state.usage += used
+            if text:
+                reasons[step.observation.key] = (text, DecisionUsage())
+        match.advance()
+        state.note("simplify", kept=min(self.recipe.rank.top_k, len(state.ranking)), rounds=0)
+
+    def _rounds(self, candidates: list[str]) -> Steps[list[str], ParsedReply, ParsedReply | None]:
+        if len(candidates) == 1 and not self.recipe.quirks.q7_single_candidate_fails:
+            reply = yield candidates
+            return reply if reply.element is not None else None
+        return (yield from rounds(candidates, self.recipe.simplify.group_size))
+
+
+class LetteredGroups(ElementGroups):
+    """The same for multiple choice."""
+
+    paradigm: ClassVar[Paradigm] = "multichoice"
+
+
+def _past(state: StepState) -> list[RecordedStep]:
+    """Recorded steps whose pages the prompt shows, in its order."""
+    return [*(step for exemplar in state.exemplars for step in exemplar.steps), *state.memory]
+
+
+def _steps(state: StepState, shown: dict[int, PastStep]) -> list[PastStep]:
+    return [shown[step.observation.key] for step in _past(state)]

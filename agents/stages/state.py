@@ -1,0 +1,83 @@
+"""One observation on its way through the stages. Core."""
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from agents.llm.protocol import Image
+from agents.stages.plan.generator import Prompt
+from agents.types import (
+    Action,
+    Decision,
+    DecisionUsage,
+    Observation,
+    PromptExemplar,
+    PromptWorkflow,
+    RankedCandidate,
+    RecordedStep,
+    Snippet,
+)
+
+
+@dataclass
+class StepState:
+    """What each stage found for one observation, for the stages after it.
+
+    A state is open until the stage `plan` has an action for it, or none; a failed one is not looked at again.
+    `shown` is what `simplify` leaves for the kind of `compose` that belongs to it.
+    """
+
+    observation: Observation
+    rng: random.Random  # of this step and seed (Q24: the published evaluation never seeds)
+    instruction: str  # the turn's, or rewritten to stand alone
+    sees_text: bool = True
+    image: Image | None = None
+    ranking: tuple[RankedCandidate, ...] = ()
+    ranked_turn: int | None = None  # WebLINX: the earlier turn whose elements are ranked, where this one has no page
+    best: Any = None  # what the ranking knows of its best element, for a planner that goes with it
+    memory: tuple[RecordedStep, ...] = ()  # in prompt order, with pages
+    snippets: tuple[Snippet, ...] = ()  # the same for the replay
+    exemplars: tuple[PromptExemplar, ...] = ()
+    workflows: tuple[PromptWorkflow, ...] = ()
+    ranks: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # of past steps: step -> node id -> rank
+    shown: Any = None
+    prompt: Prompt | None = None
+    open: bool = True
+    action: Action | None = None
+    error: str = ""  # in words, why there is no action although there should be
+    usage: DecisionUsage = field(default_factory=DecisionUsage)
+    trace: dict[str, Any] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, observation: Observation, seed: int) -> "StepState":
+        return cls(observation, random.Random(f"{seed} {observation.key}"), observation.instruction)
+
+    def fail(self, error: str) -> None:
+        """Say why there is no action; later stages leave it alone."""
+        self.note("observe", error=error)
+        self.error, self.open, self.action = error, False, None
+
+    def close(self, action: Action | None) -> None:
+        self.action, self.open = action, False
+
+    def best_ids(self, count: int) -> list[str]:
+        """Backend node ids of the best `count` candidates, best first."""
+        return [candidate.node_id for candidate in self.ranking[:count]]
+
+    def note(self, stage: str, **found: Any) -> None:
+        """Add to what a stage recorded."""
+        self.trace.setdefault(stage, {}).update(found)
+
+    def decision(self) -> Decision:
+        return Decision(
+            (self.action,) if self.action else (),
+            self.ranking,
+            self.snippets,
+            tuple(exemplar.key for exemplar in self.exemplars),
+            tuple(workflow.key for workflow in self.workflows),
+            self.usage,
+            self.trace,
+            self.seconds,
+        )
