@@ -5,6 +5,7 @@ from rest_framework import serializers
 
 from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
+from agents.recipes import literature
 from annotations.corpus.serializers import UsernameField
 from annotations.models import Operation
 
@@ -87,11 +88,16 @@ class TrajectorySerializer(serializers.ModelSerializer):
         fields = ["id", "run", "conversation", "conversation_source_id", "split", "state", "step_count", "updated_at"]
 
 
+@extend_schema_field(literature.schema())
+class RecipeField(serializers.DictField):
+    """A recipe with every setting of every stage: what each means, its default, its choices or bounds."""
+
+
 class RecipeSerializer(serializers.Serializer):
     name = serializers.CharField()
     can_run = serializers.BooleanField()
     missing = serializers.ListField(child=serializers.CharField(), help_text="What is needed and not configured.")
-    recipe = serializers.DictField(help_text="Every setting of every stage.")
+    recipe = RecipeField(help_text="Every setting of every stage.")
 
 
 # What `agents.replay.rows` builds; declared here for the schema. Nothing else reads these classes.

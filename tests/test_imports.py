@@ -58,7 +58,8 @@ CORE = """
     annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
     annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
-    agents.encoders.* agents.recipes.literature agents.recipes.settings agents.recipes.sentences
+    agents.encoders.* agents.recipes.declaring agents.recipes.literature agents.recipes.settings
+    agents.recipes.sentences
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop

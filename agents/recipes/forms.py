@@ -8,12 +8,12 @@ from django.db.models import QuerySet
 
 from agents.models import SavedRecipe
 from agents.recipes import saved, sentences
+from agents.recipes.declaring import Declared, settings_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.settings import PRESETS
 from annotations.forms import row_field
 from annotations.models import Project
 
-FORM_STAGES = (*(stage for stage in sentences.STAGES if stage != "act"), "act")
 QUIRK_CHOICES = (("", "as the preset says"), ("true", "on"), ("false", "off"))
 
 
@@ -26,7 +26,7 @@ class DeriveForm(forms.Form):
     preset = forms.ChoiceField(
         choices=[("", "as the parent"), *((preset, preset) for preset in PRESETS)],
         required=False,
-        help_text="Sets every quirk, and the metrics shown first.",
+        help_text=f"{settings_of(Recipe)['preset'].words.capitalize()}.",
     )
 
     def __init__(self, *args: Any, parent: Recipe, projects: QuerySet[Project], **kwargs: Any) -> None:
@@ -35,8 +35,9 @@ class DeriveForm(forms.Form):
         row_field(self, "project").queryset = projects
         if projects.count() == 1:
             self.fields["project"].initial = projects.get()
+        known = settings_of(type(parent))
         for name, value in sentences.flat(parent).items():
-            self.fields[name] = _field(name, value)
+            self.fields[name] = _field(name, known[name], value)
         for quirk in sentences.quirks(parent):
             self.fields[f"quirks.{quirk.name}"] = forms.ChoiceField(
                 choices=QUIRK_CHOICES, required=False, label=quirk.name, help_text=quirk.what
@@ -88,25 +89,29 @@ class DeriveForm(forms.Form):
 
     def stages(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         """(stage, its fields) in order, for the template."""
-        for stage in FORM_STAGES:
-            names = [name for name in self.fields if name.startswith(f"{stage}.")]
-            if stage == "act":
-                names = ["batch_size"]
-            yield stage, [self[name] for name in names]
+        for stage in sentences.STAGES:
+            yield stage, [self[name] for name in sentences.names_of(self.parent, stage)]
 
     def quirks(self) -> list[forms.BoundField]:
         return [self[name] for name in self.fields if name.startswith("quirks.")]
 
 
-def _field(name: str, value: Any) -> forms.Field:
-    """The field that takes values of the setting's kind."""
-    common: dict[str, Any] = {"initial": value, "label": name, "help_text": sentences.SETTINGS.get(name, "")}
-    if isinstance(value, bool):
+def _field(name: str, declared: Declared, value: Any) -> forms.Field:
+    """The field that takes values of the setting's kind. Bounds are told here and checked by the setting itself."""
+    words = f"{declared.words}; {declared.bounds}" if declared.bounds else declared.words
+    common: dict[str, Any] = {"initial": value, "label": name, "help_text": words}
+    if declared.kind is bool:
         return forms.BooleanField(required=False, **common)
-    if isinstance(value, int):
-        return forms.IntegerField(**common)
-    if isinstance(value, float):
-        return forms.FloatField(widget=forms.NumberInput({"step": "any"}), **common)
-    if name in sentences.CHOICES:
-        return forms.ChoiceField(choices=[(choice, choice) for choice in sentences.CHOICES[name]], **common)
+    if declared.kind is int:
+        return forms.IntegerField(widget=forms.NumberInput(_limits(declared)), **common)
+    if declared.kind is float:
+        return forms.FloatField(widget=forms.NumberInput({"step": "any"} | _limits(declared)), **common)
+    if declared.choices:
+        return forms.ChoiceField(choices=[(choice, choice) for choice in declared.choices], **common)
     return forms.CharField(required=False, **common)
+
+
+def _limits(declared: Declared) -> dict[str, Any]:
+    """What a browser lets the arrows of a number field reach."""
+    limits = {"min": declared.least, "max": declared.most}
+    return {name: limit for name, limit in limits.items() if limit is not None}

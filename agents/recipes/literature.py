@@ -7,7 +7,6 @@ stands in `agents/recipes/settings.py`.
 import dataclasses
 import hashlib
 import json
-import math
 import os
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -16,7 +15,10 @@ from typing import Any
 
 from agents.encoders import weights
 from agents.encoders.weights import MINILM
+from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, setting, settings_of, values_of
+from agents.recipes.declaring import schema as declared_schema
 from agents.recipes.settings import (
+    PRESETS,
     ComposeSettings,
     ImagineSettings,
     ObserveSettings,
@@ -25,31 +27,19 @@ from agents.recipes.settings import (
     RankSettings,
     RecallSettings,
     SimplifySettings,
-    one_of,
 )
-
-STAGE_SETTINGS = {
-    "observe": ObserveSettings,
-    "rank": RankSettings,
-    "recall": RecallSettings,
-    "simplify": SimplifySettings,
-    "compose": ComposeSettings,
-    "plan": PlanSettings,
-    "imagine": ImagineSettings,
-    "quirks": Quirks,
-}
-FIXED = frozenset({"name", "parent", "needs", "description", "paper", "data", "preset"})  # not settings
 
 
 @dataclass(frozen=True)
-class Recipe:
-    """One agent. `paper` names where it is described, `parent` the recipe it varies."""
+class Recipe(SettingGroup):
+    """One agent. `paper` names where it is described, `parent` the recipe it varies. What is no `setting` here belongs
+    to the recipe and cannot be changed."""
 
     name: str
     description: str
     paper: str = ""
     parent: str = ""
-    preset: str = "faithful"
+    preset: str = setting("faithful", "sets every quirk, and the metrics shown first", choices=PRESETS)
     data: str = "any"  # any | weblinx: it reads recorded WebLINX turns
     observe: ObserveSettings = field(default_factory=ObserveSettings)
     rank: RankSettings = field(default_factory=RankSettings)
@@ -59,14 +49,12 @@ class Recipe:
     plan: PlanSettings = field(default_factory=PlanSettings)
     imagine: ImagineSettings = field(default_factory=ImagineSettings)
     quirks: Quirks = field(default_factory=Quirks)
-    batch_size: int = 32  # steps decided together
+    batch_size: int = setting(32, "steps decided together", least=1, most=1024)
     needs: tuple[str, ...] = ()  # what is not built yet and without which it cannot run
 
     def __post_init__(self) -> None:
-        one_of("preset", self.preset, ("faithful", "corrected"))
+        super().__post_init__()
         one_of("data", self.data, ("any", "weblinx"))
-        if not 1 <= self.batch_size <= 1024:
-            raise ValueError(f"batch_size must lie in 1..1024, got {self.batch_size}")
 
 
 # The literature --------------------------------------------------------------------------------------------------
@@ -376,10 +364,25 @@ def to_dict(recipe: Recipe) -> dict[str, Any]:
     return dataclasses.asdict(recipe)
 
 
-def from_dict(values: dict[str, Any]) -> Recipe:
+def from_dict(stored: dict[str, Any]) -> Recipe:
     """The inverse of `to_dict`, for stored runs; settings that did not exist then take their defaults."""
-    stages = {name: kind(**values[name]) for name, kind in STAGE_SETTINGS.items() if name in values}
-    return Recipe(**{"description": "", **values, **stages, "needs": tuple(values.get("needs", ()))})
+    stages = {name: group(**stored[name]) for name, group in groups(Recipe).items() if name in stored}
+    return Recipe(**{"description": "", **stored, **stages, "needs": tuple(stored.get("needs", ()))})
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of `to_dict`: every setting with its meaning, choices and bounds."""
+    found = declared_schema(Recipe)
+    text, data = {"type": "string"}, {"type": "string", "enum": ["any", "weblinx"]}
+    own = {"name": text, "description": text, "paper": text, "parent": text, "data": data}
+    needs = {"type": "array", "items": text, "description": "what is not built yet and without which it cannot run"}
+    properties = own | {"needs": needs} | found["properties"]
+    return found | {"properties": properties, "required": list(properties)}
+
+
+def overrides_schema() -> dict[str, Any]:
+    """The JSON schema of what `override` takes."""
+    return {"type": "object", "properties": {name: one.text_schema() for name, one in settings_of(Recipe).items()}}
 
 
 def sha256(recipe: Recipe) -> str:
@@ -395,42 +398,16 @@ def with_preset(recipe: Recipe, preset: str) -> Recipe:
 def override(recipe: Recipe, settings: dict[str, str]) -> Recipe:
     """A recipe with fields replaced by dotted name, values given as text. ValueError names what is wrong."""
     for name, text in settings.items():
-        recipe = with_preset(recipe, text) if name == "preset" else _replace(recipe, name, name.split("."), text)
+        recipe = with_preset(recipe, text) if name == "preset" else replaced(recipe, name, text)
     return recipe
-
-
-def _replace(settings: Any, name: str, parts: list[str], text: str) -> Any:
-    if not dataclasses.is_dataclass(settings) or isinstance(settings, type):
-        raise ValueError(f"there is no setting {name!r}: {name.removesuffix('.' + '.'.join(parts))} is a plain value")
-    types = {f.name: f.type for f in dataclasses.fields(settings)}
-    if parts[0] not in types or parts[0] in FIXED:
-        names = ", ".join(sorted(set(types) - FIXED | ({"preset"} if "preset" in types else set())))
-        raise ValueError(f"there is no setting {name!r}; here one may set: {names}")
-    current = getattr(settings, parts[0])
-    if len(parts) == 1 and dataclasses.is_dataclass(current):
-        inner = ", ".join(f"{name}.{f.name}" for f in dataclasses.fields(current))
-        raise ValueError(f"{name} is a group of settings: {inner}")
-    if len(parts) > 1:
-        return dataclasses.replace(settings, **{parts[0]: _replace(current, name, parts[1:], text)})
-    try:
-        value = type(current)(text) if not isinstance(current, bool) else {"true": True, "false": False}[text.lower()]
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{name} must be {type(current).__name__}, got {text!r}") from error
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {text!r}")
-    return dataclasses.replace(settings, **{parts[0]: value})
 
 
 @lru_cache(maxsize=1000)  # a study shows the same recipes many times
 def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
     """Dotted name -> (value in base, value here) of every setting that differs; base: the named one, or its parent."""
     base = base or RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")
-    own, other = _flat(to_dict(recipe)), _flat(to_dict(base))
-    return {
-        name: (other.get(name), value)
-        for name, value in own.items()
-        if other.get(name) != value and name not in FIXED - {"preset"}
-    }
+    own, other = values_of(recipe), values_of(base)
+    return {name: (other[name], value) for name, value in own.items() if other[name] != value}
 
 
 def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
@@ -439,10 +416,3 @@ def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
         return changed(from_dict(stored))
     except (KeyError, TypeError, ValueError):
         return {}
-
-
-def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in values.items():
-        flat |= _flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {prefix + name: value}
-    return flat

@@ -72,6 +72,14 @@ def parent_of(recipe: Recipe, user: Any = None) -> Recipe | None:
         return None
 
 
+def ancestors(recipe: Recipe, user: Any = None) -> list[Recipe]:
+    """The recipes that it varies, its parent first, as far as this user may see them."""
+    found = []
+    while parent := parent_of(recipe, user):
+        found.append(recipe := parent)
+    return found
+
+
 def families(found: list[Recipe]) -> dict[str, list[Recipe]]:
     """Recipes by the paper that describes them; those derived here last."""
     grouped: dict[str, list[Recipe]] = {}

@@ -1,86 +1,15 @@
 """Recipes in words: what each stage does, what each setting means, what differs from the parent. Core: text only."""
 
-import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.recipes.literature import FIXED, STAGE_SETTINGS, Recipe, to_dict
-from agents.recipes.settings import PLANNERS, Quirks, RankSettings
+from agents.recipes.declaring import declarations, settings_of, values_of
+from agents.recipes.literature import Recipe
+from agents.recipes.settings import Quirks, RankSettings
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
-
-# Every setting by its dotted name, in the words of a form.
-SETTINGS = {
-    "observe.observation": "what of the page the planner is given",
-    "rank.kind": "how elements are scored",
-    "rank.model": "trained model, folder, Hugging Face name or score file",
-    "rank.base": "published weights that training starts from",
-    "rank.top_k": "elements kept",
-    "rank.history_turns": "earlier turns in a WebLINX query",
-    "rank.element_limit": "longest element text in a WebLINX document; 0: no limit of its own",
-    "rank.element_limit_unit": "unit of that limit",
-    "rank.exact": "WebLINX: every element is encoded, as published; else scores below the kept ones are estimates",
-    "rank.lexical_weight": "weight of words in common with the instruction",
-    "rank.role_weight": "weight of being interactive",
-    "rank.order_weight": "weight of standing after the element acted on last",
-    "rank.option_weight": "weight of options that the instruction names",
-    "rank.link_penalty": "subtracted from links",
-    "rank.repeat_penalty": "subtracted from elements used before in the turn",
-    "recall.memory": "which earlier steps of the conversation are recalled",
-    "recall.k": "how many: snippets (multifaceted) or turns (fixed, task_knn)",
-    "recall.sort_by": "order of recalled steps",
-    "recall.state_in_query": "pages are compared too",
-    "recall.encoder": "embeds memory, exemplars and workflows; empty: the packaged MiniLM",
-    "recall.rewrite_instruction": "a model first makes the instruction stand alone",
-    "recall.rationales": "sentences why an earlier action was right",
-    "recall.exemplars": "whole trajectories of the train split shown as examples",
-    "recall.exemplar_k": "how many exemplars",
-    "recall.workflows": "routines shown, induced from the train split or from the run itself",
-    "recall.workflow_k": "how many workflows",
-    "recall.workflow_query": "what similar workflows are searched by",
-    "recall.induction": "when workflows are induced",
-    "recall.induction_style": "how workflows of a run name elements: by their texts, or by what they are for",
-    "recall.weight": "share of recalled memory in the ranking query",
-    "simplify.group_size": "elements shown at a time",
-    "simplify.page_elements": "elements of the current page in a trajectory prompt",
-    "simplify.history_elements": "elements of earlier pages and exemplars there",
-    "simplify.memory_pages": "how much of recalled pages is shown",
-    "compose.shots": "worked examples before the task",
-    "compose.trajectory": "earlier pages and actions of the turn are shown",
-    "compose.max_tokens": "longest input of a local planner, in tokens",
-    "compose.piece_tokens": "longest part of it (page, question), in tokens",
-    "compose.context_tokens": "longest prompt to an endpoint, in tokens",
-    "compose.history_turns": "earlier turns in a WebLINX prompt",
-    "compose.candidates": "elements listed in a WebLINX prompt",
-    "plan.kind": "how the action is made",
-    "plan.backend": "where the model runs",
-    "plan.model": "trained model, folder or name; endpoint: empty is LLM_MODEL",
-    "plan.base": "published weights that training starts from",
-    "plan.max_new_tokens": "longest reply, in tokens",
-    "plan.temperature": "sampling temperature; 0: the most likely reply",
-    "plan.constrained": "a local model can only answer in the expected form",
-    "imagine.kind": "how actions are compared before one is chosen",
-    "imagine.samples": "actions compared",
-    "batch_size": "steps decided together",
-}
-# The values of settings that have a fixed set of them.
-CHOICES = {
-    "observe.observation": ("text", "image", "text+image"),
-    "rank.kind": ("none", "dual_encoder", "cross_encoder", "dmr", "score_file"),
-    "rank.element_limit_unit": ("chars", "tokens"),
-    "recall.memory": ("none", "multifaceted", "chronological", "fixed", "task_knn"),
-    "recall.sort_by": ("relevance", "time"),
-    "recall.rationales": ("none", "stored", "model"),
-    "recall.exemplars": ("none", "semantic", "environment", "fixed"),
-    "recall.workflows": ("none", "environment", "semantic"),
-    "recall.workflow_query": ("task", "objective"),
-    "recall.induction": ("offline", "online"),
-    "recall.induction_style": ("concrete", "abstract"),
-    "simplify.memory_pages": ("simplified", "whole"),
-    "plan.kind": PLANNERS,
-    "plan.backend": ("local", "endpoint"),
-    "imagine.kind": ("none", "world_model", "majority"),
-}
+BATCH = "batch_size"
 OBSERVE = {
     "text": "Reads the page as text.",
     "image": "Sees a screenshot of the page.",
@@ -116,12 +45,15 @@ ACT = "The action is stored and judged; the next step starts from the recorded p
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting of a recipe; `before` is the parent's value as text where it differs, else None."""
+    """One setting of a recipe; `allowed` names its choices or bounds, `before` is the parent's value as text where it
+    differs, else None, and `set_by` the recipe that gave it this value: None where it is the default."""
 
     name: str
     words: str
+    allowed: str
     value: str
     before: str | None = None
+    set_by: Recipe | None = None
 
 
 @dataclass(frozen=True)
@@ -147,8 +79,8 @@ class Quirk:
     before: bool | None
 
 
-def stages(recipe: Recipe, parent: Recipe | None = None) -> list[StageSentence]:
-    """The eight stages in order."""
+def stages(recipe: Recipe, parent: Recipe | None = None, beyond: Sequence[Recipe] = ()) -> list[StageSentence]:
+    """The eight stages in order. `beyond`: the parents of its parent, nearest first."""
     sentences = {
         "observe": OBSERVE[recipe.observe.observation],
         "rank": _rank(recipe),
@@ -159,38 +91,57 @@ def stages(recipe: Recipe, parent: Recipe | None = None) -> list[StageSentence]:
         "imagine": IMAGINE[recipe.imagine.kind].format(n=recipe.imagine.samples),
         "act": ACT,
     }
-    own, other = flat(recipe), flat(parent) if parent else {}
+    line = [recipe, *([parent] if parent else []), *beyond]
+    return [StageSentence(stage, sentences[stage], _settings(stage, line)) for stage in STAGES]
+
+
+def _settings(stage: str, line: Sequence[Recipe]) -> list[Setting]:
+    """The settings of a stage. `line`: the recipe, its parent, the parent of that."""
+    known, over_time = settings_of(type(line[0])), [flat(recipe) for recipe in line]
+    own, parents = over_time[0], over_time[1:]
     found = []
-    for stage in STAGES:
-        names = [name for name in own if name.startswith(f"{stage}.") or (stage, name) == ("act", "batch_size")]
-        settings = [
+    for name in names_of(line[0], stage):
+        before = parents[0][name] if parents else own[name]
+        found.append(
             Setting(
                 name,
-                SETTINGS.get(name, ""),
+                known[name].words,
+                known[name].allowed,
                 said(own[name]),
-                said(other[name]) if parent and other[name] != own[name] else None,
+                said(before) if before != own[name] else None,
+                _set_by(line, [values[name] for values in over_time], known[name].default),
             )
-            for name in names
-        ]
-        found.append(StageSentence(stage, sentences[stage], settings))
+        )
     return found
+
+
+def _set_by(line: Sequence[Recipe], values: Sequence[Any], default: Any) -> Recipe | None:
+    """The first of a line of recipes, nearest first, to have the value that the nearest has."""
+    if values[0] == default:
+        return None
+    same = [value == values[0] for value in values]
+    return line[(same.index(False) if False in same else len(same)) - 1]
 
 
 def quirks(recipe: Recipe, parent: Recipe | None = None) -> list[Quirk]:
     """Every quirk by name; `before` is the parent's value where it differs."""
     found = []
-    for entry in dataclasses.fields(Quirks):
-        on, before = getattr(recipe.quirks, entry.name), getattr(parent.quirks, entry.name) if parent else None
-        found.append(Quirk(entry.name, entry.metadata["what"], on, before if before != on else None))
+    for name, declared in declarations(Quirks).items():
+        on, before = getattr(recipe.quirks, name), getattr(parent.quirks, name) if parent else None
+        found.append(Quirk(name, declared.words, on, before if before != on else None))
     return found
 
 
+def names_of(recipe: Recipe, stage: str) -> list[str]:
+    """The dotted names of a stage's settings; the size of batches counts as one of `act`."""
+    names = settings_of(type(recipe))
+    return [name for name in names if name.startswith(f"{stage}.") or (stage, name) == ("act", BATCH)]
+
+
 def flat(recipe: Recipe) -> dict[str, Any]:
-    """Dotted name -> value of every setting but the quirks, in the order of the stages."""
-    values = to_dict(recipe)
-    found = {f"{stage}.{name}": value for stage in STAGES for name, value in (values.get(stage) or {}).items()}
-    plain = {name: value for name, value in values.items() if name not in FIXED and name not in STAGE_SETTINGS}
-    return found | plain
+    """Dotted name -> value of every setting but the preset and the quirks, in the order of the stages."""
+    values = values_of(recipe)
+    return {name: values[name] for stage in STAGES for name in names_of(recipe, stage)}
 
 
 def said(value: Any) -> str:

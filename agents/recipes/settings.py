@@ -4,181 +4,167 @@ Every field can be set by its dotted name (`recall.k=5`, `quirks.q18_gold_in_top
 """
 
 import dataclasses
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from agents.recipes.declaring import SettingGroup, one_of, setting
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
 
+RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file")
+MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")
 PLANNERS = ("first", "grounded", "multichoice", "generation", "trajectory", "action_string")
 PRESETS = ("faithful", "corrected")
 
 
-def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
-    """ValueError naming the choices unless `value` is one of them."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
-
-
-def at_least(name: str, value: float, least: float) -> None:
-    """ValueError unless `value` reaches `least`."""
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value}")
-
-
 @dataclass(frozen=True)
-class ObserveSettings:
+class ObserveSettings(SettingGroup):
     """Stage `observe`: what of the page reaches a prompted planner."""
 
-    observation: str = "text"  # text | image | text+image; images need a dataset with screenshots
+    stage = "observe"
 
-    def __post_init__(self) -> None:
-        one_of("observe.observation", self.observation, ("text", "image", "text+image"))
+    observation: Literal["text", "image", "text+image"] = setting(
+        "text", "what of the page the planner is given; images need a dataset with screenshots"
+    )
 
 
 @dataclass(frozen=True)
-class RankSettings:
+class RankSettings(SettingGroup):
     """Stage `rank`: score the page's elements against the instruction."""
 
-    kind: str = "none"  # none | dual_encoder | cross_encoder | dmr | score_file
-    model: str = ""  # a model trained here, a folder, a Hugging Face name or a score file
-    base: str = ""  # published weights that training starts from
-    top_k: int = 50  # candidates kept for the later stages; a gold element below it counts as a miss
-    history_turns: int = 5  # turns before the current one in a WebLINX query
-    element_limit: int = 200  # of an element's text in a WebLINX document; 0: none but the encoder's own
-    element_limit_unit: Literal["chars", "tokens"] = "chars"  # chars | tokens
-    exact: bool = False  # dmr: encode every element as published; else the scores below the top_k are estimates
+    stage = "rank"
+
+    kind: str = setting("none", "how elements are scored", choices=RANKERS)
+    model: str = setting("", "a model trained here, a folder, a Hugging Face name or a score file")
+    base: str = setting("", "published weights that training starts from")
+    top_k: int = setting(50, "elements kept; a gold element below them counts as a miss", least=1)
+    history_turns: int = setting(5, "turns before the current one in a WebLINX query", least=0)
+    element_limit: int = setting(
+        200, "longest element text in a WebLINX document; 0: none but the encoder's own limit", least=0
+    )
+    element_limit_unit: Literal["chars", "tokens"] = setting("chars", "unit of that limit")
+    exact: bool = setting(
+        False, "dmr: every element is encoded, as published; else scores below the kept ones are estimates"
+    )
     # Weights of the evidence that an untrained encoder cannot see (`grounded` only; agents/stages/rank/dual_encoder.py
     # says what each is). Chosen by random search on the train split of the sample, never on a test split.
-    lexical_weight: float = 0.0
-    role_weight: float = 0.0
-    order_weight: float = 0.0
-    option_weight: float = 0.0
-    link_penalty: float = 0.0
-    repeat_penalty: float = 0.0
-
-    def __post_init__(self) -> None:
-        one_of("rank.kind", self.kind, ("none", "dual_encoder", "cross_encoder", "dmr", "score_file"))
-        one_of("rank.element_limit_unit", self.element_limit_unit, ("chars", "tokens"))
-        at_least("rank.top_k", self.top_k, 1)
-        at_least("rank.history_turns", self.history_turns, 0)
-        at_least("rank.element_limit", self.element_limit, 0)
+    lexical_weight: float = setting(0.0, "weight of words in common with the instruction")
+    role_weight: float = setting(0.0, "weight of being interactive")
+    order_weight: float = setting(0.0, "weight of standing after the element acted on last")
+    option_weight: float = setting(0.0, "weight of options that the instruction names")
+    link_penalty: float = setting(0.0, "subtracted from links")
+    repeat_penalty: float = setting(0.0, "subtracted from elements used before in the turn")
 
 
 @dataclass(frozen=True)
-class RecallSettings:
+class RecallSettings(SettingGroup):
     """Stage `recall`: which earlier steps, exemplars and workflows are shown or used."""
 
-    memory: str = "none"  # none | multifaceted | chronological | fixed | task_knn
-    k: int = 3  # snippets (multifaceted) or turns (fixed, task_knn)
-    sort_by: Literal["relevance", "time"] = "relevance"  # relevance | time
-    state_in_query: bool = False  # compare pages too (Self-MAP, Figure 6)
-    encoder: str = ""  # embeds memory, exemplars and workflows; "": the packaged MiniLM
-    rewrite_instruction: bool = False  # a model makes the instruction stand alone first
-    rationales: str = "none"  # none | stored | model: those there, or asked for where there are none
-    exemplars: str = "none"  # none | semantic | environment | fixed; always from the train split
-    exemplar_k: int = 0
-    workflows: str = "none"  # none | environment | semantic
-    workflow_k: int = 9  # of the domain or of all where the site has none (environment); nearest ones (semantic)
-    workflow_query: str = "task"  # task | objective: what semantic retrieval is asked
-    induction: str = "offline"  # offline: from the train split | online: from what this run did before
-    induction_style: str = "concrete"  # concrete | abstract: elements too by what they are for (online only)
-    weight: float = 0.0  # share of recalled memory in the ranking query (`grounded` only)
+    stage = "recall"
 
-    def __post_init__(self) -> None:
-        one_of("recall.memory", self.memory, ("none", "multifaceted", "chronological", "fixed", "task_knn"))
-        one_of("recall.sort_by", self.sort_by, ("relevance", "time"))
-        one_of("recall.rationales", self.rationales, ("none", "stored", "model"))
-        one_of("recall.exemplars", self.exemplars, ("none", "semantic", "environment", "fixed"))
-        one_of("recall.workflows", self.workflows, ("none", "environment", "semantic"))
-        one_of("recall.workflow_query", self.workflow_query, ("task", "objective"))
-        one_of("recall.induction", self.induction, ("offline", "online"))
-        one_of("recall.induction_style", self.induction_style, ("concrete", "abstract"))
-        for name in ("k", "exemplar_k", "workflow_k"):
-            at_least(f"recall.{name}", getattr(self, name), 0)
-        if not 0.0 <= self.weight <= 1.0:
-            raise ValueError(f"recall.weight must lie in 0..1, got {self.weight}")
+    memory: str = setting("none", "which earlier steps of the conversation are recalled", choices=MEMORIES)
+    k: int = setting(3, "how many: snippets (multifaceted) or turns (fixed, task_knn)", least=0)
+    sort_by: Literal["relevance", "time"] = setting("relevance", "order of recalled steps")
+    state_in_query: bool = setting(False, "pages are compared too (Self-MAP, Figure 6)")
+    encoder: str = setting("", "embeds memory, exemplars and workflows; empty: the packaged MiniLM")
+    rewrite_instruction: bool = setting(False, "a model first makes the instruction stand alone")
+    rationales: Literal["none", "stored", "model"] = setting(
+        "none", "sentences why an earlier action was right; model: asked for where none is stored"
+    )
+    exemplars: Literal["none", "semantic", "environment", "fixed"] = setting(
+        "none", "whole trajectories of the train split shown as examples"
+    )
+    exemplar_k: int = setting(0, "how many exemplars", least=0)
+    workflows: Literal["none", "environment", "semantic"] = setting(
+        "none", "routines shown: those of the site, or those nearest to a query"
+    )
+    workflow_k: int = setting(
+        9, "how many: of the domain, or of all, where the site has none (environment); nearest ones (semantic)", least=0
+    )
+    workflow_query: Literal["task", "objective"] = setting("task", "what the nearest workflows are searched by")
+    induction: Literal["offline", "online"] = setting(
+        "offline", "workflows are induced from the train split (offline) or from what this run did before (online)"
+    )
+    induction_style: Literal["concrete", "abstract"] = setting(
+        "concrete", "how workflows of a run (online) name elements: by their texts, or by what they are for"
+    )
+    weight: float = setting(0.0, "share of recalled memory in the ranking query", least=0, most=1)
 
 
 @dataclass(frozen=True)
-class SimplifySettings:
+class SimplifySettings(SettingGroup):
     """Stage `simplify`: how much of a page is shown."""
 
-    group_size: int = 5  # elements of one knock-out round
-    page_elements: int = 5  # of the current page in a trajectory prompt
-    history_elements: int = 3  # of earlier pages and exemplars there
-    memory_pages: str = "simplified"  # simplified: the gold element and four others | whole
+    stage = "simplify"
 
-    def __post_init__(self) -> None:
-        at_least("simplify.group_size", self.group_size, 2)
-        at_least("simplify.page_elements", self.page_elements, 1)
-        at_least("simplify.history_elements", self.history_elements, 1)
-        one_of("simplify.memory_pages", self.memory_pages, ("simplified", "whole"))
+    group_size: int = setting(5, "elements shown at a time, of one knock-out round", least=2)
+    page_elements: int = setting(5, "elements of the current page in a trajectory prompt", least=1)
+    history_elements: int = setting(3, "elements of earlier pages and exemplars there", least=1)
+    memory_pages: Literal["simplified", "whole"] = setting(
+        "simplified", "how much of recalled pages is shown; simplified: the used element and four others"
+    )
 
 
 @dataclass(frozen=True)
-class ComposeSettings:
+class ComposeSettings(SettingGroup):
     """Stage `compose`: the prompt and its budgets, in tokens of the planner's tokenizer."""
 
-    shots: int = 0  # worked examples of ours before the task
-    trajectory: bool = True  # earlier pages and actions of the turn; else only the last actions as text
-    max_tokens: int = 2048  # of a local planner's input
-    piece_tokens: int = 512  # of one part of it (page, question)
-    context_tokens: int = 16385  # of a prompt to an endpoint; exemplars that do not fit are left out
-    history_turns: int = 5  # turns before the current one in a WebLINX prompt
-    candidates: int = 10  # listed in a WebLINX prompt
+    stage = "compose"
 
-    def __post_init__(self) -> None:
-        for name in ("shots", "history_turns", "candidates"):
-            at_least(f"compose.{name}", getattr(self, name), 0)
-        for name in ("max_tokens", "piece_tokens", "context_tokens"):
-            at_least(f"compose.{name}", getattr(self, name), 16)
+    shots: int = setting(0, "worked examples of ours before the task", least=0)
+    trajectory: bool = setting(True, "earlier pages and actions of the turn are shown; else only the last actions")
+    max_tokens: int = setting(2048, "longest input of a local planner, in tokens", least=16)
+    piece_tokens: int = setting(512, "longest part of it (page, question), in tokens", least=16)
+    context_tokens: int = setting(
+        16385, "longest prompt to an endpoint, in tokens; exemplars that do not fit are left out", least=16
+    )
+    history_turns: int = setting(5, "turns before the current one in a WebLINX prompt", least=0)
+    candidates: int = setting(10, "elements listed in a WebLINX prompt", least=0)
 
 
 @dataclass(frozen=True)
-class PlanSettings:
+class PlanSettings(SettingGroup):
     """Stage `plan`: how the action is made."""
 
-    kind: str = "first"  # first | grounded | multichoice | generation | trajectory | action_string
-    backend: str = "local"  # local: weights | endpoint: an OpenAI-compatible server
-    model: str = ""  # a model trained here, a folder or a Hugging Face name; endpoint: "" is LLM_MODEL
-    base: str = ""  # published weights that training starts from
-    max_new_tokens: int = 50
-    temperature: float = 0.0
-    constrained: bool = False  # a local model can only answer in the expected form
+    stage = "plan"
 
-    def __post_init__(self) -> None:
-        one_of("plan.kind", self.kind, PLANNERS)
-        one_of("plan.backend", self.backend, ("local", "endpoint"))
-        at_least("plan.max_new_tokens", self.max_new_tokens, 1)
-        at_least("plan.temperature", self.temperature, 0.0)
+    kind: str = setting("first", "how the action is made", choices=PLANNERS)
+    backend: Literal["local", "endpoint"] = setting("local", "local weights, or an OpenAI-compatible endpoint")
+    model: str = setting("", "a model trained here, a folder or a Hugging Face name; endpoint: empty is LLM_MODEL")
+    base: str = setting("", "published weights that training starts from")
+    max_new_tokens: int = setting(50, "longest reply, in tokens", least=1)
+    temperature: float = setting(0.0, "sampling temperature; 0: the most likely reply", least=0)
+    constrained: bool = setting(False, "a local model can only answer in the expected form")
 
 
 @dataclass(frozen=True)
-class ImagineSettings:
+class ImagineSettings(SettingGroup):
     """Stage `imagine`: a world model, and how many actions it compares."""
 
-    kind: str = "none"  # none | world_model | majority
-    samples: int = 1
+    stage = "imagine"
 
-    def __post_init__(self) -> None:
-        one_of("imagine.kind", self.kind, ("none", "world_model", "majority"))
-        at_least("imagine.samples", self.samples, 1)
+    kind: str = setting(
+        "none", "how actions are compared before one is chosen", choices=("none", "world_model", "majority")
+    )
+    samples: int = setting(1, "actions compared", least=1)
 
 
-def quirk(what: str) -> bool:
+def quirk(what: str) -> Any:
     """A field of `Quirks`: on by default, as published; `what` says in words what it does."""
-    return field(default=True, metadata={"what": what})
+    return setting(True, what)
 
 
 @dataclass(frozen=True)
-class Quirks:
+class Quirks(SettingGroup):
     """Behaviour of the published code that changes numbers. `faithful` sets all, `corrected` none.
 
     Numbers are those of the planner specification (q…) and of the WebLINX specification (wq…).
     """
+
+    stage = "quirks"
 
     q7_single_candidate_fails: bool = quirk("a step with one candidate asks nothing and fails")
     q8_empty_reply_crashes: bool = quirk("an empty multiple-choice reply is an error of the step, not the answer none")

@@ -25,7 +25,8 @@ def recipes(request: HttpRequest) -> HttpResponse:
 def recipe(request: HttpRequest, name: str) -> HttpResponse:
     """One recipe: its stages in words, what differs from its parent, its quirks, what papers print for it."""
     found = _get(request, name)
-    parent = saved.parent_of(found, request.user)
+    ancestors = saved.ancestors(found, request.user)
+    parent = ancestors[0] if ancestors else None
     everything = saved.listed(request.user)
     context = {
         "recipe": found,
@@ -34,7 +35,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "family": saved.family(found),
         "saved": SavedRecipe.objects.select_related("project", "created_by").filter(name=name).first(),
         "lacking": missing(found),
-        "stages": sentences.stages(found, parent),
+        "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": sentences.quirks(found, parent),
         "published": published.tables_of(name),
         "may_evaluate": _may_evaluate(request),

@@ -1,55 +1,47 @@
 """What can be set about a training, with the published constants as defaults. Core: frozen data."""
 
 import dataclasses
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 from agents.encoders.weights import MINILM
-from agents.recipes.settings import at_least, one_of
+from agents.recipes.declaring import SettingGroup, parsed, same, setting
+from agents.recipes.settings import ComposeSettings, PlanSettings, RankSettings, RecallSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
 
-PARADIGMS = ("multichoice", "generation", "action_string")
-MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")
-
 
 @dataclass(frozen=True)
-class LoopSettings:
+class LoopSettings(SettingGroup):
     """What every kind of training has. One optimizer step sees batch_size × accumulate × devices examples,
     wherever it is made."""
 
     gpu_precision: ClassVar[str] = "no"  # what mixed_precision=auto means on a GPU; on a CPU it means "no"
 
-    epochs: int = 5
-    batch_size: int = 8  # examples that a device sees at once
-    accumulate: int = 1  # such batches per optimizer step
-    devices: int = 1  # that share an optimizer step; where there are fewer, each takes more batches
-    learning_rate: float = 5e-5
-    weight_decay: float = 0.0  # of matrices; biases and norms have none
-    warmup_steps: int = 0
-    warmup_epochs: float = 0.0  # added to warmup_steps
-    max_grad_norm: float = 1.0
-    mixed_precision: str = "auto"  # auto | no | fp16 | bf16
-    tf32: bool = False
-    gradient_checkpointing: bool = False
-    max_length: int = 512  # tokens
-    seed: int = 0
-    checkpoint_seconds: float = 120.0
-    report_points: int = 200  # of the curve
-    dev_examples: int = 100  # of the dev split, looked at after each epoch; 0: none
-
-    def __post_init__(self) -> None:
-        for name in ("epochs", "batch_size", "accumulate", "devices", "max_length", "report_points"):
-            at_least(name, getattr(self, name), 1)
-        for name in ("weight_decay", "warmup_steps", "warmup_epochs", "checkpoint_seconds", "dev_examples", "seed"):
-            at_least(name, getattr(self, name), 0)
-        if self.learning_rate <= 0 or self.max_grad_norm <= 0:
-            raise ValueError("learning_rate and max_grad_norm must be above 0")
-        one_of("mixed_precision", self.mixed_precision, ("auto", "no", "fp16", "bf16"))
+    epochs: int = setting(5, "how often every example is seen", least=1)
+    batch_size: int = setting(8, "examples that a device sees at once", least=1)
+    accumulate: int = setting(1, "such batches per optimizer step", least=1)
+    devices: int = setting(
+        1, "devices that share an optimizer step; where there are fewer, each takes more batches", least=1
+    )
+    learning_rate: float = setting(5e-5, "the highest one, after the warm-up", above=0)
+    weight_decay: float = setting(0.0, "of matrices; biases and norms have none", least=0)
+    warmup_steps: int = setting(0, "optimizer steps until the learning rate is reached", least=0)
+    warmup_epochs: float = setting(0.0, "added to warmup_steps", least=0)
+    max_grad_norm: float = setting(1.0, "gradients are scaled down to it", above=0)
+    mixed_precision: Literal["auto", "no", "fp16", "bf16"] = setting(
+        "auto", "precision of the arithmetic; auto: what the kind of model takes on a GPU, none on a CPU"
+    )
+    tf32: bool = setting(False, "matrices are multiplied in TF32 where a GPU can")
+    gradient_checkpointing: bool = setting(False, "less memory for more time: activations are computed twice")
+    max_length: int = setting(512, "longest input, in tokens", least=1)
+    seed: int = setting(0, "of everything random", least=0)
+    checkpoint_seconds: float = setting(120.0, "time between two checkpoints", least=0)
+    report_points: int = setting(200, "points of the curve", least=1)
+    dev_examples: int = setting(100, "examples of the dev split looked at after each epoch; 0: none", least=0)
 
     def precision(self, on_gpu: bool) -> str:
         """The `mixed_precision` of accelerate on this device. ValueError for what a CPU cannot do."""
@@ -66,38 +58,32 @@ class CrossEncoderSettings(LoopSettings):
 
     gpu_precision: ClassVar[str] = "fp16"
 
-    batch_size: int = 32
-    learning_rate: float = 3e-5
-    weight_decay: float = 0.01
-    warmup_epochs: float = 0.5
-    neg_ratio: int = 5  # negatives per positive
-    q3_swapped_pairs: bool = True  # trained on (candidate, query), though asked (query, candidate) later
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("neg_ratio", self.neg_ratio, 1)
+    batch_size: int = same(LoopSettings, "batch_size", 32)
+    learning_rate: float = same(LoopSettings, "learning_rate", 3e-5)
+    weight_decay: float = same(LoopSettings, "weight_decay", 0.01)
+    warmup_epochs: float = same(LoopSettings, "warmup_epochs", 0.5)
+    neg_ratio: int = setting(5, "negatives per positive", least=1)
+    q3_swapped_pairs: bool = setting(
+        True, "trained on (candidate, query), as published, though asked (query, candidate) later"
+    )
 
 
 @dataclass(frozen=True)
 class DualEncoderSettings(LoopSettings):
     """Dense markup ranking (dmr_wma.md A5.1). In full precision: the published flag for bf16 is inverted (Q6)."""
 
-    epochs: int = 10
-    batch_size: int = 64
-    learning_rate: float = 3e-5
-    warmup_steps: int = 500
-    gradient_checkpointing: bool = True
-    seed: int = 123
-    max_negatives: int = 9  # per step
-    q5_reseed_per_demo: bool = True  # negatives are drawn with the same random numbers in every conversation
-    history_turns: int = 5  # of a WebLINX query
-    element_limit: int = 200  # characters of an element's text in a WebLINX document; 0: all
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        at_least("max_negatives", self.max_negatives, 1)
-        at_least("history_turns", self.history_turns, 0)
-        at_least("element_limit", self.element_limit, 0)
+    epochs: int = same(LoopSettings, "epochs", 10)
+    batch_size: int = same(LoopSettings, "batch_size", 64)
+    learning_rate: float = same(LoopSettings, "learning_rate", 3e-5)
+    warmup_steps: int = same(LoopSettings, "warmup_steps", 500)
+    gradient_checkpointing: bool = same(LoopSettings, "gradient_checkpointing", True)
+    seed: int = same(LoopSettings, "seed", 123)
+    max_negatives: int = setting(9, "negatives per step", least=1)
+    q5_reseed_per_demo: bool = setting(
+        True, "negatives are drawn with the same random numbers in every conversation, as published"
+    )
+    history_turns: int = same(RankSettings, "history_turns")
+    element_limit: int = same(RankSettings, "element_limit")
 
 
 @dataclass(frozen=True)
@@ -106,41 +92,28 @@ class PlannerSettings(LoopSettings):
 
     gpu_precision: ClassVar[str] = "bf16"
 
-    tf32: bool = True
-    max_length: int = 2048
-    paradigm: Literal["multichoice", "generation", "action_string"] = "multichoice"
-    repeats: int = 10  # samples of each step in an epoch, drawn anew (not of action strings)
-    num_candidates: int = 5
-    none_ratio: float = 0.2  # share of samples without the gold element
-    top_k: int = -1  # above 0: 4 of 5 samples take their negatives from the ranker's first so many
-    memory: str = "chronological"  # none | multifaceted | chronological | fixed | task_knn
-    memory_k: int = 3
-    simplification: bool = False  # memory pages with a few candidates instead of all
-    refinement: bool = False  # memory answers with rationales
-    history_turns: int = 5  # of an action-string prompt
-    ranker: str = MINILM  # dual encoder that chooses the candidates of an action-string prompt
-    max_new_tokens: int = 50  # of answers on the dev split
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("paradigm", self.paradigm, PARADIGMS)
-        one_of("memory", self.memory, MEMORIES)
-        for name in ("repeats", "num_candidates", "memory_k", "max_new_tokens"):
-            at_least(name, getattr(self, name), 1)
-        if not 0.0 <= self.none_ratio <= 1.0:
-            raise ValueError(f"none_ratio must lie in 0..1, got {self.none_ratio}")
+    tf32: bool = same(LoopSettings, "tf32", True)
+    max_length: int = same(LoopSettings, "max_length", 2048)
+    paradigm: Literal["multichoice", "generation", "action_string"] = setting("multichoice", "what answers look like")
+    repeats: int = setting(10, "samples of each step in an epoch, drawn anew (not of action strings)", least=1)
+    num_candidates: int = setting(5, "elements shown in a sample", least=1)
+    none_ratio: float = setting(0.2, "share of samples without the gold element", least=0, most=1)
+    top_k: int = setting(-1, "above 0: 4 of 5 samples take their negatives from the ranker's first so many")
+    memory: str = same(RecallSettings, "memory", "chronological")
+    memory_k: int = same(RecallSettings, "k", least=1)
+    simplification: bool = setting(False, "memory pages with a few candidates instead of all")
+    refinement: bool = setting(False, "memory answers with rationales")
+    history_turns: int = same(ComposeSettings, "history_turns")
+    ranker: str = setting(MINILM, "dual encoder that chooses the candidates of an action-string prompt")
+    max_new_tokens: int = same(PlanSettings, "max_new_tokens")
 
 
 @dataclass(frozen=True)
 class CausalSettings(PlannerSettings):
     """Left-to-right models on the same inputs; WebLINX takes its loss on the whole text (dmr_wma.md A6.5)."""
 
-    epochs: int = 3
-    loss_on: str = "answer"  # answer | text
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        one_of("loss_on", self.loss_on, ("answer", "text"))
+    epochs: int = same(LoopSettings, "epochs", 3)
+    loss_on: Literal["answer", "text"] = setting("answer", "the tokens that the loss counts")
 
 
 SETTINGS: dict[str, type[LoopSettings]] = {
@@ -163,19 +136,5 @@ def changed(settings: T, changes: dict[str, Any]) -> T:
     for name in changes:
         if name not in known:
             raise ValueError(f"there is no setting {name!r}; one may set: {', '.join(sorted(known))}")
-    values = {name: _value(name, getattr(settings, name), value) for name, value in changes.items()}
+    values = {name: parsed(name, type(getattr(settings, name)), str(value)) for name, value in changes.items()}
     return dataclasses.replace(settings, **values)
-
-
-def _value(name: str, current: Any, given: Any) -> Any:
-    """`given` as the type of `current`."""
-    text = str(given)
-    try:
-        if isinstance(current, bool):
-            return {"true": True, "false": False}[text.lower()]
-        value = type(current)(text)
-    except (ValueError, KeyError) as error:
-        raise ValueError(f"{name} must be {type(current).__name__}, got {text!r}") from error
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number, got {text!r}")
-    return value

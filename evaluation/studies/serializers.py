@@ -1,8 +1,10 @@
 """JSON of studies, shards and scores."""
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from agents.models import Run
+from agents.recipes import literature
 from annotations.access.requests import RequestSerializer
 from annotations.corpus.serializers import UsernameField
 from annotations.hosts.identity import shown
@@ -37,6 +39,11 @@ class BudgetSerializer(RequestSerializer):
     seconds = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
 
 
+@extend_schema_field(literature.overrides_schema())
+class OverridesField(serializers.DictField):
+    """Settings by dotted name, values as text."""
+
+
 class StudyRequestSerializer(RequestSerializer):
     """What to evaluate: recipes × splits × seeds on one dataset."""
 
@@ -53,7 +60,7 @@ class StudyRequestSerializer(RequestSerializer):
         child=serializers.IntegerField(min_value=0, max_value=MOST), default=[0], allow_empty=False, max_length=20
     )
     limit = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
-    overrides = serializers.DictField(
+    overrides = OverridesField(
         child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"rank.top_k": "20"}.'
     )
     preset = serializers.ChoiceField(choices=Study.Preset.choices, required=False, allow_null=True, default=None)

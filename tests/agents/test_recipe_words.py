@@ -6,33 +6,50 @@ import re
 import pytest
 
 from agents.recipes import literature, sentences
+from agents.recipes.declaring import settings_of
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import Quirks
 
 ALL = pytest.mark.parametrize("name", RECIPES)
 
 
-def test_every_setting_has_words_and_none_has_them_in_vain() -> None:
-    assert set(sentences.SETTINGS) == set(sentences.flat(RECIPES["grounded"]))
+def test_every_setting_has_words() -> None:
+    for name, declared in settings_of(literature.Recipe).items():
+        assert re.match(r"[A-Za-z@].{5,}[^.]$", declared.words), name
 
 
-@pytest.mark.parametrize("name", sentences.CHOICES)
-def test_the_choices_of_a_form_are_those_that_the_settings_take(name: str) -> None:
-    with pytest.raises(ValueError, match="must be one of") as caught:
+TEXTS = {"rank.model", "rank.base", "recall.encoder", "plan.model", "plan.base"}  # names of models: no list of them
+WEIGHTS = {f"rank.{name}" for name in ("lexical_weight", "role_weight", "order_weight", "option_weight")}
+
+
+@pytest.mark.parametrize("name", settings_of(literature.Recipe))
+def test_a_setting_has_choices_or_bounds_where_not_every_value_makes_sense(name: str) -> None:
+    declared = settings_of(literature.Recipe)[name]
+    assert not (declared.choices and declared.bounds)
+    free = declared.kind is bool or name in TEXTS | WEIGHTS | {"rank.link_penalty", "rank.repeat_penalty"}
+    assert bool(declared.allowed) != free
+    assert declared.default == literature.values_of(literature.Recipe("any", ""))[name]
+
+
+@pytest.mark.parametrize("name", [n for n, declared in settings_of(literature.Recipe).items() if declared.choices])
+def test_a_setting_takes_its_choices_and_nothing_else(name: str) -> None:
+    for choice in settings_of(literature.Recipe)[name].choices:
+        assert literature.values_of(literature.override(RECIPES["mindact"], {name: choice}))[name] == choice
+    with pytest.raises(ValueError, match=f"{name} must be one of .*; got 'bogus'"):
         literature.override(RECIPES["mindact"], {name: "bogus"})
-    taken = re.search(r"must be one of (.*); got", str(caught.value))[1]
-    assert tuple(taken.split(", ")) == tuple(sentences.CHOICES[name])
 
 
-def test_every_text_setting_with_fixed_values_offers_them() -> None:
-    fixed = set()
-    for name, value in sentences.flat(RECIPES["mindact"]).items():
-        if isinstance(value, str):
-            try:
-                literature.override(RECIPES["mindact"], {name: "bogus"})
-            except ValueError:
-                fixed.add(name)
-    assert fixed == set(sentences.CHOICES)
+def test_a_setting_names_the_recipe_that_gave_it_its_value() -> None:
+    synapse, bare = RECIPES["synapse"], RECIPES["bare"]
+    own = dataclasses.replace(synapse, name="mine", parent="synapse", plan=dataclasses.replace(synapse.plan, base="x"))
+    found = {s.name: s for stage in sentences.stages(own, synapse, [bare]) for s in stage.settings}
+    names = {name: found[name].set_by and found[name].set_by.name for name in found}
+    assert {name: by for name, by in names.items() if name in ("plan.base", "recall.exemplars", "rank.top_k")} == {
+        "plan.base": "mine",
+        "recall.exemplars": "synapse",
+        "rank.top_k": "bare",
+    }
+    assert names["compose.shots"] is None, "the default"
 
 
 @ALL

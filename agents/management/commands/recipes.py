@@ -50,7 +50,8 @@ class Command(BaseCommand):
             write(f"\n{stage.name:10}{stage.sentence}")
             for setting in stage.settings:
                 before = "" if setting.before is None else f"   (in {recipe.parent}: {setting.before})"
-                write(f"{'':10}{setting.name} = {setting.value}{before}")
+                takes = f"   [{setting.allowed}]" if setting.allowed else ""
+                write(f"{'':10}{setting.name} = {setting.value}{before}   {setting.words}{takes}")
         write("\nquirks     (preset faithful sets all, corrected none)")
         for quirk in sentences.quirks(recipe, parent):
             before = "" if quirk.before is None else f"   (in {recipe.parent}: {'on' if quirk.before else 'off'})"

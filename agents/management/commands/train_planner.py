@@ -4,7 +4,8 @@ from argparse import ArgumentParser
 from typing import Any
 
 from agents.management.commands._training import TrainCommand
-from agents.training.settings import PARADIGMS
+from agents.recipes.declaring import declarations
+from agents.training.settings import PlannerSettings
 
 
 class Command(TrainCommand):
@@ -17,7 +18,10 @@ class Command(TrainCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--paradigm", choices=PARADIGMS, help="default: multichoice; not for grounded")
+        paradigm = declarations(PlannerSettings)["paradigm"]
+        parser.add_argument(
+            "--paradigm", choices=paradigm.choices, help=f"default: {paradigm.default}; not for grounded"
+        )
 
     def changes(self, options: dict[str, Any]) -> dict[str, Any]:
         paradigm = options["paradigm"]

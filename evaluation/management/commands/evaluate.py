@@ -33,7 +33,15 @@ class Command(BaseCommand):
             help=f"default: the whole dataset; {OOD}: {', '.join(OOD_SPLITS)} and their mean",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
-        parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
+        parser.add_argument(
+            *("--set",),
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="key=value",
+            dest="changes",
+            help="settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take",
+        )
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values, help="default: the recipe's own")
         for unit, kind in (("tokens", int), ("cost", float), ("seconds", int)):

@@ -1,0 +1,216 @@
+"""Settings that declare themselves: type, default, choices, bounds and one sentence each. Core.
+
+A group of settings is a frozen dataclass, a `SettingGroup`, whose fields are made by `setting`. What checks, asks for,
+shows, describes or compares settings reads the declarations here, so that a new one is a line in its group.
+"""
+
+import dataclasses
+import math
+import typing
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+T = TypeVar("T", bound="DataclassInstance")
+
+JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a field says of itself; `kind` (bool, int, float, str) and `default` come from the field."""
+
+    words: str
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None  # the value must exceed it
+    kind: type = str
+    default: Any = None
+
+    def check(self, name: str, value: Any) -> None:
+        """ValueError naming what is allowed, unless `value` is."""
+        if self.choices:
+            one_of(name, value, self.choices)
+        elif not self._holds(value):
+            verb = "be" if self.most is None else "lie in"
+            raise ValueError(f"{name} must {verb} {self.bounds}, got {value}")
+
+    def parse(self, name: str, text: str) -> Any:
+        """The value that a text stands for; it is checked where it is set."""
+        return parsed(name, self.kind, text)
+
+    @property
+    def bounds(self) -> str:
+        """Its bounds in words, "" without any."""
+        if self.most is not None:
+            return f"{self.least or 0:g}..{self.most:g}"
+        if self.above is not None:
+            return f"above {self.above:g}"
+        return "" if self.least is None else f"at least {self.least:g}"
+
+    @property
+    def allowed(self) -> str:
+        """Choices or bounds in words, "" where anything goes."""
+        return ", ".join(self.choices) or self.bounds
+
+    def schema(self) -> dict[str, Any]:
+        """Its JSON schema, as OpenAPI 3.0 writes it."""
+        found = {"type": JSON_TYPES[self.kind], "default": self.default, "description": self.words}
+        if self.choices:
+            found["enum"] = list(self.choices)
+        if self.least is not None:
+            found["minimum"] = self.least
+        if self.above is not None:
+            found |= {"minimum": self.above, "exclusiveMinimum": True}
+        if self.most is not None:
+            found["maximum"] = self.most
+        return found
+
+    def text_schema(self) -> dict[str, Any]:
+        """The JSON schema of its value written as text."""
+        choices = self.choices or (("true", "false") if self.kind is bool else ())
+        found = {"type": "string", "description": f"{self.words}; {self.bounds}" if self.bounds else self.words}
+        return found | ({"enum": list(choices)} if choices else {})
+
+    def _holds(self, value: Any) -> bool:
+        """Not a number (nan) is within no bounds."""
+        return (
+            (self.least is None or value >= self.least)
+            and (self.most is None or value <= self.most)
+            and (self.above is None or value > self.above)
+        )
+
+
+def setting(
+    default: Any,
+    words: str,
+    *,
+    choices: tuple[str, ...] = (),
+    least: float | None = None,
+    most: float | None = None,
+    above: float | None = None,
+) -> Any:
+    """A field of a `SettingGroup`. The choices of a `Literal` need not be repeated."""
+    return dataclasses.field(default=default, metadata={"declared": Declared(words, choices, least, most, above)})
+
+
+def same(group: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:
+    """A field that another group declares too, such as a setting of a recipe that a training repeats; `changes` of
+    its declaration, such as other bounds."""
+    declared = dataclasses.replace(declarations(group)[name], **changes)
+    default = declared.default if default is dataclasses.MISSING else default
+    return dataclasses.field(default=default, metadata={"declared": declared})
+
+
+class SettingGroup:
+    """Base of a group, which is checked where it is made."""
+
+    stage: ClassVar[str] = ""  # the first part of its settings' dotted names
+
+    def __post_init__(self) -> None:
+        prefix = f"{self.stage}." if self.stage else ""
+        for name, declared in declarations(type(self)).items():
+            declared.check(prefix + name, getattr(self, name))
+
+
+def declarations(group: type) -> dict[str, Declared]:
+    """Name -> what is declared, of the group's own settings."""
+    return _declarations(group)
+
+
+@cache  # every group is checked where it is made
+def _declarations(group: type) -> dict[str, Declared]:
+    return {field.name: _of_field(field) for field in dataclasses.fields(group) if "declared" in field.metadata}
+
+
+def groups(group: type) -> dict[str, type]:
+    """Name -> the group within, for every field that holds one."""
+    fields = dataclasses.fields(group)
+    return {f.name: f.type for f in fields if isinstance(f.type, type) and dataclasses.is_dataclass(f.type)}
+
+
+def settings_of(group: type) -> dict[str, Declared]:
+    """Dotted name -> what is declared, of all settings of a group and of the groups within, in order."""
+    return dict(_named(group, ""))
+
+
+def values_of(settings: "DataclassInstance") -> dict[str, Any]:
+    """Dotted name -> value of every declared setting, in order."""
+    return {name: _value(settings, name) for name in settings_of(type(settings))}
+
+
+def replaced(settings: T, name: str, text: str) -> T:
+    """A group with one setting changed by dotted name, its value given as text. ValueError names what is wrong."""
+    changed: T = _replaced(settings, name, name.split("."), text)
+    return changed
+
+
+def schema(group: type) -> dict[str, Any]:
+    """The JSON schema of a group with those within; fields that are no settings are left to the caller."""
+    inner = {name: schema(kind) for name, kind in groups(group).items()}
+    own = {name: declared.schema() for name, declared in declarations(group).items()}
+    ordered = [field.name for field in dataclasses.fields(group)]
+    properties = {name: (inner | own)[name] for name in ordered if name in inner or name in own}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """ValueError naming the choices unless `value` is one of them."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}; got {value!r}")
+
+
+def parsed(name: str, kind: type, text: str) -> Any:
+    """A text as bool, int, float or str. ValueError for one that is none, and for what is no finite number."""
+    try:
+        value = {"true": True, "false": False}[text.lower()] if kind is bool else kind(text)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"{name} must be {kind.__name__}, got {text!r}") from error
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number, got {text!r}")
+    return value
+
+
+def _of_field(field: dataclasses.Field[Any]) -> Declared:
+    declared: Declared = field.metadata["declared"]
+    is_literal = typing.get_origin(field.type) is Literal
+    choices = typing.get_args(field.type) if is_literal else declared.choices
+    kind: Any = str if is_literal else field.type
+    return dataclasses.replace(declared, choices=choices, kind=kind, default=field.default)
+
+
+def _named(group: type, prefix: str) -> Iterator[tuple[str, Declared]]:
+    inner, own = groups(group), declarations(group)
+    for field in dataclasses.fields(group):
+        if field.name in inner:
+            yield from _named(inner[field.name], f"{prefix}{field.name}.")
+        elif field.name in own:
+            yield prefix + field.name, own[field.name]
+
+
+def _value(settings: Any, name: str) -> Any:
+    for part in name.split("."):
+        settings = getattr(settings, part)
+    return settings
+
+
+def _replaced(settings: Any, name: str, parts: list[str], text: str) -> Any:
+    own, inner, first = declarations(type(settings)), groups(type(settings)), parts[0]
+    if first not in own and first not in inner:
+        raise ValueError(f"there is no setting {name!r}; here one may set: {', '.join(sorted([*own, *inner]))}")
+    if first in own and len(parts) > 1:
+        above = name.removesuffix("." + ".".join(parts[1:]))
+        raise ValueError(f"there is no setting {name!r}: {above} is a plain value")
+    if first in inner and len(parts) == 1:
+        listed = ", ".join(f"{name}.{within}" for within in settings_of(inner[first]))
+        raise ValueError(f"{name} is a group of settings: {listed}")
+    if first in inner:
+        value = _replaced(getattr(settings, first), name, parts[1:], text)
+    else:
+        value = own[first].parse(name, text)
+    return dataclasses.replace(settings, **{first: value})
