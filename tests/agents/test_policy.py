@@ -180,6 +180,15 @@ def test_the_memory_query_holds_the_actions_of_the_turn_so_far() -> None:
     assert memory.asked[0][1][0] == pytest.approx(HashEncoder().encode([expected])[0], abs=1e-3)
 
 
+def test_recalled_snippets_move_the_ranking_by_their_weight_only() -> None:
+    def scores(weight: str) -> list[float]:
+        (decision,) = policy(ListMemory(SNIPPET), recall__weight=weight).decide([observation()])
+        return [candidate.score for candidate in decision.ranking]
+
+    assert scores("1.0") != scores("0.0")
+    assert scores("0.0") == [c.score for c in policy(recall__memory="none").decide([observation()])[0].ranking]
+
+
 def test_an_element_acted_on_in_this_turn_falls_behind() -> None:
     past = PastAction("[button]  Reserve -> CLICK", "CLICK", "11")
     fresh, again = decide(observation("Reserve"), observation("Reserve", turn_actions=(past,)))

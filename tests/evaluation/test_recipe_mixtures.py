@@ -1,0 +1,113 @@
+"""Mixtures that no paper tried: what a recipe recalls stands in its prompt, whatever planner reads it."""
+
+import pytest
+
+from agents.models import Run
+from agents.recipes import literature
+from agents.stages import registry
+from agents.stages.kind import CannotRun, Parts, StageKind
+from tests.evaluation.recipe_world import make_workflows
+from tests.evaluation.test_recipes_run import dataset, endpoint, run, weights
+
+__all__ = ["dataset", "endpoint", "weights"]
+pytestmark = pytest.mark.django_db
+
+
+def prompts(result: Run) -> list[str]:
+    """The composed prompts of the later turns."""
+    rows = result.steps.filter(step__turn__index__gt=0).exclude(error__gt="")
+    return [row.trace["compose"]["prompt"] for row in rows]
+
+
+def exemplar_text(result: Run) -> str:
+    """The first words of a train conversation's instruction, which only an exemplar can show."""
+    (row, *_) = result.steps.filter(step__turn__index__gt=0)
+    return str(row.trace["recall"]["exemplars"][0]["instruction"])
+
+
+@pytest.mark.parametrize("name", ["mindact-icl", "self-map", "mindact"])
+def test_pages_show_workflows_and_exemplars(name, dataset, weights, endpoint, hash_encoder) -> None:
+    make_workflows(dataset)
+    plain = prompts(run(name, dataset, weights))
+    mixture = {"recall.workflows": "environment", "recall.exemplars": "semantic", "recall.exemplar_k": "1"}
+    mixed = run(name, dataset, weights, **mixture)
+    assert prompts(mixed)
+    assert all("opens the form of a house" in text or "sorts the list of results" in text for text in prompts(mixed))
+    assert not any("opens the form of a house" in text for text in plain)
+    for row, text in zip(mixed.steps.filter(step__turn__index__gt=0), prompts(mixed), strict=True):
+        assert text.count(exemplar_text(mixed)) >= 1, row
+
+
+@pytest.mark.parametrize("name", ["awm", "synapse"])
+def test_trajectories_show_memory_with_its_rationales(name, dataset, weights, endpoint, hash_encoder) -> None:
+    make_workflows(dataset)
+    plain = run(name, dataset, weights)
+    memory = {"recall.memory": "multifaceted", "recall.k": "2", "recall.rationales": "model"}
+    mixed = run(name, dataset, weights, **memory)
+    rows = list(mixed.steps.filter(step__turn__index__gt=0))
+    assert all(row.trace["recall"]["snippets"] for row in rows)
+    for row in rows:
+        for snippet in row.trace["recall"]["snippets"]:
+            assert f"({snippet['action']})" in row.trace["compose"]["prompt"]
+        assert "Rationale: The button carries out what was asked." in row.trace["compose"]["prompt"]
+    assert not any("Rationale:" in text for text in prompts(plain))
+
+
+def test_a_ranking_that_takes_what_memory_gives_comes_after_it() -> None:
+    assert registry.recipe_kinds(literature.get("grounded"))[1].stage == "recall", "before the ranking that takes it"
+    assert registry.recipe_kinds(literature.get("self-map"))[1].stage == "rank"
+
+
+def test_what_is_not_built_is_refused_and_not_ignored(dataset, weights, endpoint, hash_encoder) -> None:
+    recipe = literature.override(literature.get("bare"), {"imagine.kind": "world_model"})
+    with pytest.raises(CannotRun, match=r"imagine\.kind=world_model: there is no such kind yet"):
+        registry.recipe_kinds(recipe)
+    assert not [kind for kind in registry.recipe_kinds(literature.get("bare")) if kind.stage == "imagine"]
+
+
+def test_every_published_recipe_is_put_together_of_kinds_in_the_order_of_the_stages() -> None:
+    for recipe in literature.RECIPES.values():
+        if recipe.needs:
+            continue
+        stages = [kind.stage for kind in registry.recipe_kinds(recipe)]
+        assert stages[0] == "observe", recipe.name
+        assert stages[-2:] == ["plan", "act"], recipe.name
+        assert {"rank", "recall"} <= set(stages), recipe.name
+
+
+class Loudest(StageKind):
+    """A kind of another package."""
+
+    stage = "rank"
+
+
+class _Point:
+    def __init__(self, name: str, kind: type) -> None:
+        self.name, self.kind = name, kind
+
+    def load(self) -> type:
+        return self.kind
+
+
+def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
+    points = [_Point("rank.kind.loudest", Loudest)]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "webnav.stages" else [])
+    registry.kinds.cache_clear()
+    try:
+        assert registry.kinds()["rank.kind"]["loudest"] is Loudest
+        registry.kinds.cache_clear()
+        points[0] = _Point("rank.kind.dmr", Loudest)
+        with pytest.raises(ValueError, match=r"rank\.kind\.dmr.* is no new kind"):
+            registry.kinds()
+        points[0] = _Point("rank.kind.odd", dict)
+        registry.kinds.cache_clear()
+        with pytest.raises(ValueError, match="is no new kind"):
+            registry.kinds()
+    finally:
+        monkeypatch.undo()
+        registry.kinds.cache_clear()
+
+
+def test_a_kind_that_does_nothing_says_so() -> None:
+    with pytest.raises(NotImplementedError):
+        StageKind(Parts(literature.get("bare"))).run([])
