@@ -28,7 +28,7 @@ class _Asked:
         self.tokenizer = tokenizer
         self.prompts: list[Prompt] = []
 
-    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
         self.prompts += prompts
         return [Generated("", "", DecisionUsage()) for _ in prompts]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agents.llm.errors import BadReply, LlmError, RequestRefused
-from agents.llm.protocol import Image, Llm, Reply, Request
+from agents.llm.protocol import Image, Llm, Reply, Request, Sampling
 from agents.llm.protocol import Message as ChatMessage
 from agents.llm.tokens import counter
 from agents.stages.compose.sequence import SYSTEM, PagePart
@@ -61,18 +61,28 @@ Prompt = PagePrompt | ChatPrompt
 
 @dataclass(frozen=True)
 class Generated:
-    """An answer, what was read to give it, and what it took. With an `error` the text is empty."""
+    """An answer, what was read to give it, and what it took. With an `error` the text is empty. `others`: the further
+    samples, where several were drawn."""
 
     text: str
     prompt: str
     usage: DecisionUsage
     error: str = ""
+    others: tuple[str, ...] = ()
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All samples, in the order in which they were drawn; none with an error."""
+        return () if self.error else (self.text, *self.others)
 
 
 class Generator(Protocol):
-    """Answers prompts in order; raises `LlmError` where trying again later may work, or when a budget is used up."""
+    """Answers prompts in order; raises `LlmError` where trying again later may work, or when a budget is used up.
 
-    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]: ...
+    `sampling` replaces what the recipe says, for one call: several samples of a prompt, say.
+    """
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]: ...
 
     def count_tokens(self, text: str) -> int: ...
 
@@ -86,23 +96,33 @@ class ChatGenerator:
     """An LLM, asked in batches. `model` "" is the one the LLM names itself."""
 
     def __init__(
-        self, llm: Llm, model: str = "", max_tokens: int = 100, temperature: float = 0.0, seed: int | None = None
+        self,
+        llm: Llm,
+        model: str = "",
+        max_tokens: int = 100,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        *,
+        top_p: float = 1.0,
+        n: int = 1,
     ) -> None:
         self.llm = llm
         self.model = model or llm.info.model
         self.max_tokens = max_tokens
-        self.temperature = temperature
-        self.seed = seed
+        self.sampling = Sampling(n, temperature, top_p, seed)
 
-    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
+        drawn = sampling or self.sampling
         requests = [
             Request(
                 prompt.chat(),
                 self.model,
-                self.temperature,
+                drawn.temperature,
                 self.max_tokens,
                 prompt.stop if isinstance(prompt, ChatPrompt) else (),
-                seed=self.seed,
+                drawn.n,
+                drawn.seed,
+                drawn.top_p,
             )
             for prompt in prompts
         ]
@@ -129,4 +149,4 @@ def _generated(request: Request, reply: Reply | LlmError) -> Generated:
     usage = DecisionUsage(1, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
     if isinstance(reply, LlmError):
         return Generated("", transcript(request.messages), usage, str(reply))
-    return Generated(reply.text, transcript(request.messages), usage)
+    return Generated(reply.text, transcript(request.messages), usage, others=reply.texts[1:])

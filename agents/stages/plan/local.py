@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.llm.protocol import cut
+from agents.llm.protocol import Sampling, cut
 from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
+from agents.stages.plan.drawing import drawing
 from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
 from agents.types import DecisionUsage
 
@@ -38,7 +39,8 @@ def prompt_text(prompt: Prompt) -> str:
 
 
 class LocalGenerator:
-    """Weights in a folder, or a Hugging Face name; greedy unless a temperature is given.
+    """Weights in a folder, or a Hugging Face name; greedy unless a temperature is given. What is drawn for a prompt
+    depends on the seed and the prompt alone, not on what else is in its batch.
 
     `constrained`: page prompts can only be answered in one of their `openings`.
     """
@@ -68,35 +70,46 @@ class LocalGenerator:
         temperature: float = 0.0,
         constrained: bool = False,
         seed: int = 0,
+        top_p: float = 1.0,
+        n: int = 1,
     ) -> None:
         """Settings of a recipe; the weights stay loaded when another recipe uses them."""
         self.max_new_tokens, self.max_tokens, self.max_piece = max_new_tokens, max_tokens, max_piece
-        self.temperature, self.constrained, self.seed = temperature, constrained, seed
+        self.constrained = constrained
+        self.sampling = Sampling(n, temperature, top_p, seed)
 
     def count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
         """Batches are sorted by length, so that short prompts are not padded to the longest of all."""
+        sampling = sampling or self.sampling
+        copies = sampling.n if sampling.temperature else 1  # without chance all samples are the same
         ids = [prompt_ids(prompt, self.tokenizer, self.max_tokens, self.max_piece) for prompt in prompts]
         order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
         found: list[Generated | None] = [None] * len(ids)
         start = 0
         while start < len(order):
-            end = _batch_end(order, ids, start)
+            end = _batch_end(order, ids, start, copies)
             chosen = order[start:end]
-            answers = self._answers([ids[i] for i in chosen], [prompts[i] for i in chosen])
-            for index, tokens in zip(chosen, answers, strict=True):
-                text = str(self.tokenizer.decode(tokens, skip_special_tokens=True))
-                if isinstance(prompt := prompts[index], ChatPrompt):
-                    text = cut(text, prompt.stop)
-                usage = DecisionUsage(1, len(ids[index]), len(tokens))
-                found[index] = Generated(text, prompt_text(prompt), usage)
+            rows = [i for i in chosen for _ in range(copies)]
+            answers = self._answers([ids[i] for i in rows], [prompts[i] for i in rows], sampling)
+            for place, index in enumerate(chosen):
+                own = answers[place * copies : (place + 1) * copies]
+                found[index] = self._generated(prompts[index], len(ids[index]), own, sampling.n)
             start = end
         return [generated for generated in found if generated is not None]
 
-    def _answers(self, ids: list[list[int]], prompts: list[Prompt]) -> list[list[int]]:
-        """Generated token ids without padding, one list for each prompt."""
+    def _generated(self, prompt: Prompt, read: int, answers: list[list[int]], n: int) -> Generated:
+        texts = [str(self.tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in answers]
+        if isinstance(prompt, ChatPrompt):
+            texts = [cut(text, prompt.stop) for text in texts]
+        usage = DecisionUsage(1, read, sum(map(len, answers)))
+        texts *= n // len(texts)
+        return Generated(texts[0], prompt_text(prompt), usage, others=tuple(texts[1:]))
+
+    def _answers(self, ids: list[list[int]], prompts: list[Prompt], sampling: Sampling) -> list[list[int]]:
+        """Generated token ids without padding, one list for each prompt; samples of a prompt stand side by side."""
         torch, tokenizer = self._torch, self.tokenizer
         pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
         width = max(len(row) for row in ids)
@@ -107,11 +120,9 @@ class LocalGenerator:
         ]
         skip = 1 if self.seq2seq else width  # the decoder's start token; the prompt
         options: dict[str, Any] = {"max_new_tokens": self.max_new_tokens, "num_beams": 1, "pad_token_id": pad}
-        if self.temperature:
-            torch.manual_seed(self.seed)
-            options |= {"do_sample": True, "temperature": self.temperature}
-        else:
-            options |= {"do_sample": False}
+        options |= {"do_sample": False}  # what is drawn is drawn by row
+        if sampling.temperature:
+            options["logits_processor"] = drawing(sampling, ids, self.device)
         if self.constrained:
             options["prefix_allowed_tokens_fn"] = self._allowed(prompts, skip)
         with torch.inference_mode():
@@ -154,10 +165,10 @@ def next_tokens(written: list[int], option: list[int], free: bool, every: list[i
     return every if free else end
 
 
-def _batch_end(order: list[int], ids: list[list[int]], start: int) -> int:
+def _batch_end(order: list[int], ids: list[list[int]], start: int, copies: int = 1) -> int:
     """How far a batch goes; lengths ascend, so its last prompt is its widest."""
     end = start + 1
-    while end < len(order) and len(ids[order[end]]) * (end + 1 - start) <= BATCH_TOKENS:
+    while end < len(order) and len(ids[order[end]]) * (end + 1 - start) * copies <= BATCH_TOKENS:
         end += 1
     return end
 
