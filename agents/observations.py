@@ -50,8 +50,9 @@ class RecordedConversation:
     def recorded(self, step: Step, *, page: bool = True) -> RecordedStep:
         """A step together with what was done."""
         positives = tuple(target.node_id for target in step.targets.all() if not target.pruned)
+        raw_html = _raw_html(step) if page and not positives else ""
         return RecordedStep(
-            self.observation(step, page=page), past_action(step), positives, self._rationale_of(step.pk)
+            self.observation(step, page=page), past_action(step), positives, self._rationale_of(step.pk), raw_html
         )
 
     def _rationale_of(self, step_id: int) -> str | None:
@@ -84,6 +85,11 @@ def _page(step: Step) -> dict[str, Any]:
         "html": full.snapshot.html if full.snapshot else "",
         "candidate_ids": tuple(sorted({c.node_id for c in (*positives, *negatives)})),  # sorted: order tells nothing
     }
+
+
+def _raw_html(step: Step) -> str:
+    full = Step.objects.select_related("raw_snapshot__dictionary").only("raw_snapshot").get(pk=step.pk)
+    return full.raw_snapshot.html if full.raw_snapshot else ""
 
 
 def _image(step: Step) -> Image | None:

@@ -4,18 +4,25 @@ What answers, embeds and remembers is passed in; `agents/runs/building.py` puts 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import groupby
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.registry import recipe_kinds
 from agents.stages.state import StepState
-from agents.types import Decision, Observation
+from agents.types import Decision, Observation, RankedCandidate
 from annotations.observe.spans import span
 
 BEFORE = ("observe", "rank", "recall")  # in the order that the kinds ask for
 ROUNDS = ("simplify", "compose", "plan")  # again and again, until the planner has an action or none
+
+
+Wanted = Callable[[Observation, Sequence[RankedCandidate]], bool]
+
+
+def every_one(observation: Observation, ranking: Sequence[RankedCandidate]) -> bool:
+    return True
 
 
 class Pipeline:
@@ -38,18 +45,29 @@ class Pipeline:
         for kind in self.kinds:
             kind.prepare(conversation_ids)
 
-    def decide(self, observations: Sequence[Observation]) -> list[Decision]:
+    def decide(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[Decision]:
         """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
-        fail for all (endpoint down, budget used up) raises `LlmError`."""
+        fail for all (endpoint down, budget used up) raises `LlmError`.
+
+        Where a ranking is not `wanted`, nothing is asked about its step, which gets no action.
+        """
         states = [StepState.of(observation, self.seed) for observation in observations]
         for stage in [stage for stage in self.stages if stage in BEFORE]:
             self._run(stage, states)
+            if stage == "rank":
+                self._leave(states, wanted)
         while any(state.open for state in states):
             for stage in ROUNDS:
                 self._run(stage, states)
         self._run("imagine", states, ended=True)
         self._run("act", states, ended=True)
         return [state.decision() for state in states]
+
+    def _leave(self, states: Sequence[StepState], wanted: Wanted) -> None:
+        for state in states:
+            if state.open and not wanted(state.observation, state.ranking):
+                state.note("plan", kind=self.recipe.plan.kind, not_asked=True)
+                state.close(None)
 
     def _run(self, stage: str, states: Sequence[StepState], ended: bool = False) -> None:
         """One stage for the states that are open, or for all that have ended; its time in equal shares."""

@@ -75,6 +75,7 @@ class RecordedStep:
     action: PastAction
     positive_ids: tuple[str, ...] = ()
     rationale: str | None = None
+    raw_html: str = ""  # the page as recorded, where cleaning lost the target and the data hold it
 
 
 @dataclass(frozen=True)

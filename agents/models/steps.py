@@ -22,6 +22,10 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
         """Those whose action is not the gold one."""
         return self.filter(success=False)
 
+    def not_asked(self) -> Self:
+        """Those that were failed without asking, because their gold element was out of reach."""
+        return self.filter(trace__plan__not_asked=True)
+
     def with_error(self) -> Self:
         """Those in which the agent reported an error."""
         return self.exclude(error="")
@@ -103,6 +107,12 @@ class TrajectoryStep(models.Model):
         seen = self.trace.get("observe", {}).get("candidates")
         return seen if isinstance(seen, int) else len(self.candidate_ids)
 
+    @property
+    def was_not_asked(self) -> bool:
+        """Whether it was failed without asking, because its gold element was out of reach."""
+        plan = self.trace.get("plan")
+        return isinstance(plan, dict) and bool(plan.get("not_asked"))
+
     def ranking(self) -> list[dict[str, Any]]:
         """The ranked elements, best first; only the first ones have a text."""
         texts = {item["node_id"]: item["text"] for item in self.trace.get("rank", {}).get("top", [])}
@@ -132,6 +142,8 @@ class TrajectoryStep(models.Model):
         of 50", "operation right". `ranked` elements were ranked."""
         if self.error and not self.operation:
             return ["no decision", self.error]
+        if self.was_not_asked:
+            return ["not asked, as published", self._gold_place(targets, ranked)]
         if not self.operation and not targets:
             return ["the gold action has no element to rank"]
         phrases = ["right element" if self.element_correct else "wrong element"]

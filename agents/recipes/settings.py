@@ -178,6 +178,7 @@ class Quirks(SettingGroup):
     q20_exact_string_success: bool = quirk("a trajectory step succeeds only when its text equals the gold action's")
     q25_punctuation_counts: bool = quirk("multiple choice keeps punctuation in the operation F1, generation drops it")
     click_value_counts: bool = quirk("a value beside a CLICK counts in the operation F1, where a right CLICK has none")
+    q27_fails_unasked: bool = quirk("a step whose gold element is not among the top_k asks nothing and fails")
     wq1_history_hides_attributes: bool = quirk("elements in a WebLINX history show no attributes")
     wq2_numbers_lose_quotes: bool = quirk("a quoted number becomes a number and then matches no text")
     wq4_corners_find_nothing: bool = quirk("an element named by its corners is not found")

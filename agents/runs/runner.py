@@ -6,16 +6,17 @@ resuming means deciding the steps that have no row yet.
 
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 from agents.encoders.memory_limits import within_memory
 from agents.llm.protocol import Llm
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
+from agents.pipeline import Wanted
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import events
@@ -124,12 +125,18 @@ def run_conversations(
     recipe = literature.from_dict(run.recipe)
     pipeline = build_pipeline(run, llm)
     pipeline.prepare(conversation_ids)
+
+    def decide(batch: Sequence[Sample]) -> Callable[[Sequence[Observation]], list[Decision]]:
+        if not registry.fails_unasked(recipe):
+            return pipeline.decide
+        return partial(pipeline.decide, wanted=_in_reach(recipe, batch))
+
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
     for batch in UndecidedSteps(run, recipe).batches(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
-            decisions = within_memory(pipeline.decide, [sample.observation for sample in batch])
+            decisions = within_memory(decide(batch), [sample.observation for sample in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():
@@ -145,6 +152,15 @@ def run_conversations(
             induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored
+
+
+def _in_reach(recipe: Recipe, batch: Sequence[Sample]) -> Wanted:
+    """Whether a gold element is among the first top_k of a ranking: all that a pipeline learns of gold under Q27."""
+    gold = {
+        sample.observation.key: {target.node_id for target in sample.step.targets.all() if not target.pruned}
+        for sample in batch
+    }
+    return lambda seen, ranking: any(found.node_id in gold[seen.key] for found in ranking[: recipe.rank.top_k])
 
 
 def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:

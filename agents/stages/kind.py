@@ -9,6 +9,7 @@ from agents.llm.protocol import Llm
 from agents.recipes.literature import Recipe
 from agents.stages.plan.generator import Generator
 from agents.stages.rank.rankings import Rankings
+from agents.stages.simplify.past import PastPages
 from agents.stages.simplify.snippets import MissingRationales
 from agents.stages.state import StepState
 from agents.types import Memory, Ranker
@@ -32,6 +33,13 @@ class Parts:
     generator: Generator | None = None
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
+    _past_pages: PastPages | None = field(init=False, default=None)
+
+    def past_pages(self) -> PastPages:
+        """Past steps as trajectory prompts show them; the same for all kinds of the recipe."""
+        if self._past_pages is None:
+            self._past_pages = PastPages(self.rankings, self.recipe.simplify.history_elements)
+        return self._past_pages
 
     def the_memory(self) -> Memory:
         if self.memory is None:

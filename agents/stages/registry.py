@@ -103,6 +103,11 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction]
 
 
+def fails_unasked(recipe: Recipe) -> bool:
+    """Whether a step whose gold element is not among the top_k is failed without asking, as published (Q27)."""
+    return recipe.quirks.q27_fails_unasked and planner_of(recipe).fails_unasked
+
+
 def told(recipe: Recipe) -> frozenset[str]:
     """What the kinds of a recipe must be told beside the page."""
     return frozenset().union(*(kind.told(recipe) for kind in recipe_kinds(recipe)))

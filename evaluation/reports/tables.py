@@ -41,6 +41,7 @@ class RecipeRow:
     scores: dict[Place, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
+    not_asked: dict[str, tuple[int, int]] = field(default_factory=dict)  # split -> steps failed unasked, of how many
     seconds: dict[str, float] = field(default_factory=dict)  # split -> mean run time of a step
     published_seconds: list[tuple[str, float]] = field(default_factory=list)  # beside ours only
 
@@ -89,7 +90,8 @@ class ReportTable:
     @property
     def notes(self) -> list[str]:
         """What is to be known beside the numbers, a sentence each."""
-        return [_run_time(row) for row in self.rows if row.seconds]
+        unasked = [_not_asked(row, self.preset) for row in self.rows if row.not_asked]
+        return [*unasked, *(_run_time(row) for row in self.rows if row.seconds)]
 
 
 Sees = Callable[[Run], bool]
@@ -121,6 +123,8 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
+        if sees(run) and (not_asked := run.steps.not_asked().count()):
+            row.not_asked[run.split] = not_asked, run.step_count
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
         if sees(run) and (seconds := run.seconds_per_step()) is not None:
             row.seconds[run.split] = seconds
@@ -174,6 +178,16 @@ def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
         if cell.split in table.splits and cell.metric in table.metrics:
             found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value
     return [PublishedRow(label, values) for label, values in found.items()]
+
+
+def _not_asked(row: RecipeRow, preset: str) -> str:
+    """How much of a run is quirk Q27, which spares calls and hides what the planner would have done."""
+    counts = ", ".join(f"{split or 'all splits'} {n:,} of {of:,}" for split, (n, of) in row.not_asked.items())
+    harm = "; here they count as wrong in every metric" if preset == Study.Preset.CORRECTED else ""
+    return (
+        f"Steps of {row.label} that were failed without asking, as published, since no gold element was among those "
+        f"ranked first (quirks.q27_fails_unasked): {counts}{harm}."
+    )
 
 
 def _run_time(row: RecipeRow) -> str:

@@ -21,6 +21,7 @@ class MultipleChoice(AskingPlanner):
     """The model answers with the letter of an element, the operation and the value."""
 
     reads = MODEL_SETTINGS | {"plan.constrained"}
+    fails_unasked = True
     paradigm: ClassVar[Paradigm] = "multichoice"
     parse = staticmethod(parse_multichoice)
 

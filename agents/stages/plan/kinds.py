@@ -23,6 +23,7 @@ class Planning(StageKind):
 
     stage = "plan"
     asks: ClassVar[bool] = False  # a model, with the prompt that `compose` left
+    fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:

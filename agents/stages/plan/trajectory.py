@@ -14,6 +14,8 @@ from agents.types import Action
 class NextAction(AskingPlanner):
     """One reply: the first action in backticks."""
 
+    fails_unasked = True
+
     @classmethod
     def before(cls) -> Any:
         return AroundBest, Trajectories

@@ -1,15 +1,16 @@
 """What the stage `recall` asks a language model: instructions that stand alone, objectives. Core."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Message, Request
 from agents.prompts.render import Prompt, load
+from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.generator import complete
 from agents.stages.simplify.trajectory_page import page_or_nothing
 from agents.stages.state import StepState
-from agents.types import DecisionUsage
+from agents.types import DecisionUsage, RecordedStep
 
 OBJECTIVE_TOKENS = 100
 REWRITE_TOKENS = 200
@@ -54,13 +55,27 @@ class RewrittenInstruction(StageKind):
             state.note("recall", rewritten=answer.strip())
 
 
+def _trajectory(steps: Sequence[RecordedStep], past: Mapping[int, ShownStep | Exception]) -> str:
+    """Observation and action of each step, a line each; a page that cannot be shown leaves its action alone."""
+    lines = []
+    for step in steps:
+        found = past[step.observation.key]
+        if isinstance(found, ShownStep):
+            lines += [f"Observation: `{found.observation}`", f"Action: `{found.act}` ({found.action_repr})"]
+        else:
+            lines.append(f"Action: {step.action.representation}")
+    return "\n".join(lines) or "None"
+
+
 def objectives(parts: Parts, states: Sequence[StepState]) -> list[str]:
-    """What the next action is for, predicted by the model (MIMS 3.2); the instruction where that fails."""
+    """What the next action is for, predicted by the model from the turn so far, pages included, and the page (MIMS,
+    equation 3.5); the instruction where that fails."""
+    past = parts.past_pages().show(step for state in states for step in state.observation.turn_steps)
     prompt, shown = load("objective"), parts.recipe.simplify.page_elements
     texts = [
         prompt.fill(
             task=state.observation.instruction,
-            trajectory="\n".join(past.representation for past in state.observation.turn_actions) or "None",
+            trajectory=_trajectory(state.observation.turn_steps, past),
             page=page_or_nothing(state.observation, state.best_ids(shown)),
         )
         for state in states

@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import memory_key
 from agents.stages.kind import Parts, StageKind
 from agents.stages.recall.asked import objectives
@@ -85,6 +86,10 @@ class NearestWorkflows(SiteWorkflows):
 
     reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder"}
     embedded = True
+
+    @classmethod
+    def told(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"history"}) if recipe.recall.workflow_query == "objective" else frozenset()
 
     def queries(self, states: Sequence[StepState]) -> Sequence[np.ndarray | None]:
         texts = [state.observation.instruction for state in states]

@@ -3,15 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.stages.compose.trajectory import ShownStep, shown
+from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import Parts, StageKind
 from agents.stages.simplify.snippets import PastStep, RationaleRequest
-from agents.stages.simplify.trajectory_page import GoldStep, page_text
+from agents.stages.simplify.trajectory_page import page_text
 from agents.stages.state import StepState
 from agents.types import RecordedStep
 from annotations.dom.limits import PageError
-
-KEPT_STEPS = 5_000  # rendered past steps, a few KB each
 
 
 @dataclass(frozen=True)
@@ -34,14 +32,14 @@ class AroundBest(StageKind):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self._shown: dict[int, ShownStep] = {}  # by step
+        self.past = parts.past_pages()
 
     def run(self, states: Sequence[StepState]) -> None:
-        ranks = self.parts.rankings.past(step.observation for state in states for step in _past(state))
+        past = self.past.show(step for state in states for step in _past(state))
         reasons = self._rationales(states)
         for state in states:
             try:
-                state.shown = self._pages(state, ranks, reasons)
+                state.shown = self._pages(state, past, reasons)
                 state.note("simplify", elements=state.shown.elements)
             except (PageError, IndexError, ValueError) as error:
                 state.fail(f"a page of the prompt cannot be shown: {error}")
@@ -63,13 +61,13 @@ class AroundBest(StageKind):
         return found
 
     def _pages(
-        self, state: StepState, ranks: Mapping[int, Mapping[str, int]], reasons: Mapping[int, str]
+        self, state: StepState, past: Mapping[int, ShownStep | Exception], reasons: Mapping[int, str]
     ) -> ShownPages:
         elements = self._elements(state)
         page = page_text(state.observation.root, elements)
-        history = [self._show(step, ranks) for step in state.observation.turn_steps]
-        exemplars = [[self._show(step, ranks) for step in exemplar.steps] for exemplar in state.exemplars]
-        memory = [self._show(step, ranks) for step in state.memory]
+        history = [_shown(step, past) for step in state.observation.turn_steps]
+        exemplars = [[_shown(step, past) for step in exemplar.steps] for exemplar in state.exemplars]
+        memory = [_shown(step, past) for step in state.memory]
         rationales = [reasons.get(step.observation.key) for step in state.memory]
         return ShownPages(elements, page, history, exemplars, memory, rationales)
 
@@ -81,14 +79,12 @@ class AroundBest(StageKind):
             return [leaked[0], *others[: count - 1]]
         return state.best_ids(count)
 
-    def _show(self, past: RecordedStep, ranks: Mapping[int, Mapping[str, int]]) -> ShownStep:
-        """A past step as text; rendered once however often it is shown."""
-        key = past.observation.key
-        if key not in self._shown:
-            if len(self._shown) >= KEPT_STEPS:
-                self._shown.clear()
-            self._shown[key] = shown(gold_step(past, ranks[key]), self.recipe.simplify.history_elements)
-        return self._shown[key]
+
+def _shown(step: RecordedStep, past: Mapping[int, ShownStep | Exception]) -> ShownStep:
+    found = past[step.observation.key]
+    if isinstance(found, Exception):
+        raise found
+    return found
 
 
 def _past(state: StepState) -> list[RecordedStep]:
@@ -105,17 +101,3 @@ def _rationale_request(step: RecordedStep) -> RationaleRequest | None:
         return None
     value = "" if step.action.operation == "CLICK" else f"\nValue: {step.action.value}"
     return RationaleRequest(PastStep.of(step), gold, page, f"Action: {step.action.operation}{value}")
-
-
-def gold_step(step: RecordedStep, ranks: Mapping[str, int]) -> GoldStep:
-    """A recorded step with the ranks of its candidates; what was not ranked comes last."""
-    last = len(ranks)
-    gold = set(step.positive_ids)
-    return GoldStep(
-        step.action.representation,
-        step.action.operation,
-        step.action.value,
-        step.observation.html,
-        tuple((node_id, ranks.get(node_id, last)) for node_id in step.positive_ids),
-        tuple((node_id, ranks[node_id]) for node_id in ranks if node_id not in gold),
-    )

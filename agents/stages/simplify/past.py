@@ -1,0 +1,63 @@
+"""Past steps as trajectory prompts show them, each rendered once. Core."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from agents.stages.compose.trajectory import ShownStep, shown
+from agents.stages.rank.rankings import Rankings
+from agents.stages.simplify.trajectory_page import GoldStep
+from agents.types import RecordedStep
+from annotations.dom.limits import PageError
+
+KEPT_STEPS = 5_000  # rendered past steps, a few KB each
+
+
+class PastPages:
+    """Pages of past steps around the used element and the best others."""
+
+    def __init__(self, rankings: Rankings, elements: int) -> None:
+        self.rankings, self.elements = rankings, elements
+        self._shown: dict[int, ShownStep] = {}  # by step
+
+    def show(self, steps: Iterable[RecordedStep]) -> dict[int, ShownStep | Exception]:
+        """Step -> how it is shown, or why it cannot be."""
+        wanted = {step.observation.key: step for step in steps}
+        new = [step for key, step in wanted.items() if key not in self._shown]
+        ranks = self.rankings.past(step.observation for step in new)
+        failed: dict[int, Exception] = {}
+        for step in new:
+            key = step.observation.key
+            try:
+                self._shown[key] = self._rendered(step, ranks[key])
+            except (PageError, IndexError, ValueError) as error:
+                failed[key] = error
+        found = {key: failed.get(key) or self._shown[key] for key in wanted}
+        if len(self._shown) > KEPT_STEPS:
+            self._shown.clear()
+        return found
+
+    def _rendered(self, step: RecordedStep, ranks: Mapping[str, int]) -> ShownStep:
+        """Where the page as recorded does not show the target, the step goes without it, but keeps its number."""
+        gold = gold_step(step, ranks)
+        try:
+            return shown(gold, self.elements)
+        except (PageError, IndexError, ValueError):
+            if not gold.raw_html:
+                raise
+            return shown(replace(gold, raw_html=""), self.elements)
+
+
+def gold_step(step: RecordedStep, ranks: Mapping[str, int]) -> GoldStep:
+    """A recorded step with the ranks of its candidates; what was not ranked comes last."""
+    last = len(ranks)
+    gold = set(step.positive_ids)
+    return GoldStep(
+        step.action.representation,
+        step.action.operation,
+        step.action.value,
+        step.observation.html,
+        tuple((node_id, ranks.get(node_id, last)) for node_id in step.positive_ids),
+        tuple((node_id, ranks[node_id]) for node_id in ranks if node_id not in gold),
+        step.raw_html,
+        step.action.node_id or "",
+    )
