@@ -3,7 +3,7 @@
 import gc
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
@@ -141,3 +141,14 @@ def django_db_setup(django_db_setup, django_db_blocker) -> None:
 
     with django_db_blocker.unblock():
         use_after_tests()
+
+
+@pytest.fixture(scope="module")
+def rows_of_the_file(django_db_setup, django_db_blocker) -> Iterator[None]:
+    """Rows that fixtures of a file store are there, as they were, for each of its tests, and gone after the last one.
+    Only for files whose tests do not commit."""
+    from django.db import transaction
+
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)

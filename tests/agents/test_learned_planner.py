@@ -90,31 +90,33 @@ class Killed(Exception):
     """Stands for the end of the process: nothing is cleaned up."""
 
 
-def test_an_interrupted_training_continues_and_ends_with_the_same_weights(trained, tmp_path) -> None:
-    whole, _ = trained
+def test_an_interrupted_training_continues_and_ends_with_the_same_weights(tmp_path) -> None:
+    settings = replace(SETTINGS, epochs=5)
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    learn(make_examples(50), HashEncoder(), settings, whole, dev=make_examples(24, seed=1))
     done: list[int] = []
 
     def kill_later(phase: str, number: int, total: int) -> None:
         if phase == "fit":
             done.append(number)
-            if number == 8:
+            if number == 3:
                 raise Killed
 
     with pytest.raises(Killed):
-        learn(make_examples(50), HashEncoder(), SETTINGS, tmp_path, kill_later, dev=make_examples(24, seed=1))
-    assert not (tmp_path / CONFIG).exists()
+        learn(make_examples(50), HashEncoder(), settings, broken, kill_later, dev=make_examples(24, seed=1))
+    assert not (broken / CONFIG).exists()
     done.clear()
     learn(
         make_examples(50),
         HashEncoder(),
-        SETTINGS,
-        tmp_path,
+        settings,
+        broken,
         lambda phase, number, total: done.append(number) if phase == "fit" else None,
         dev=make_examples(24, seed=1),
     )
-    assert done[0] == 9
+    assert done[0] == 4
     for name, value in load(whole).networks[0].state_dict().items():
-        assert load(tmp_path).networks[0].state_dict()[name].equal(value), name
+        assert load(broken).networks[0].state_dict()[name].equal(value), name
 
 
 def test_texts_encoded_before_an_interruption_are_not_encoded_again(tmp_path) -> None:
