@@ -4,14 +4,14 @@ What answers, embeds and remembers is passed in; `agents/runs/building.py` puts 
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.registry import recipe_kinds
 from agents.stages.state import StepState
-from agents.types import Decision, Observation, RankedCandidate
+from agents.types import STAGES, Decision, Observation, RankedCandidate
 from annotations.observe.spans import span
 
 BEFORE = ("observe", "rank", "recall")  # in the order that the kinds ask for
@@ -34,16 +34,26 @@ class Pipeline:
         self.stages = {stage: list(group) for stage, group in groupby(kinds, key=lambda kind: kind.stage)}
 
     @classmethod
-    def of(cls, parts: Parts) -> "Pipeline":
-        """The kinds that the recipe chooses, put together. CannotRun says what one of them lacks."""
+    def of(cls, parts: Parts, stages: Collection[str] = STAGES) -> "Pipeline":
+        """The kinds that the recipe chooses, put together; those of some `stages` only for `reminded`. CannotRun says
+        what one of them lacks."""
         kinds = recipe_kinds(parts.recipe)
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
-        return cls(parts.recipe, [kind(parts) for kind in kinds], parts.seed)
+        return cls(parts.recipe, [kind(parts) for kind in kinds if kind.stage in stages], parts.seed)
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         """Make what the stages search, embed or read in these conversations."""
         for kind in self.kinds:
             kind.prepare(conversation_ids)
+
+    def reminded(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[StepState]:
+        """The states after the stages before the rounds: what a training composes its samples of."""
+        states = [StepState.of(observation, self.seed) for observation in observations]
+        for stage in [stage for stage in self.stages if stage in BEFORE]:
+            self._run(stage, states)
+            if stage == "rank":
+                self._leave(states, wanted)
+        return states
 
     def decide(self, observations: Sequence[Observation], wanted: Wanted = every_one) -> list[Decision]:
         """One decision per observation. What fails for one (a page, a reply) is an `error` in its trace; what would
@@ -51,11 +61,7 @@ class Pipeline:
 
         Where a ranking is not `wanted`, nothing is asked about its step, which gets no action.
         """
-        states = [StepState.of(observation, self.seed) for observation in observations]
-        for stage in [stage for stage in self.stages if stage in BEFORE]:
-            self._run(stage, states)
-            if stage == "rank":
-                self._leave(states, wanted)
+        states = self.reminded(observations, wanted)
         while any(state.open for state in states):
             for stage in ROUNDS:
                 self._run(stage, states)

@@ -45,10 +45,18 @@ class DatasetMemory(ConversationMemory):
     """
 
     def __init__(
-        self, dataset: Dataset, encoder: Encoder, form: SnippetForm, seed: int = 0, run: Run | None = None
+        self,
+        dataset: Dataset,
+        encoder: Encoder,
+        form: SnippetForm,
+        seed: int = 0,
+        run: Run | None = None,
+        others_only: bool = False,
     ) -> None:
+        """`others_only`: no exemplar comes from the conversation that asks, for steps of the train split."""
         super().__init__(form.key(encoder.name))
         self.dataset, self.encoder, self.form, self.seed, self.run = dataset, encoder, form, seed, run
+        self.others_only = others_only
         self._conversations: OrderedDict[int, RecordedConversation] = OrderedDict()
 
     def prepare_snippets(self, conversation_ids: Sequence[int]) -> None:
@@ -92,6 +100,8 @@ class DatasetMemory(ConversationMemory):
         """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
         rows = self.dataset.exemplars.filter(encoder=self.encoder.name)
+        if self.others_only:
+            rows = rows.exclude(conversation_id=observation.conversation)
         if how == "semantic":
             assert query is not None
             chosen = rows.nearest(query, k)

@@ -307,10 +307,10 @@ def missing(recipe: Recipe) -> list[str]:
     lacking = list(recipe.needs)
     rank, plan = recipe.rank, recipe.plan
     if rank.kind != "none":
-        trainer = f"manage.py train_ranker DATASET --kind {_ranker_kind(rank)}"
+        trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
         lacking += _lacking_model("rank.model", rank.model, rank.base, trainer, rank.kind == "score_file")
     if plan.kind not in ("first", "grounded") and plan.backend == "local" and not recipe.needs:
-        trainer = f"manage.py train_planner DATASET --kind seq2seq --paradigm {plan.kind}"
+        trainer = f"manage.py train_planner DATASET --recipe {recipe.name}"
         lacking += _lacking_model("plan.model", plan.model, plan.base, trainer)
     if plan.kind == "grounded":
         lacking += _lacking_for_grounded(recipe)
@@ -326,10 +326,6 @@ def missing(recipe: Recipe) -> list[str]:
     if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation") and not recipe.needs:
         lacking.append("a ranker: rank.kind is none")
     return lacking
-
-
-def _ranker_kind(rank: RankSettings) -> str:
-    return "cross_encoder" if rank.kind == "cross_encoder" else "dual_encoder"
 
 
 def _lacking_model(setting: str, name: str, base: str, trainer: str, is_file: bool = False) -> list[str]:

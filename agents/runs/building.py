@@ -15,8 +15,9 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.registry import ranking_of
+from annotations.models import Dataset
 
-__all__ = ["CannotRun", "build_pipeline", "encoder_named", "memory_encoder", "snippet_form"]
+__all__ = ["CannotRun", "build_pipeline", "build_reminding", "encoder_named", "memory_encoder", "snippet_form"]
 
 
 @lru_cache(maxsize=KEPT_MODELS)
@@ -34,6 +35,17 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     online = recipe.recall.induction == "online"
     memory = DatasetMemory(run.dataset, encoder, snippet_form(recipe), run.seed, run if online else None)
     return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, RationaleWriter(llm)))
+
+
+def build_reminding(recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | None = None) -> Pipeline:
+    """The stages of a recipe that recall, for a training; a step of the train split never recalls its own
+    conversation as an exemplar. CannotRun says what is missing."""
+    encoder = memory_encoder(recipe)
+    memory = DatasetMemory(dataset, encoder, snippet_form(recipe), seed, others_only=True)
+    recall = recipe.recall
+    ranks = recall.state_in_query or (recall.workflows == "semantic" and recall.workflow_query == "objective")
+    stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
+    return Pipeline.of(Parts(recipe, seed, llm, memory, encoder, RationaleWriter(llm)), stages)
 
 
 def snippet_form(recipe: Recipe) -> SnippetForm:

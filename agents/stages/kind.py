@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from agents.encoders.embedding import Encoder
 from agents.llm.protocol import Llm
@@ -72,6 +72,12 @@ class StageKind:
     def told(cls, recipe: Recipe) -> frozenset[str]:
         """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`."""
         return frozenset()
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        """The kind of model that is trained for it, "" for none, and the settings of that training which follow from
+        the recipe: what is trained reads what will be asked."""
+        return "", {}
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         """Make what will be searched, embedded or read while these conversations are decided. CannotRun says why

@@ -3,8 +3,10 @@
 Other packages add kinds by entry point: group `webnav.stages`, name `SETTING.KIND` (`plan.kind.mine`), value the class.
 """
 
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import entry_points
+from typing import Any
 
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
@@ -23,6 +25,7 @@ from agents.stages.recall.earlier import Chronological, FirstTurns, Multifaceted
 from agents.stages.recall.train_split import DrawnExemplars, NearestExemplars, NearestWorkflows, SiteWorkflows
 
 GROUP = "webnav.stages"
+RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
 NOTHING = ("none", "False")  # what a setting says where no kind is wanted
 
 KINDS: dict[str, dict[str, type[StageKind]]] = {
@@ -106,6 +109,23 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
 def fails_unasked(recipe: Recipe) -> bool:
     """Whether a step whose gold element is not among the top_k is failed without asking, as published (Q27)."""
     return recipe.quirks.q27_fails_unasked and planner_of(recipe).fails_unasked
+
+
+def training_of(recipe: Recipe, kind: str = "") -> tuple[str, dict[str, Any]]:
+    """What is trained for a recipe (a kind of model), and the settings of that training which follow from it. `kind` ""
+    is its planner. ValueError where it trains nothing of that kind."""
+    stage = chosen(recipe, "rank.kind") if kind in RANKERS else planner_of(recipe)
+    own, settings = stage.training(recipe) if stage else ("", {})
+    if not own or (kind and kind != own and not (kind == "causal" and own == "seq2seq")):
+        what = f"a {kind}" if kind else "a planner"
+        raise ValueError(f"{recipe.name} has no use for {what} trained here" + (f"; it uses a {own}" if own else ""))
+    return kind or own, settings
+
+
+def trained_for(recipe: Recipe, kinds: Sequence[str]) -> str:
+    """Which of these kinds of model the recipe uses; "" for none of them."""
+    stages = [stage for stage in (planner_of(recipe), chosen(recipe, "rank.kind")) if stage]
+    return next((kind for stage in stages if (kind := stage.training(recipe)[0]) in kinds), "")
 
 
 def told(recipe: Recipe) -> frozenset[str]:

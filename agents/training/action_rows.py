@@ -9,6 +9,7 @@ from typing import Any
 
 from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated, Prompt
@@ -44,10 +45,12 @@ class _Asked:
 class ActionRows:
     """The turns that models are trained on, as token ids of the prompt and the text of the answer."""
 
-    def __init__(self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any) -> None:
+    def __init__(
+        self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any, recipe: Recipe | None = None
+    ) -> None:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
-        self.recipe = literature.override(literature.get(RECIPE), changes)
+        self.recipe = literature.override(recipe or literature.get(RECIPE), changes)
         self._asked = _Asked(tokenizer)
         self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked))
 

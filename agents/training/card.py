@@ -32,6 +32,8 @@ class Training:
     seed: int
     settings: dict[str, Any]
     metrics: dict[str, Any]
+    recipe: str = ""  # whose stages made the samples; "": none was named
+    recipe_sha256: str = ""
 
 
 def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
@@ -69,6 +71,7 @@ def card(training: Training) -> str:
             f"- licence of the data: {licence}",
             f"- the weights `{training.base}` that it started from have a licence of their own",
             "",
+            *_recipe(training),
             "## Use",
             "",
             f"{use_of(training.kind, training.name, training.settings)}",
@@ -85,6 +88,13 @@ def card(training: Training) -> str:
             "",
         ]
     )
+
+
+def _recipe(training: Training) -> list[str]:
+    if not training.recipe:
+        return []
+    said = f"Its samples are composed as the recipe `{training.recipe}` composes what it asks"
+    return ["## Recipe", "", f"{said} (SHA-256 of the recipe `{training.recipe_sha256}`).", ""]
 
 
 def _table(values: dict[str, Any]) -> list[str]:

@@ -10,6 +10,7 @@ from random import Random
 from typing import Protocol
 
 from agents.stages.simplify.snippets import PastStep
+from agents.types import PromptWorkflow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +29,8 @@ class PlanningStep:
 
     current: PastStep
     memory: tuple[PastStep, ...] = ()
+    exemplars: tuple[PastStep, ...] = ()
+    workflows: tuple[PromptWorkflow, ...] = ()
 
 
 class PlanningRows(Protocol):

@@ -14,6 +14,9 @@ from django.db import transaction
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from agents.stages.registry import training_of
 from agents.training.settings import SETTINGS, make_settings
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -42,9 +45,12 @@ def start_training(
     limit: int | None = None,
     seed: int | None = None,
     changes: dict[str, Any] | None = None,
+    recipe: Recipe | None = None,
     publish: bool = True,
 ) -> TrainedModel:
     """A model that is to be trained, and its queued job. `user` None: the command line, which may do all.
+
+    `recipe`: what is trained reads what its stages compose; `changes` come after the settings that follow from it.
 
     A model of that name whose training failed or was cancelled before its curve began makes way, so that what was
     wrong (its base, most often) can be put right under the same name. `publish` False leaves the job for this process
@@ -57,6 +63,8 @@ def start_training(
         except ValueError as error:
             raise ValidationError({"base": str(error)}) from error
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
+    if recipe is not None:
+        changes = training_of(recipe, kind)[1] | changes
     model = TrainedModel(
         name=name,
         kind=kind,
@@ -72,6 +80,7 @@ def start_training(
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
     params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
+    params |= {"recipe": literature.to_dict(recipe)} if recipe is not None else {}
     job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
     with transaction.atomic():
         model.predecessors().delete()

@@ -6,11 +6,13 @@ Only the train split is ever trained on; `dev` steps are only measured.
 import hashlib
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property, lru_cache
 
 from agents.encoders.embedding import load_encoder
 from agents.encoders.weights import MINILM
 from agents.observations import RecordedConversation
+from agents.pipeline import Pipeline
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
 from agents.stages.recall.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
@@ -128,8 +130,17 @@ def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingSt
 class StepRows:
     """Steps of pages as a planner reads them, with their memory; pages are loaded when asked for."""
 
-    def __init__(self, rows: SplitRows, settings: PlannerSettings, limit: int | None = None) -> None:
-        self.rows, self.settings = rows, settings
+    def __init__(
+        self,
+        rows: SplitRows,
+        settings: PlannerSettings,
+        limit: int | None = None,
+        pipeline: Pipeline | None = None,
+    ) -> None:
+        """`pipeline`: of the recipe whose stages before the rounds recall for the steps; else `settings` say what."""
+        self.rows, self.settings, self.pipeline = rows, settings, pipeline
+        if pipeline is not None:
+            pipeline.prepare(rows.conversation_ids)
         steps = Step.objects.filter(turn__conversation__in=rows.conversation_ids, snapshot__isnull=False)
         steps = steps.order_by("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
         self._keys = list(steps.values_list("pk", "turn__conversation_id")[:limit])
@@ -149,10 +160,19 @@ class StepRows:
     def _step(self, pk: int, conversation: int) -> PlanningStep:
         recorded = self._conversation(conversation)
         step = next(step for step in recorded.steps if step.pk == pk)
+        if self.pipeline is not None:
+            return self._reminded(self.pipeline, recorded.recorded(step))
         past = [s for s in recorded.steps if s.turn.index < step.turn.index and s.snapshot_id]
         chosen = self._chosen(recorded, step, past) if past else []
         memory = tuple(_past_step(recorded.recorded(past[place])) for place in chosen)
         return PlanningStep(_past_step(recorded.recorded(step)), memory)
+
+    def _reminded(self, pipeline: Pipeline, step: RecordedStep) -> PlanningStep:
+        """The step with what its recipe recalls for it, by the same stages as in use."""
+        (state,) = pipeline.reminded([step.observation])
+        exemplars = [_past_step(shown) for exemplar in state.exemplars for shown in exemplar.steps]
+        current = replace(_past_step(step), instruction=state.instruction)
+        return PlanningStep(current, tuple(map(_past_step, state.memory)), tuple(exemplars), state.workflows)
 
     def _chosen(self, recorded: RecordedConversation, step: Step, past: list[Step]) -> list[int]:
         """Places of the past steps that are shown, in prompt order (planners.md 5.2, 5.6)."""

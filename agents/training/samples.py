@@ -1,12 +1,17 @@
 """Prompts and answers of planners as token ids. Core: a tokenizer is passed in."""
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.page import PageTask, Paradigm, format_input
-from agents.stages.compose.sequence import PagePart, input_ids, label_ids, page_messages
+from agents.stages.compose.pages import opening
+from agents.stages.compose.sequence import MAX_PIECE, SYSTEM, PagePart, input_ids, label_ids, page_messages
+from agents.stages.simplify.groups import snippet_settings
 from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.left_out import LeftOut
@@ -18,6 +23,8 @@ from annotations.sandbox.deadline import page_deadline
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
+
+PUBLISHED_SNIPPETS = SnippetSettings()
 
 Ids = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
@@ -52,7 +59,9 @@ class PageSamples:
         settings: PlannerSettings,
         repeats: int,
         left_out: LeftOut | None = None,
+        recipe: Recipe | None = None,
     ) -> None:
+        """`recipe`: whose prompts the samples are; without one, prompts have the published form."""
         if settings.paradigm == "action_string":
             raise ValueError("a training on action strings has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
@@ -60,7 +69,10 @@ class PageSamples:
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
-        self.snippets = SnippetSettings(
+        self.shots, self.max_piece = (recipe.compose.shots, recipe.compose.piece_tokens) if recipe else (0, MAX_PIECE)
+        self.snippets = snippet_settings(recipe, self.paradigm) if recipe else PUBLISHED_SNIPPETS
+        self.snippets = replace(
+            self.snippets,
             paradigm=self.paradigm,
             simplification=settings.simplification,
             refinement=settings.refinement,
@@ -92,8 +104,11 @@ class PageSamples:
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
         page = format_input(root, chosen, task, self.paradigm, gold)
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
-        memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in reversed(step.memory))
-        prompt = input_ids(memory, page_messages(page), self.tokenizer, max_length=self.settings.max_length)
+        recalled = reversed([*step.exemplars, *step.memory])
+        memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
+        history = chain(memory, [list(opening(self.paradigm, self.shots, step.workflows))])
+        limits = self.settings.max_length, self.max_piece
+        prompt = input_ids(history, page_messages(page), self.tokenizer, SYSTEM, *limits)
         return prompt, label_ids(page.target, self.tokenizer)
 
     def _generator(self, *parts: int) -> Random:

@@ -6,7 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
+from agents.memory.jobs import endpoint
 from agents.models import TrainedModel
+from agents.pipeline import Pipeline
+from agents.recipes import literature
+from agents.runs.building import build_reminding
 from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.checkpoint import forget_checkpoint
@@ -54,6 +58,7 @@ class Work:
         self.dataset = model.dataset
         self.rows = SplitRows(self.dataset, Split.TRAIN, params["limit"])
         self.dev = SplitRows(self.dataset, Split.DEV)
+        self.recipe = literature.from_dict(params["recipe"]) if params.get("recipe") else None
 
     def run(self) -> Outcome:
         """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
@@ -120,6 +125,8 @@ class Work:
             model.seed,
             settings,
             metrics,
+            self.recipe.name if self.recipe else "",
+            literature.sha256(self.recipe) if self.recipe else "",
         )
         card.write_files(self.folder, written)
         forget_checkpoint(self.kept)
@@ -169,17 +176,27 @@ class Work:
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
         if settings.paradigm != "action_string":
-            rows, dev_rows = StepRows(self.rows, settings), StepRows(self.dev, settings, settings.dev_examples)
-            samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out)
-            return samples, PageSamples(dev_rows, tokenizer, settings, 1)
+            reminding = self._reminding()
+            rows = StepRows(self.rows, settings, pipeline=reminding)
+            dev_rows = StepRows(self.dev, settings, settings.dev_examples, reminding)
+            samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, self.recipe)
+            return samples, PageSamples(dev_rows, tokenizer, settings, 1, recipe=self.recipe)
         paths = [
-            self._prepared(ActionRows(rows, settings, tokenizer), list, name)
+            self._prepared(ActionRows(rows, settings, tokenizer, self.recipe), list, name)
             for name, rows in (("turns", self.rows), ("dev", self.dev))
         ]
         own, dev = paths
         if own is None or dev is None:
             return None
         return KeptSamples(own, tokenizer), KeptSamples(dev, tokenizer, settings.dev_examples)
+
+    def _reminding(self) -> Pipeline | None:
+        """What recalls for the steps; asks the configured endpoint only where the recipe's memory is asked for."""
+        if self.recipe is None:
+            return None
+        recall = self.recipe.recall
+        asks = recall.rewrite_instruction or (recall.workflows == "semantic" and recall.workflow_query == "objective")
+        return build_reminding(self.recipe, self.dataset, self.model.seed, endpoint() if asks else None)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
         """The file of what is drawn from the rows; None when the slice ended before it was whole."""

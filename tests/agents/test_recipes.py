@@ -109,7 +109,7 @@ def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
         monkeypatch.delenv(name, raising=False)
     assert {name for name in RECIPES if not literature.missing(literature.get(name))} == {"grounded", "dmr-minilm"}
     assert literature.missing(literature.get("deberta")) == [
-        "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --kind cross_encoder "
+        "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --recipe deberta "
         "--name NAME) or name a folder"
     ]
     assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in literature.missing(literature.get("synapse"))

@@ -9,6 +9,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.models import TrainedModel
+from agents.recipes import literature, saved
+from agents.recipes.literature import Recipe
+from agents.stages.registry import trained_for
 from agents.training import card
 from agents.training.jobs import BASES, run_inline, start_training
 from annotations.models import Dataset, Job, Split
@@ -25,12 +28,23 @@ class TrainCommand(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         published = ", ".join(f"{BASES[kind]} for {kind}" for kind in self.kinds if BASES[kind])
         parser.add_argument("dataset")
-        parser.add_argument("--kind", choices=self.kinds, required=True)
+        parser.add_argument("--kind", choices=self.kinds, help="default: what --recipe uses")
+        parser.add_argument(
+            "--recipe", metavar="NAME", help="train what this recipe asks: its memory, pages, wording and limits"
+        )
         parser.add_argument("--name", required=True, help="of the model: recipes call it so")
         parser.add_argument("--base", default="", help=f"folder or Hugging Face name to start from ({published})")
         parser.add_argument("--split", choices=[Split.TRAIN.value], default=Split.TRAIN.value)
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
-        parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
+        parser.add_argument(
+            "--set",
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="key=value",
+            dest="changes",
+            help="of the training (epochs=3), or with a dot of the recipe (recall.k=5)",
+        )
         parser.add_argument("--seed", type=int)
         parser.add_argument("--epochs", type=int)
         parser.add_argument(
@@ -66,22 +80,50 @@ class TrainCommand(BaseCommand):
         named = {name: options[name] for name in ("epochs", "devices") if options[name] is not None}
         return changes | named
 
+    def recipe(self, name: str | None, changes: dict[str, Any]) -> Recipe | None:
+        """The recipe of --recipe; takes its own settings, those with a dot, out of the changes."""
+        own = {key: changes.pop(key) for key in list(changes) if "." in key}
+        if name is None:
+            if own:
+                raise CommandError(f"{', '.join(own)}: settings of a recipe, and --recipe names none")
+            return None
+        try:
+            return literature.override(saved.get(name), own)
+        except ValueError as error:
+            raise CommandError(str(error)) from error
+
+    def kind(self, given: str | None, recipe: Recipe | None) -> str:
+        """The kind of model: as given, else what the recipe uses."""
+        if given or recipe is None:
+            if not given:
+                raise CommandError(f"name a --recipe, or a --kind: {', '.join(self.kinds)}")
+            return given
+        found = trained_for(recipe, self.kinds)
+        if not found:
+            raise CommandError(f"{recipe.name} uses nothing that this command trains")
+        return found
+
     def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
+        changes = self.changes(options)
+        recipe = self.recipe(options["recipe"], changes)
         try:
             return start_training(
                 user=None,
                 dataset=dataset,
-                kind=options["kind"],
+                kind=self.kind(options["kind"], recipe),
                 name=options["name"],
                 base=options["base"],
                 split=options["split"],
                 limit=options["limit"],
                 seed=options["seed"],
-                changes=self.changes(options),
+                changes=changes,
+                recipe=recipe,
                 publish=not options["inline"],
             )
         except ValidationError as error:
             raise CommandError(" ".join(error.messages)) from error
+        except ValueError as error:
+            raise CommandError(str(error)) from error
 
     def _follow(self, model: TrainedModel) -> Job:
         told: dict[str, Any] = {}

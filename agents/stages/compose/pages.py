@@ -10,6 +10,7 @@ from agents.stages.kind import StageKind
 from agents.stages.plan.generator import PagePrompt
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
+from agents.types import PromptWorkflow
 from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps
@@ -48,7 +49,7 @@ class PagesInTurn(StageKind):
             return
         openings = _openings(page, self.paradigm) if self.recipe.plan.constrained else ()
         shown = page if state.sees_text else PageInput("", page.input, page.target, page.choices)
-        history = (*shot_messages(self.paradigm)[: 3 * self.recipe.compose.shots], *_workflows(state), *match.past)
+        history = (*opening(self.paradigm, self.recipe.compose.shots, state.workflows), *match.past)
         state.prompt = PagePrompt(tuple(page_messages(shown)), history, openings=openings, image=state.image)
         self._note(state, match, history, shown)
 
@@ -67,12 +68,14 @@ class LetteredPages(PagesInTurn):
     paradigm: ClassVar[Paradigm] = "multichoice"
 
 
-def _workflows(state: StepState) -> tuple[PagePart, ...]:
-    """The workflows as a message of the person, as AWM shows them."""
-    if not state.workflows:
-        return ()
-    text = "\n\n".join(workflow.text() for workflow in state.workflows)
-    return PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
+def opening(paradigm: Paradigm, shots: int, workflows: Sequence[PromptWorkflow]) -> tuple[PagePart, ...]:
+    """What comes before recalled pages: worked examples, and the workflows as a message of the person, as AWM shows
+    them."""
+    examples = shot_messages(paradigm)[: 3 * shots]
+    if not workflows:
+        return examples
+    text = "\n\n".join(workflow.text() for workflow in workflows)
+    return *examples, PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
 
 
 def _openings(page: PageInput, paradigm: Paradigm) -> tuple[str, ...]:

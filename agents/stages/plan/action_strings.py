@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.action_strings import RecordedTurns
 from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated
@@ -42,6 +43,15 @@ class ActionString(AskingPlanner):
     @classmethod
     def before(cls) -> Any:
         return (RecordedTurns,)
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        return "seq2seq", {
+            "paradigm": "action_string",
+            "max_length": recipe.compose.max_tokens,
+            "max_new_tokens": recipe.plan.max_new_tokens,
+            "history_turns": recipe.compose.history_turns,
+        } | ({"ranker": recipe.rank.model} if recipe.rank.model else {})
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):

@@ -6,6 +6,7 @@ All steps of a batch play their rounds side by side, so that the model always an
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.page import Paradigm
 from agents.stages.compose.pages import LetteredPages, PagesInTurn
 from agents.stages.kind import Parts
@@ -32,6 +33,19 @@ class MultipleChoice(AskingPlanner):
     @classmethod
     def before(cls) -> Any:
         return LetteredGroups, LetteredPages
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        recall, compose = recipe.recall, recipe.compose
+        return "seq2seq", {
+            "paradigm": cls.paradigm,
+            "max_length": compose.max_tokens,
+            "max_new_tokens": recipe.plan.max_new_tokens,
+            "memory": recall.memory,
+            "memory_k": max(1, recall.k),
+            "simplification": recipe.simplify.memory_pages == "simplified",
+            "refinement": recall.rationales != "none",
+        }
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):

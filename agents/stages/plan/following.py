@@ -1,7 +1,7 @@
 """`plan.kind=grounded`: act on the best element; the operation follows from it, the value is copied. Core."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,6 +40,10 @@ class FollowingElement(Planning):
     @classmethod
     def ranking(cls, recipe: Recipe) -> type[StageKind] | None:
         return LearnedElements if recipe.plan.model else None
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        return "grounded", {}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:

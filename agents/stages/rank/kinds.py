@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, weblinx_text
 from agents.stages.rank.inputs import WeblinxText
@@ -57,6 +58,10 @@ class CrossEncoded(Ranked):
         ranker: Ranker = loaded("rank.model", self.recipe.rank.model, lambda name: _cross_encoder(name, text))
         return ranker
 
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        return "cross_encoder", {}
+
 
 class DenseMarkup(Ranked):
     """Query and element are embedded apart: dense markup ranking (WebLINX)."""
@@ -67,6 +72,11 @@ class DenseMarkup(Ranked):
         settings = self.recipe.rank
         encoder: DmrEncoder = loaded("rank.model", settings.model, dmr_encoder)
         return DmrRanker(encoder, settings, self.recipe.quirks)
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        rank = recipe.rank
+        return "dual_encoder", {"history_turns": rank.history_turns, "element_limit": rank.element_limit}
 
 
 class ScoredBefore(Ranked):

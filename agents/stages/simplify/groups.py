@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.page import PageInput, Paradigm
 from agents.stages.compose.sequence import PagePart
-from agents.stages.kind import StageKind
+from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.parse import ParsedReply
 from agents.stages.simplify.knockout import rounds
 from agents.stages.simplify.snippets import (
@@ -54,6 +55,10 @@ class ElementGroups(StageKind):
     reads = frozenset({"rank.top_k", "simplify.group_size", "simplify.memory_pages", "recall.rationales"})
     paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
 
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.snippets = snippet_settings(self.recipe, self.paradigm)
+
     def run(self, states: Sequence[StepState]) -> None:
         new = [state for state in states if state.shown is None]
         past = [step for state in new for step in _past(state)]
@@ -62,16 +67,6 @@ class ElementGroups(StageKind):
         reasons = self._rationales(new, shown)
         for state in new:
             self._begin(state, shown, reasons)
-
-    def snippets(self) -> SnippetSettings:
-        """How past pages are shown."""
-        return SnippetSettings(
-            self.paradigm,
-            self.recipe.simplify.memory_pages == "simplified",
-            self.recipe.recall.rationales != "none",
-            self.recipe.rank.top_k,
-            quirks=self.recipe.quirks.narrowed(SnippetQuirks),
-        )
 
     def _rationales(self, states: Sequence[StepState], shown: dict[int, PastStep]) -> Reasons:
         """Ask at once for what the memory of the batch has no rationale for."""
@@ -87,7 +82,7 @@ class ElementGroups(StageKind):
             rng = random.Random()
             rng.setstate(state.rng.getstate())  # the same candidates are drawn again for the prompt
             try:
-                snippet_messages(_steps(state, shown), rng, self.snippets(), collect)
+                snippet_messages(_steps(state, shown), rng, self.snippets, collect)
             except (PageError, IndexError):
                 continue  # reported when the prompt is made
         return self.parts.writer.write(list(wanted.values()))
@@ -100,7 +95,7 @@ class ElementGroups(StageKind):
 
         try:
             _ = state.observation.root
-            past = snippet_messages(_steps(state, shown), state.rng, self.snippets(), rationale)
+            past = snippet_messages(_steps(state, shown), state.rng, self.snippets, rationale)
         except (PageError, IndexError) as error:
             state.fail(f"the page or a page of memory cannot be shown: {error}")
             return
@@ -119,6 +114,17 @@ class ElementGroups(StageKind):
             reply = yield candidates
             return reply if reply.element is not None else None
         return (yield from rounds(candidates, self.recipe.simplify.group_size))
+
+
+def snippet_settings(recipe: Recipe, paradigm: Paradigm) -> SnippetSettings:
+    """How past pages are shown, in training as in use."""
+    return SnippetSettings(
+        paradigm,
+        recipe.simplify.memory_pages == "simplified",
+        recipe.recall.rationales != "none",
+        recipe.rank.top_k,
+        quirks=recipe.quirks.narrowed(SnippetQuirks),
+    )
 
 
 class LetteredGroups(ElementGroups):
