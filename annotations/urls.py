@@ -1,6 +1,24 @@
 """Pages of the annotations app: each wing names its own."""
 
-from django.urls import include, path
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.urls import include, path, re_path
+
+MOVED = {  # what stood last in an address -> the page that is there now, for tabs that were open meanwhile
+    "assignments/let-go": "annotate-queue-give-back",
+    "assignments/pages": "annotate-titles",
+    "campaigns/organise/act": "annotate-organise-change",
+    "deliveries/replay": "annotate-delivery-again",
+}
+
+
+def moved(request: HttpRequest, noun: str, pk: str, what: str) -> HttpResponse:
+    """To the address of now, a POST with what it sends; who may do what is decided there."""
+    name = MOVED.get(f"{noun}/{what}")
+    if name is None:
+        raise Http404
+    return redirect(name, pk, permanent=True, preserve_request=True)
+
 
 urlpatterns = [
     path("", include("annotations.access.urls")),
@@ -15,4 +33,5 @@ urlpatterns = [
     path("annotate/", include("annotations.work.discuss.urls")),
     path("annotate/", include("annotations.work.tell.urls")),
     path("", include("annotations.releases.urls")),
+    re_path(r"^annotate/(?P<noun>[a-z]+)/(?P<pk>[0-9]+)/(?P<what>[a-z/-]+)/$", moved, name="annotate-moved"),
 ]

@@ -46,13 +46,13 @@ def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Si
 
 
 def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any] | None:
-    """`page` names the content: the same page under a new address need not be loaded again. `plain`: without marks."""
+    """`snapshot` names the content: the same under a new address need not be loaded again. `plain`: without marks."""
     if snapshot is None:
         return None
     view = page_address(request, snapshot, marks=marks)
     plain = view.url if view.scripted else page_address(request, snapshot).url
     facts = {"url": view.url, "plain": plain, "sandbox": view.sandbox, "scripted": view.scripted}
-    return {"page": snapshot.sha256, **facts}
+    return {"snapshot": snapshot.sha256, **facts}
 
 
 def pruned_lines(html: str, kept: Iterable[str]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def trajectory_step(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
 
 
 def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
-    """What a step needs to be shown: {detail: as in the API, null while it is not stored; page: its frames}."""
+    """What a step needs to be shown: {detail: as in the API, null while it is not stored; snapshot: its frames}."""
     found = _visible(request, pk)
     gold = _sees_gold(request, found)
     try:
@@ -43,7 +43,7 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
-    return JsonResponse({"detail": detail, "page": page_view(request, step, marks, sight)})
+    return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})
 
 
 def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:

@@ -164,6 +164,11 @@ class Delivery(models.Model):
     def __str__(self) -> str:
         return f"{self.event} to {self.webhook}"
 
+    def send_again(self) -> None:
+        """Soon, as if for the first time; the event keeps its id."""
+        anew = {"state": Delivery.State.WAITING, "attempts": 0, "next_at": timezone.now(), "last_error": ""}
+        Delivery.objects.filter(pk=self.pk).update(**anew)
+
 
 class KeyMap(models.Model):
     """The keys that a person has chosen for commands."""

@@ -2,7 +2,7 @@
 
 Recorded pages are hostile. On the snapshot host (`SNAPSHOT_ORIGIN`) there are no sessions, no cookies and nothing
 but `/s/<signed>`; the policy of each response puts the page into an opaque origin, lets it fetch nothing and runs
-only our own script. Where there is no second origin, `/pages/<signed>` serves the page with scripts off altogether
+only our own script. Where there is no second origin, `/snapshots/<signed>` serves the page with scripts off altogether
 and the marks written into it. Addresses are signed, made only for users who may see the page, and run out: after ten
 minutes, and at once when any permission of theirs changes (`rules.Rights.epoch`).
 """
@@ -121,7 +121,7 @@ class _BucketSigner(TimestampSigner):
 
 def _sign(salt: str, request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]) -> str:
     content = {
-        "page": snapshot.sha256,
+        "snapshot": snapshot.sha256,
         "marks": [[mark.node_id, mark.kind, mark.label] for mark in marks],
         "for": [request.user.pk, rules.rights_of(request).epoch],
     }
@@ -134,7 +134,7 @@ def _read(salt: str, signed: str) -> tuple[str, list[Mark]]:
     content = _BucketSigner(salt=salt).unsign_object(signed, max_age=LIFETIME)
     if not rules.holds(*content["for"]):
         raise SignatureExpired("the permissions have changed")
-    return content["page"], [Mark(*values) for values in content["marks"]]
+    return content["snapshot"], [Mark(*values) for values in content["marks"]]
 
 
 @require_safe
@@ -239,4 +239,4 @@ def _host_name(origin: str) -> str:
 
 
 # On the app's host: for where there is no second origin.
-urlpatterns = [path("pages/<str:signed>", fallback_page, name="snapshot-page")]
+urlpatterns = [path("snapshots/<str:signed>", fallback_page, name="snapshot-page")]

@@ -74,7 +74,7 @@ def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
     text = (Path(__file__).with_name("guidelines.md")).read_text("utf-8")
     Guideline.objects.create(campaign=campaign, version=1, text=text)
     tasks = dataset.conversations.filter(split=Split.TRAIN).order_by("position").values_list("pk", flat=True)
-    Organising(campaign, None).act({"do": "each", "tasks": list(tasks)})
+    Organising(campaign, None).change({"do": "each", "tasks": list(tasks)})
     for session in campaign.sessions.live():
         stages.open_work(session)
     say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")

@@ -137,7 +137,7 @@ def test_what_is_not_taken_is_sent_again_later_and_in_the_end_given_up(receiver)
     Delivery.objects.update(next_at=timezone.now())
     assert webhooks.deliver_due() == 0
     receiver.answer = 204
-    webhooks.replay(delivery)
+    delivery.send_again()
     assert webhooks.deliver_due() == 1
     delivery.refresh_from_db()
     assert delivery.state == "sent"
@@ -298,7 +298,7 @@ def test_the_log_shows_deliveries_and_sends_one_again():
     Delivery.objects.update(state="failed", attempts=7, last_error="answered 500")
     client = client_of(admin)
     assert "answered 500" in client.get(reverse("annotate-webhook", args=[hook.pk])).content.decode()
-    client.post(reverse("annotate-delivery-replay", args=[delivery.pk]))
+    client.post(reverse("annotate-delivery-again", args=[delivery.pk]))
     delivery.refresh_from_db()
     assert (delivery.state, delivery.attempts) == ("waiting", 0)
     client.post(reverse("annotate-webhook-pause", args=[hook.pk]))
@@ -318,6 +318,6 @@ def test_webhooks_of_others_do_not_exist(role):
     assert "hooks.example" not in client.get(reverse("annotate-webhooks")).content.decode()
     for name in ("secret", "pause", "remove"):
         assert client.post(reverse(f"annotate-webhook-{name}", args=[hook.pk])).status_code == 404
-    assert client.post(reverse("annotate-delivery-replay", args=[delivery.pk])).status_code == 404
+    assert client.post(reverse("annotate-delivery-again", args=[delivery.pk])).status_code == 404
     added = client.post(reverse("annotate-webhook-add", args=[hook.project.slug]), {"url": "https://a.example/"})
     assert added.status_code == 404

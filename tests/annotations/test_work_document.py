@@ -99,10 +99,10 @@ def test_the_document_holds_steps_tasks_and_parts_in_order(assignment: Assignmen
         "task": 0,
         "operation": "TYPE",
         "value": "red shoes",
-        "repr": "[input]  Search -> TYPE: red shoes",
+        "action_repr": "[input]  Search -> TYPE: red shoes",
         "gold": ["5"],
         "frame": None,
-        "page_url": f"{browser.path}steps/{ids[0]}/tree/",
+        "tree_url": f"{browser.path}steps/{ids[0]}/tree/",
         "frame_url": f"{browser.path}steps/{ids[0]}/frame/",
     }
     assert (document["writable"], document["token"], document["stage"]) == (True, browser.token, "decompose")
@@ -389,11 +389,11 @@ def test_the_pages_are_named_and_opened_once_for_it(assignment: Assignment, brow
         raw_snapshot=factories.make_snapshot(f"<html backend_node_id='1'>{title.format(' Find  shoes ')}</html>"),
     )
     Step.objects.filter(pk=third).update(snapshot=None)
-    pages = browser.get("pages/")["pages"]
-    assert pages == ["A & B", "Find shoes", "", *pages[3:]]
-    assert len(pages) == len(steps_of(assignment))
+    titles = browser.get("titles/")["titles"]
+    assert titles == ["A & B", "Find shoes", "", *titles[3:]]
+    assert len(titles) == len(steps_of(assignment))
     monkeypatch.setattr(page_titles, "title_of", lambda html: pytest.fail("opened again"))
-    assert browser.get("pages/")["pages"] == pages
+    assert browser.get("titles/")["titles"] == titles
 
 
 # History and pages --------------------------------------------------------------------------------------------------

@@ -94,7 +94,7 @@ SECRET = "Zm9vYmFyYmF6cXV4"
         f"sk-{SECRET}1234",
         f"GET /invites/{SECRET}/ 200",
         f"GET /s/abc:{SECRET}:{SECRET}",
-        f"GET /pages/{SECRET}.{SECRET}",
+        f"GET /snapshots/{SECRET}.{SECRET}",
     ],
 )
 def test_secrets_in_texts_are_replaced(text: str) -> None:
@@ -115,6 +115,7 @@ def test_fields_with_a_secret_name_are_replaced_wherever_they_are(name: str) -> 
         "a run of /runs/12/",
         "the token limit is 512",
         "https://example.org/a:b",
+        f"GET /api/snapshots/{64 * 'a'}/ 200",
         "tokens: 7",
     ],
 )

@@ -50,7 +50,7 @@ def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign,
 SEEN_BY_MEMBERS = ("annotate-campaign", "annotate-guidelines")
 PAGES_OF_ADMINS = ("annotate-campaign-edit", "annotate-assign", "annotate-organise")
 ACTIONS_OF_ADMINS = (
-    *("annotate-campaign-close", "annotate-campaign-delete", "annotate-take-back", "annotate-organise-act"),
+    *("annotate-campaign-close", "annotate-campaign-delete", "annotate-take-back", "annotate-organise-change"),
     *("annotate-organise-propose", "annotate-open-work", "annotate-guidelines", "annotate-assign"),
 )
 
@@ -90,7 +90,7 @@ def test_an_item_of_somebody_else_is_not_let_go(campaign) -> None:
     (item,) = opened(campaign)
     assignment = item.hand(factories.make_user("annotator", campaign.project), 0)
     other = client_of(factories.make_user("admin", campaign.project))
-    assert other.post(reverse("annotate-let-go", args=[assignment.pk])).status_code == 404
+    assert other.post(reverse("annotate-queue-give-back", args=[assignment.pk])).status_code == 404
 
 
 # Campaigns -------------------------------------------------------------------------------------------------------
@@ -259,7 +259,7 @@ def test_an_item_is_let_go_on_the_queue(campaign) -> None:
     (item,) = opened(campaign)
     person = factories.make_user("annotator", campaign.project)
     assignment = item.hand(person, 0)
-    client_of(person).post(reverse("annotate-let-go", args=[assignment.pk]))
+    client_of(person).post(reverse("annotate-queue-give-back", args=[assignment.pk]))
     assert Assignment.objects.get().state == "released"
 
 

@@ -53,7 +53,7 @@ def ids(campaign: Campaign) -> list[int]:
 
 
 def post(client: Client, campaign: Campaign, **action):
-    url = reverse("annotate-organise-act", args=[campaign.pk])
+    url = reverse("annotate-organise-change", args=[campaign.pk])
     return client.post(url, json.dumps(action), content_type="application/json")
 
 

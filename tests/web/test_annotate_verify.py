@@ -5,6 +5,7 @@ import json
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import escape
 from playwright.sync_api import Page, expect
 
 from annotations.models import Assignment, Part
@@ -50,6 +51,8 @@ def test_the_page_shows_texts_checklist_and_steps():
     assert "pronoun “them” → no antecedent" in page
     assert "Every cut lies where the user&#x27;s intent changes." in page
     assert page.count('class="plain turn-step"') == 6
+    shown = [" ".join(str(step).split()) for step in verification.item.session.steps()]
+    assert all(f'<span class="clip">{escape(text)}</span>' in page for text in shown)
 
 
 @pytest.mark.django_db

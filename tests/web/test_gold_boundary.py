@@ -66,7 +66,7 @@ OWN_ACCOUNT = ("account", "mfa_", "socialaccount_", "sessions-")  # of whoever a
 NONCE = re.compile(rb'nonce="[^"]+"')
 CHANGING_HEADERS = ("Content-Security-Policy", "Expires", "X-Request-ID")  # a nonce, a time, a number
 MOST = 5  # rows of a kind that are asked for: all of the hidden conversation's, and one more
-FRAME = re.compile(rb'/pages/[^"#\\\s]+')
+FRAME = re.compile(rb'/snapshots/[^"#\\\s]+')
 Answer = tuple[int, bytes, str]
 
 
@@ -138,7 +138,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "annotate-audit-jsonl": [{"slug": world.project.slug}],
         "annotate-audit-csv": [{"slug": world.project.slug}],
         "annotate-webhook-add": [{"slug": world.project.slug}],
-        "annotate-delivery-replay": [{"pk": 1}],
+        "annotate-delivery-again": [{"pk": 1}],
+        "annotate-moved": [{"noun": "assignments", "pk": 1, "what": "pages"}],
         "releases": dataset,
         "release-new": dataset,
         "release-redact": dataset,

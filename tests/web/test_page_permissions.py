@@ -23,6 +23,7 @@ ROLES = ("admin", "annotator", "reviewer", "reader")
 # For everybody, signed in or not, or about nobody's data: secrets in the address, the user's own tokens, recipes.
 OPEN = {
     "snapshot-page",
+    "annotate-moved",  # says where the page is now, which asks who may see it
     "invite",
     "token-revoke",
     "mfa_remove_webauthn",
@@ -90,7 +91,7 @@ PAGES = {
     "job-retry": post("jobs", EXPORTERS),
     "job-file": get("jobs", EXPORTERS),
     "job-errors": get("jobs", kind="csv"),
-    "annotate-let-go": post("assignments", OWNER),
+    "annotate-queue-give-back": post("assignments", OWNER),
     "annotate-campaign": get("campaigns"),
     "annotate-campaign-edit": get("campaigns", ADMINS),
     "annotate-campaign-close": post("campaigns", ADMINS),
@@ -101,7 +102,7 @@ PAGES = {
     "annotate-take-back": post("campaigns", ADMINS),
     "annotate-session-restore": post("sessions", ADMINS),
     "annotate-organise": get("campaigns", ADMINS),
-    "annotate-organise-act": post("campaigns", ADMINS),
+    "annotate-organise-change": post("campaigns", ADMINS),
     "annotate-organise-propose": post("campaigns", ADMINS),
     "annotate-open-work": post("campaigns", ADMINS),
     "annotate-item": get("assignments"),
@@ -114,7 +115,7 @@ PAGES = {
     "annotate-submit": post("assignments", OWNER),
     "annotate-give-back": post("assignments", OWNER),
     "annotate-history": get("assignments"),
-    "annotate-pages": get("assignments"),
+    "annotate-titles": get("assignments"),
     "annotate-step-frame": get("assignments", step_pk="steps"),
     "annotate-step-tree": get("assignments", step_pk="steps"),
     "annotate-verify": get("verifications", REVIEWERS),
@@ -133,7 +134,7 @@ PAGES = {
     "annotate-webhook-secret": post("webhooks", ADMINS),
     "annotate-webhook-pause": post("webhooks", ADMINS),
     "annotate-webhook-remove": post("webhooks", ADMINS),
-    "annotate-delivery-replay": post("deliveries", ADMINS),
+    "annotate-delivery-again": post("deliveries", ADMINS),
     "releases": get("dataset name"),
     "release-new": get("dataset name", ADMINS),
     "release-redact": post("dataset name", ADMINS),

@@ -161,15 +161,15 @@ def test_the_tabs_show_the_page_before_and_after_and_the_pruned_tree(at, page):
     expect(page.frame_locator("[data-frame=after] iframe").locator("h1")).to_have_text("Films, page 5")
     expect(page.frame_locator("[data-frame=before] iframe").locator("h1")).to_have_text("Films, page 4")
     page.keyboard.press("3")
-    expect(page.locator(".line.mk-gold")).to_have_text("button Find a box gold · rank 1")
+    expect(page.locator(".line.mark-gold")).to_have_text("button Find a box gold · rank 1")
     assert page.url.endswith("/steps/3/?tab=tree")
     expect(page.get_by_role("tab", name="Screenshot")).to_be_disabled()
 
 
 def test_the_tab_is_part_of_the_address(at, page):
     at(7, "?tab=tree")
-    expect(page.locator(".line.mk-gold")).to_have_text("button Blu-ray $2.00 gold · rank 2")
-    expect(page.locator(".line.mk-pred")).to_have_text("button DVD $1.75 predicted · rank 1")
+    expect(page.locator(".line.mark-gold")).to_have_text("button Blu-ray $2.00 gold · rank 2")
+    expect(page.locator(".line.mark-predicted")).to_have_text("button DVD $1.75 predicted · rank 1")
 
 
 def test_a_page_that_differs_is_shown_after_a_step(at, page):

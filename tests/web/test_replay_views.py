@@ -100,10 +100,10 @@ def test_a_step_comes_with_its_record_and_signed_addresses_of_its_pages():
     world = make_replay()
     view = reader_of(world).get(f"/trajectories/{world.trajectory.pk}/steps/7/view/").json()
     assert view["detail"]["verdict"] == ["wrong element", "gold was rank 2 of 36", "operation right"]
-    page = view["page"]
+    page = view["snapshot"]
     assert page["before"]["url"].startswith("http://127.0.0.1/s/")
     assert (page["before"]["sandbox"], page["before"]["scripted"]) == ("allow-scripts", True)
-    assert page["before"]["page"] == Snapshot.objects.get(pk=world.steps[7].snapshot_id).sha256
+    assert page["before"]["snapshot"] == Snapshot.objects.get(pk=world.steps[7].snapshot_id).sha256
     assert page["after"] is None
     assert page["screenshot"] is None
 
@@ -112,25 +112,25 @@ def test_the_page_after_a_step_and_its_screenshot_are_named_where_they_exist():
     world = make_replay()
     shot = factories.make_screenshot()
     Step.objects.filter(pk=world.steps[0].pk).update(screenshot=shot)
-    page = reader_of(world).get(addresses(world)[2]).json()["page"]
-    assert page["after"]["page"] == Snapshot.objects.get(pk=world.steps[1].snapshot_id).sha256
+    page = reader_of(world).get(addresses(world)[2]).json()["snapshot"]
+    assert page["after"]["snapshot"] == Snapshot.objects.get(pk=world.steps[1].snapshot_id).sha256
     assert page["screenshot"] == f"/api/screenshots/{shot.sha256}/image/"
 
 
 def test_without_a_second_origin_the_marks_are_in_the_address(settings):
     settings.SNAPSHOT_ORIGIN = ""
     world = make_replay()
-    frame = reader_of(world).get(addresses(world)[2]).json()["page"]["before"]
+    frame = reader_of(world).get(addresses(world)[2]).json()["snapshot"]["before"]
     assert (frame["sandbox"], frame["scripted"]) == ("", False)
     assert frame["url"] != frame["plain"]
-    assert frame["url"].startswith("/pages/")
+    assert frame["url"].startswith("/snapshots/")
 
 
 def test_a_pending_step_shows_its_page_and_no_record():
     world = make_replay(2)
     view = reader_of(world).get(f"/trajectories/{world.trajectory.pk}/steps/5/view/").json()
     assert view["detail"] is None
-    assert view["page"]["before"]["url"]
+    assert view["snapshot"]["before"]["url"]
 
 
 def test_the_pruned_tree_holds_what_was_kept_with_its_surroundings():
@@ -174,8 +174,8 @@ def test_a_reader_of_a_test_split_sees_no_gold_and_is_told_so():
     hidden = ("gold", "node_id", "operation", "action_repr", "milliseconds", "candidate_total")
     assert {view["detail"][name] for name in hidden} == {None}
     assert (view["detail"]["marks"], view["detail"]["candidates"], view["detail"]["trace"]) == ([], [], {})
-    assert (view["page"]["before"], view["page"]["after"], view["page"]["hidden"]) == (None, None, True)
-    opening = client.get(f"/trajectories/{world.trajectory.pk}/steps/0/view/").json()["page"]
+    assert (view["snapshot"]["before"], view["snapshot"]["after"], view["snapshot"]["hidden"]) == (None, None, True)
+    opening = client.get(f"/trajectories/{world.trajectory.pk}/steps/0/view/").json()["snapshot"]
     assert (opening["before"] is None, opening["after"]) == (False, None)
     assert client.get(f"/trajectories/{world.trajectory.pk}/steps/0/tree/").json()["lines"] == []
 
@@ -232,5 +232,5 @@ def test_a_recording_that_is_no_well_formed_page_is_not_offered_to_look_at(eleme
     Snapshot.objects.filter(pk=recorded.pk).update(node_count=elements)
     Step.objects.filter(pk=world.steps[0].pk).update(raw_snapshot=recorded)
     view = reader_of(world).get(addresses(world)[2]).json()
-    assert (view["page"]["raw"] is not None) == shown
-    assert view["page"]["before"] is not None
+    assert (view["snapshot"]["raw"] is not None) == shown
+    assert view["snapshot"]["before"] is not None

@@ -154,7 +154,7 @@ def test_an_address_of_one_host_is_worthless_on_the_other():
     client.force_login(user)
     scripted, fallback = (path_of(snapshot_url(request_of(user, host), page)) for host in (APP, "other.example.org"))
     assert get("/s/" + fallback.rpartition("/")[2]).status_code == 404
-    assert client.get("/pages/" + scripted.rpartition("/")[2], headers={"host": APP}).status_code == 404
+    assert client.get("/snapshots/" + scripted.rpartition("/")[2], headers={"host": APP}).status_code == 404
 
 
 def test_the_snapshot_host_serves_nothing_else():
@@ -164,7 +164,7 @@ def test_the_snapshot_host_serves_nothing_else():
         "/admin/",
         "/login/",
         "/datasets/",
-        "/pages/x",
+        "/snapshots/x",
         "/static/js/shared/base.js",
         "/s/",
         "/s/x",
@@ -249,7 +249,7 @@ def test_without_a_second_host_name_pages_come_without_scripts(settings, origin)
     settings.SNAPSHOT_ORIGIN = origin
     user, page = member_and_page()
     view = snapshot_url(request_of(user), page, [Mark("5", "predicted"), Mark("9", "gold")])
-    assert view.url.startswith("/pages/")
+    assert view.url.startswith("/snapshots/")
     assert view.url.endswith("#node-9")
     assert (view.sandbox, view.scripted) == ("", False)
 

@@ -28,7 +28,8 @@ _SHAPES = (
     (re.compile(r"((?:set-)?cookie[\"']?\s*:\s*)[^\n]+", re.IGNORECASE), rf"\1{GONE}"),
     (re.compile(r"\b(sk|pk|ghp|gho|xox[bp]|AKIA)[-_]?[A-Za-z0-9_-]{16,}"), GONE),
     # links that let in who holds them: invitations, recorded pages, passwords to set
-    (re.compile(r"(/(?:invites?|s|pages|reset)/)[A-Za-z0-9:._~-]{16,}"), rf"\1{GONE}"),
+    # (not the API's, which name them by their content)
+    (re.compile(r"((?:/invites?|/s|(?<!/api)/snapshots|/reset)/)[A-Za-z0-9:._~-]{16,}"), rf"\1{GONE}"),
 )
 
 

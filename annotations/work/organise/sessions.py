@@ -45,7 +45,7 @@ class Organising:
     def __init__(self, campaign: Campaign, user: Any) -> None:
         self.campaign, self.user = campaign, user
 
-    def act(self, action: dict[str, Any]) -> SessionChange:
+    def change(self, action: dict[str, Any]) -> SessionChange:
         """Do one action, all of it or nothing.
 
         {"do": "new", "tasks": […]}, {"do": "move", "tasks": […], "session": id, "at": index or null},

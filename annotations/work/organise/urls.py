@@ -6,7 +6,7 @@ from annotations.work.organise import views
 
 urlpatterns = [
     path("campaigns/<int:pk>/organise/", views.organise, name="annotate-organise"),
-    path("campaigns/<int:pk>/organise/act/", views.act, name="annotate-organise-act"),
+    path("campaigns/<int:pk>/organise/change/", views.change, name="annotate-organise-change"),
     path("campaigns/<int:pk>/organise/propose/", views.propose, name="annotate-organise-propose"),
     path("campaigns/<int:pk>/open/", views.open_work, name="annotate-open-work"),
 ]

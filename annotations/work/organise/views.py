@@ -32,29 +32,29 @@ def organise(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def act(request: HttpRequest, pk: int) -> JsonResponse:
-    """One action of `Organising.act`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
+def change(request: HttpRequest, pk: int) -> JsonResponse:
+    """One of `Organising.change`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
     campaign = managed_campaign(request, pk)
     try:
         wanted = read_body(request)
     except BadEdit as error:
         return JsonResponse({"error": str(error)}, status=400)
     try:
-        change = Organising(campaign, request.user).act(wanted)
+        made = Organising(campaign, request.user).change(wanted)
     except ChangeRefused as error:
         return JsonResponse({"error": str(error)}, status=409)
     except (BadEdit, ValueError, KeyError, TypeError):
         return JsonResponse({"error": "The request names no action that can be done."}, status=400)
-    live = session_rows(campaign, change.sessions)
+    live = session_rows(campaign, made.sessions)
     shown = {row["id"] for row in live}
     return JsonResponse(
         {
-            "said": change.said,
+            "said": made.said,
             "sessions": live,
-            "gone": [key for key in change.sessions if key not in shown],
-            "proposals": proposal_rows(campaign, change.proposals),
-            "decided": change.proposals,
-            "undo": change.undo,
+            "gone": [key for key in made.sessions if key not in shown],
+            "proposals": proposal_rows(campaign, made.proposals),
+            "decided": made.proposals,
+            "undo": made.undo,
             "unopened": campaign.sessions.unopened().count(),
         }
     )
@@ -98,7 +98,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
 def state(campaign: Campaign) -> dict[str, Any]:
     """Everything that the page's script starts from."""
     return {
-        "act": reverse("annotate-organise-act", args=[campaign.pk]),
+        "change": reverse("annotate-organise-change", args=[campaign.pk]),
         "propose": reverse("annotate-organise-propose", args=[campaign.pk]),
         "tasks": task_rows(campaign),
         "sessions": session_rows(campaign),

@@ -14,5 +14,5 @@ urlpatterns = [
     path("webhooks/<int:pk>/secret/", webhook_views.new_secret, name="annotate-webhook-secret"),
     path("webhooks/<int:pk>/pause/", webhook_views.pause, name="annotate-webhook-pause"),
     path("webhooks/<int:pk>/remove/", webhook_views.remove, name="annotate-webhook-remove"),
-    path("deliveries/<int:pk>/replay/", webhook_views.replay, name="annotate-delivery-replay"),
+    path("deliveries/<int:pk>/again/", webhook_views.send_again, name="annotate-delivery-again"),
 ]

@@ -77,10 +77,10 @@ def log(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-def replay(request: HttpRequest, pk: int) -> HttpResponse:
+def send_again(request: HttpRequest, pk: int) -> HttpResponse:
     rows = Delivery.objects.filter(webhook__project__in=rules.projects(request.user, "manage"))
     delivery = get_object_or_404(rows, pk=pk)
-    sending.replay(delivery)
+    delivery.send_again()
     messages.success(request, f"{delivery.event} is sent again within seconds.")
     return redirect("annotate-webhook", delivery.webhook_id)
 

@@ -102,13 +102,6 @@ def deliver(delivery: Delivery) -> None:
     delivery.save(update_fields=["state", "sent_at", "last_error"])
 
 
-def replay(delivery: Delivery) -> None:
-    """Send it again, soon, as if for the first time; the event keeps its id."""
-    Delivery.objects.filter(pk=delivery.pk).update(
-        state=Delivery.State.WAITING, attempts=0, next_at=timezone.now(), last_error=""
-    )
-
-
 @transaction.atomic
 def _claim() -> Delivery | None:
     """The next delivery that is due, counted as tried: should this process die, it is sent again later."""

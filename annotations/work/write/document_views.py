@@ -179,9 +179,9 @@ def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
 
 @for_the_workbench
 @require_GET
-def pages(request: HttpRequest, pk: int) -> JsonResponse:
+def titles(request: HttpRequest, pk: int) -> JsonResponse:
     """What the page of each step is called: read after the document, as it opens the pages."""
-    return JsonResponse({"pages": page_titles(_readable(request, pk).item.session)})
+    return JsonResponse({"titles": page_titles(_readable(request, pk).item.session)})
 
 
 def _readable(request: HttpRequest, pk: int) -> Assignment:

@@ -16,7 +16,7 @@ urlpatterns = [
     path("assignments/<int:pk>/give-back/", document_views.give_back, name="annotate-give-back"),
     path("assignments/<int:pk>/propose/", document_views.propose, name="annotate-propose"),
     path("assignments/<int:pk>/history/", document_views.history, name="annotate-history"),
-    path("assignments/<int:pk>/pages/", document_views.pages, name="annotate-pages"),
+    path("assignments/<int:pk>/titles/", document_views.titles, name="annotate-titles"),
     path("assignments/<int:pk>/steps/<int:step_pk>/frame/", document_views.step_frame, name="annotate-step-frame"),
     path("assignments/<int:pk>/steps/<int:step_pk>/tree/", document_views.step_tree, name="annotate-step-tree"),
 ]

@@ -126,7 +126,7 @@ export class Evidence {
 
   #say() {
     const { operation, name, value } = shownStep(this.#step);
-    this.action.title = this.#step.repr;
+    this.action.title = this.#step.action_repr;
     this.action.replaceChildren(
       make("span.faint", {}, `step ${this.#step.index + 1} `),
       make("b", {}, operation),
@@ -185,7 +185,7 @@ export class Evidence {
   #tree(step) {
     const known = this.#trees.get(step.id);
     if (known) return known;
-    const answer = call(step.page_url, undefined, { cache: "default" });
+    const answer = call(step.tree_url, undefined, { cache: "default" });
     answer.catch(() => this.#trees.delete(step.id));
     this.#trees.set(step.id, answer);
     if (this.#trees.size > KEPT_TREES) this.#trees.delete(this.#trees.keys().next().value);

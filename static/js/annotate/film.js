@@ -15,7 +15,7 @@ export class Film {
     this.mayCut = false;
     this.place = 0;
     /** What the page of each step is called; empty until the server has told. @type {string[]} */
-    this.pages = [];
+    this.titles = [];
     root.addEventListener("click", (event) => {
       const gap = around(event, "[data-cut]");
       const card = around(event, "[data-place]");
@@ -71,7 +71,7 @@ export class Film {
       type: "button",
       tabindex: -1,
       "data-place": place,
-      title: `Step ${place + 1}: ${step.repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
+      title: `Step ${place + 1}: ${step.action_repr}${isFirst ? `\nHere task ${step.task + 1} begins.` : ""}`,
     });
     if (place === this.place) card.setAttribute("aria-current", "step");
     card.append(
@@ -85,10 +85,10 @@ export class Film {
 
   /** The title of the page, once, as wide as the cards of this part that show the page. */
   #page(place, first, last) {
-    const title = this.pages[place] ?? "";
-    if (!title || (place > first && this.pages[place - 1] === title)) return make("span.card-page");
+    const title = this.titles[place] ?? "";
+    if (!title || (place > first && this.titles[place - 1] === title)) return make("span.card-page");
     let end = place;
-    while (end < last && this.pages[end + 1] === title) end += 1;
+    while (end < last && this.titles[end + 1] === title) end += 1;
     const named = make("span.card-page", { title: `Page: ${title}` }, title);
     named.style.setProperty("--cards", String(end - place + 1));
     return named;
@@ -109,7 +109,7 @@ export class Film {
 }
 
 /** A step in words: what was done, to which element, with which value. */
-export function shownStep({ operation, value, repr }) {
+export function shownStep({ operation, value, action_repr: repr }) {
   const { name } = representationParts(repr);
   return { operation: operation || "no action", name, value };
 }

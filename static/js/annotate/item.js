@@ -383,9 +383,9 @@ if (doc.about.writable) {
 }
 go(0);
 render();
-call(`${data.url}pages/`).then(
-  ({ pages }) => {
-    film.pages = pages;
+call(`${data.url}titles/`).then(
+  ({ titles }) => {
+    film.titles = titles;
     render();
   },
   () => {},

@@ -151,7 +151,7 @@ class Row {
       ];
       const button = make(
         "button.plain.part-step",
-        { type: "button", tabindex: -1, title: step.repr, "data-step-place": first + offset },
+        { type: "button", tabindex: -1, title: step.action_repr, "data-step-place": first + offset },
         ...text,
       );
       button.addEventListener("click", () => this.rows.actions.onStep(first + offset));

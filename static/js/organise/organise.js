@@ -148,7 +148,7 @@ async function act(action, { isUndo = false } = {}) {
   if (busy) return say("Wait: the change before is on its way.", undo);
   busy = true;
   try {
-    take(await call(state.act, action), isUndo);
+    take(await call(state.change, action), isUndo);
   } catch (error) {
     say(reason(error), null, true);
   } finally {

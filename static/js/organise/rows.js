@@ -71,7 +71,7 @@ function proposalBox(proposal, tasks) {
   const head = element("header", "head-row");
   Object.assign(head.dataset, { row: `proposal-${proposal.id}`, proposal: proposal.id });
   head.tabIndex = -1;
-  head.append(element("span", "tag pred", "proposal"), element("span", "why", proposal.why));
+  head.append(element("span", "tag predicted", "proposal"), element("span", "why", proposal.why));
   head.append(
     button("accept", "Accept", "Make this session (a)"),
     button("reject", "Reject", "Do not propose it again (r)"),

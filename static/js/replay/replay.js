@@ -3,7 +3,7 @@ import { around, button } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
 import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
-import { PagePane, TABS } from "./page.js";
+import { SnapshotPane, TABS } from "./snapshot.js";
 import { SidePane } from "./side.js";
 import { ReplayStore } from "./store.js";
 
@@ -12,7 +12,7 @@ const element = (id) => document.getElementById(id);
 const store = new ReplayStore(data);
 const conversation = new ConversationPane(element("conversation"), store);
 const film = new FilmStrip(element("film"), store);
-const page = new PagePane(element("page"), {
+const page = new SnapshotPane(element("page"), {
   url: data.url,
   onKey: press,
   onPick: (node) => side.pick(node),

@@ -161,7 +161,7 @@ export class SidePane {
     const tag = isGold
       ? make("span.tag.gold", {}, predicted ? "✓ gold" : "gold")
       : predicted
-        ? make("span.tag.pred", {}, "pred")
+        ? make("span.tag.predicted", {}, "pred")
         : make("span");
     const title = `${name.textContent}\nelement ${node} · score ${score}`;
     const button = make(

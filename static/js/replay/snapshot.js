@@ -11,7 +11,7 @@ const CLEANED_KEY = "replay-cleaned";
 
 export const TABS = ["page", "change", "tree", "screenshot"];
 
-export class PagePane {
+export class SnapshotPane {
   /**
    * @param {HTMLElement} root with [role=tab] and [role=tabpanel] elements named by `data-tab`
    * @param {{url: string, onKey: (key: string, options: {shift: boolean}) => void, onPick: (node: string) => void, onExpired: () => void}} options
@@ -73,17 +73,17 @@ export class PagePane {
     this.#note(this.tab, message);
   }
 
-  /** @param {number} seq @param {{detail: Record<string, any> | null, page: Record<string, any>}} view */
-  async show(seq, { detail, page }) {
+  /** @param {number} seq @param {{detail: Record<string, any> | null, snapshot: Record<string, any>}} view */
+  async show(seq, { detail, snapshot }) {
     this.seq = seq;
     this.detail = detail;
-    this.page = page;
+    this.snapshot = snapshot;
     this.root.removeAttribute("aria-busy");
-    this.facts.textContent = page.before
-      ? `${page.elements.toLocaleString("en")} elements · ${Math.round(page.bytes / 1024).toLocaleString("en")} KB`
+    this.facts.textContent = snapshot.before
+      ? `${snapshot.elements.toLocaleString("en")} elements · ${Math.round(snapshot.bytes / 1024).toLocaleString("en")} KB`
       : "";
-    this.root.querySelector("[data-versions]").hidden = !page.raw;
-    this.root.querySelector("[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !page.screenshot);
+    this.root.querySelector("[data-versions]").hidden = !snapshot.raw;
+    this.root.querySelector("[role=tab][data-tab=screenshot]").toggleAttribute("disabled", !snapshot.screenshot);
     await this.#showTab();
   }
 
@@ -95,14 +95,17 @@ export class PagePane {
       element.tabIndex = element.dataset.tab === tab ? 0 : -1;
     }
     for (const panel of this.root.querySelectorAll("[role=tabpanel]")) panel.hidden = panel.dataset.tab !== tab;
-    if (this.page) this.#showTab();
+    if (this.snapshot) this.#showTab();
     return true;
   }
 
   async #showTab() {
-    if (this.tab === "page") await this.#showFrame("page", this.#version(this.page));
+    if (this.tab === "page") await this.#showFrame("page", this.#version(this.snapshot));
     else if (this.tab === "change")
-      await Promise.all([this.#showFrame("before", this.page.before), this.#showFrame("after", this.page.after)]);
+      await Promise.all([
+        this.#showFrame("before", this.snapshot.before),
+        this.#showFrame("after", this.snapshot.after),
+      ]);
     else if (this.tab === "tree") await this.#showTree();
     else this.#showScreenshot();
   }
@@ -110,34 +113,34 @@ export class PagePane {
   async #showFrame(name, view) {
     const none =
       name === "after" ? "The source keeps no page after this step." : "The source recorded no page for this step.";
-    this.#note(name, view ? "" : this.page.hidden ? HIDDEN : none);
+    this.#note(name, view ? "" : this.snapshot.hidden ? HIDDEN : none);
     if (!view) return;
     const frame = this.#frame(name);
     const marks = name === "after" ? [] : this.#marks();
     const scrollTo = (this.detail?.marks ?? []).find(({ kind }) => kind !== "candidate")?.id ?? null;
     const plain = !view.scripted && this.shownMarks.size === 0; // there the marks are part of the address
-    if (this.inFrames[name] === view.page && view.scripted) {
+    if (this.inFrames[name] === view.snapshot && view.scripted) {
       frame.setMarks(marks, { scrollTo });
       return;
     }
-    this.inFrames[name] = view.page;
+    this.inFrames[name] = view.snapshot;
     const { sandbox, scripted } = view;
     await frame.show(plain ? view.plain : this.#address(view), { sandbox, scripted, marks, scrollTo });
   }
 
   /** The address that this page was loaded from, while it is good: then its frame is used again. */
-  #address({ page, url, scripted }) {
+  #address({ snapshot, url, scripted }) {
     if (!scripted) return url; // holds the marks of one step
-    const known = this.addresses.get(page);
+    const known = this.addresses.get(snapshot);
     if (known && performance.now() - known.at < FRESH_MS) return known.url;
-    this.addresses.set(page, { url, at: performance.now() });
+    this.addresses.set(snapshot, { url, at: performance.now() });
     return url;
   }
 
   /** Load the page of a step that may be shown next. */
-  prefetch({ page }) {
-    const view = this.#version(page);
-    if (this.tab === "page" && view && this.frames.page && view.page !== this.inFrames.page)
+  prefetch({ snapshot }) {
+    const view = this.#version(snapshot);
+    if (this.tab === "page" && view && this.frames.page && view.snapshot !== this.inFrames.page)
       this.frames.page.prefetch(this.#address(view), view);
   }
 
@@ -152,8 +155,8 @@ export class PagePane {
     for (const kind of kinds) show ? this.shownMarks.add(kind) : this.shownMarks.delete(kind);
     sessionStorage.setItem(MARKS_KEY, JSON.stringify([...this.shownMarks]));
     this.#showToggles();
-    if (!this.page) return;
-    const scripted = this.page.before?.scripted;
+    if (!this.snapshot) return;
+    const scripted = this.snapshot.before?.scripted;
     if (!scripted) this.inFrames = {}; // another address
     if (!scripted) this.#showTab();
     else for (const name of ["page", "before"]) this.frames[name]?.setMarks(this.#marks());
@@ -178,7 +181,7 @@ export class PagePane {
     this.cleaned = cleaned;
     sessionStorage.setItem(CLEANED_KEY, String(cleaned));
     this.#showToggles();
-    if (this.page) this.#showTab();
+    if (this.snapshot) this.#showTab();
   }
 
   hover(node) {
@@ -229,12 +232,12 @@ export class PagePane {
     const mark = marks.get(node);
     const chip =
       mark && mark.kind !== "candidate"
-        ? make(`span.tag.${mark.kind === "gold" ? "gold" : "pred"}`, {}, mark.label)
+        ? make(`span.tag.${mark.kind === "gold" ? "gold" : "predicted"}`, {}, mark.label)
         : ranks.has(node)
           ? make("span.tag", {}, ranks.get(node))
           : null;
     const line = make(
-      `div.line${mark ? `.mk-${{ gold: "gold", predicted: "pred", candidate: "none" }[mark.kind]}` : ""}`,
+      `div.line${mark ? `.mark-${mark.kind === "candidate" ? "none" : mark.kind}` : ""}`,
       { "data-node": node || null },
       make("b", {}, tag),
       " ",
@@ -248,7 +251,7 @@ export class PagePane {
 
   #showScreenshot() {
     const image = /** @type {HTMLImageElement} */ (this.root.querySelector("[data-screenshot]"));
-    const { screenshot } = this.page;
+    const { screenshot } = this.snapshot;
     image.hidden = !screenshot;
     if (screenshot && image.getAttribute("src") !== screenshot) image.src = screenshot;
     this.#note("screenshot", screenshot ? "" : "The source recorded no screenshot for this step.");
