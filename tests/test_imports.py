@@ -32,7 +32,8 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        forms admin_base dom sandbox datasets text hosts observe storage models access pages corpus jobs retention
+        forms paging admin_base dom sandbox datasets text hosts observe storage models access pages corpus jobs
+        retention
         work.tell work.edits work.propose work.measure work.publishing work.stages work.queue work.write work.keys
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),

@@ -1,6 +1,5 @@
 """The trail of access as a page, and the whole of it to keep."""
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -9,6 +8,7 @@ from django.views.decorators.http import require_safe
 from annotations.access import rules, trail
 from annotations.access.downloads import stream_rows
 from annotations.models import AccessEvent
+from annotations.paging import page_of
 
 ROWS = 100
 
@@ -17,8 +17,11 @@ ROWS = 100
 @require_safe
 def access_trail(request: HttpRequest) -> HttpResponse:
     chosen = trail.TrailFilter(request.GET, trail.visible(request.user))
+    page = page_of(request, chosen.qs, ROWS)
     context = {
-        "page": Paginator(chosen.qs, ROWS).get_page(request.GET.get("page")),
+        "page": page,
+        "newer": page.number - 1,
+        "older": page.number + 1 if page.has_next() else 0,
         "may_see": request.user.is_superuser or rules.projects(request.user, "manage").exists(),
         "projects": rules.projects(request.user, "manage").order_by("name"),
         "actions": AccessEvent.Action.choices,

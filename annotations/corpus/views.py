@@ -1,7 +1,6 @@
 """Pages of datasets, conversations and steps."""
 
-from django.core.paginator import Paginator
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -10,16 +9,7 @@ from annotations.access.rules import Sight
 from annotations.corpus.forms import ConversationFilterForm, ExportForm
 from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
-
-ROWS = 50
-
-
-class CountedPaginator(Paginator):
-    """Pages of rows whose number is known: a large dataset's are not counted for each page of its list."""
-
-    def __init__(self, rows: QuerySet, per_page: int, count: int) -> None:
-        super().__init__(rows, per_page)
-        self.count = count
+from annotations.paging import page_of
 
 
 def datasets(request: HttpRequest) -> HttpResponse:
@@ -39,7 +29,7 @@ def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm |
     """A dataset with its list; `export_form`: one that was sent with mistakes."""
     filters = ConversationFilterForm(request.GET, found)
     rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
-    page = CountedPaginator(rows, ROWS, filters.count(rows)).get_page(request.GET.get("page"))
+    page = page_of(request, rows, count=filters.count(rows))
     page.object_list = _list_rows(list(page))
     splits = list(ConversationTally.by_split(found.pk))
     abilities = ("import", "export", "evaluate", "embed", "induce", "refine")

@@ -1,12 +1,16 @@
-"""The whole tree of a page as one flat array, for a list in the browser that draws only the rows in view. Core."""
+"""The whole tree of a page as one flat array, for a list in the browser that draws only the rows in view. Core.
+
+`tree_rows` makes the bounded tree of a step's page. One walk for both was measured on pages of 12,000 nodes: the few
+rows take 8 to 10 ms, all of them 27 to 45 ms, and 20 ms more with the labels that count words.
+"""
 
 from collections.abc import Collection
 from typing import Any
 
 from annotations.dom.text import SALIENT_ATTRIBUTES
 from annotations.dom.tree import NODE_ID, TEXT, Element
+from annotations.dom.tree_rows import clipped
 
-MAX_LABEL = 80
 SILENT = frozenset(("", "hidden", "none", "presentation", "null", "undefined", "true", "false"))
 
 Row = list[Any]  # depth from 0, backend node id, tag, label, whether it is gold, whether it is a candidate
@@ -46,4 +50,4 @@ def _label(attributes: dict[str, str], text: str) -> str:
         ]
         words = " ".join(dict.fromkeys(said))
         text = f"{words} · {text}" if words and text else words or text
-    return text if len(text) <= MAX_LABEL else text[: MAX_LABEL - 1] + "…"
+    return clipped(text)

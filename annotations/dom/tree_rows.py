@@ -69,7 +69,7 @@ def children(
 def label(element: Element) -> str:
     """What an element says: its text, else the words of its attributes (a select's text is all its options)."""
     words, text = attribute_words(dict(element.attrib)), " ".join("".join(element.itertext()).split())
-    return _clipped((words or text) if element.tag == "select" else (text or words))
+    return clipped((words or text) if element.tag == "select" else (text or words))
 
 
 def own_text(element: Element) -> str:
@@ -77,10 +77,10 @@ def own_text(element: Element) -> str:
     texts = [element.text or "", *(child.text or "" for child in element if child.tag == TEXT)]
     text = " ".join(" ".join(texts).split())
     words = attribute_words({name: value for name, value in element.attrib.items() if value != text})
-    return _clipped(" · ".join(part for part in (words, text) if part))
+    return clipped(" · ".join(part for part in (words, text) if part))
 
 
-def _clipped(text: str) -> str:
+def clipped(text: str) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -22,9 +21,9 @@ from annotations.corpus.views import dataset_page, visible_dataset
 from annotations.jobs import running as work
 from annotations.jobs.progress import job_live
 from annotations.models import ConversationTally, Dataset, Job
+from annotations.paging import page_of
 from annotations.storage import store
 
-ROWS = 50
 SHOWN_ERRORS = 100
 MAX_LISTED = 200
 FORM_BYTES = 1024 * 1024  # room for the form's other fields beside the file
@@ -70,7 +69,7 @@ def export_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def jobs(request: HttpRequest) -> HttpResponse:
-    page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, _visible(request))
     rows = [(row, job_live(row)) for row in page]
     may_import = rules.projects(request.user, "import").exists()
     return render(request, "annotations/jobs.html", {"page": page, "rows": rows, "may_import": may_import})

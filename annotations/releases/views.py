@@ -5,7 +5,6 @@ from functools import partial
 
 from django.contrib import messages
 from django.core.exceptions import ValidationError
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -16,6 +15,7 @@ from annotations.corpus.forms import ExportForm
 from annotations.corpus.views import visible_dataset
 from annotations.jobs import running
 from annotations.models import Release
+from annotations.paging import page_of
 from annotations.releases.checking import check_dataset
 from annotations.releases.diffing import Difference, details
 from annotations.releases.forms import ReleaseForm
@@ -117,7 +117,7 @@ def datasheet_file(request: HttpRequest, name: str, version: str) -> HttpRespons
 def diff(request: HttpRequest, name: str) -> HttpResponse:
     """Two releases compared, some conversations a page."""
     found = _difference(request, name)
-    page = Paginator(list(found.changes), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, list(found.changes), ROWS)
     context = {
         "dataset": found.newer.dataset,
         "older": found.older,

@@ -2,7 +2,6 @@
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,6 +12,7 @@ from agents.recipes.literature import missing
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.models import Dataset
+from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting
 from evaluation.studies import home
@@ -20,15 +20,13 @@ from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
 from evaluation.studies.page import failures_context, study_context
 from evaluation.studies.running import cancel_study, resume_study
 
-ROWS = 50
-
 
 def home_page(request: HttpRequest) -> HttpResponse:
     return render(request, "evaluation/home.html", home.context(request.user))
 
 
 def studies(request: HttpRequest) -> HttpResponse:
-    page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, _visible(request))
     rows = [(row, row.progress()) for row in page]
     may = rules.projects(request.user, "evaluate").exists()
     return render(request, "evaluation/studies.html", {"page": page, "rows": rows, "may_evaluate": may})
@@ -117,7 +115,7 @@ def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
 def failing(request: HttpRequest, pk: int) -> HttpResponse:
     """The failed steps of one run, by reason; each leads to its replay."""
     context = failures_context(get_object_or_404(_visible(request), pk=pk), request.GET, request.user)
-    page = Paginator(context.pop("rows"), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, context.pop("rows"))
     return render(request, "evaluation/failures.html", context | {"page": page})
 
 

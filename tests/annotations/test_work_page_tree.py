@@ -7,8 +7,9 @@ import time
 import pytest
 
 from annotations.dom.generated import list_page, random_page
-from annotations.dom.page_tree import MAX_LABEL, page_rows
+from annotations.dom.page_tree import page_rows
 from annotations.dom.tree import node_ids, parse
+from annotations.dom.tree_rows import MAX_TEXT
 
 PAGE = """<html backend_node_id="1"><!-- said by nobody --><body backend_node_id="2" role="none">
 <p backend_node_id="3"><text backend_node_id="4">Two</text><b backend_node_id="5">bold</b> words</p>
@@ -24,7 +25,7 @@ def test_every_element_is_a_row_and_texts_are_labels():
         [2, "3", "p", "Two", False, False],
         [3, "5", "b", "bold", False, False],
         [2, "6", "input", "text query", True, True],
-        [2, "7", "a", "x" * (MAX_LABEL - 1) + "…", False, True],
+        [2, "7", "a", "x" * (MAX_TEXT - 1) + "…", False, True],
     ]
 
 

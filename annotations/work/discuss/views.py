@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import F, Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import BadComment, Comment, Mention, Session
+from annotations.paging import page_of
 from annotations.work.discuss import comments
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
@@ -21,7 +21,6 @@ from annotations.work.write.document import readable
 from annotations.work.write.document_views import for_the_workbench
 
 MAX_LISTED = 500
-ROWS = 50
 RELATED = ("author", "resolved_by", "step", "session__campaign__project", "assignment__item", "parent")
 CHANGES = ("resolve", "reopen", "delete", "restore", "seen")
 
@@ -67,7 +66,7 @@ def inbox(request: HttpRequest) -> HttpResponse:
     rows = Mention.objects.filter(user=signed_in(request), comment__in=shown)
     rows = rows.select_related(*(f"comment__{name}" for name in RELATED))
     unread_first = rows.order_by(F("seen_at").desc(nulls_first=True), "-pk")
-    page = Paginator(unread_first, ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, unread_first)
     pages: dict[tuple, str] = {}
     for row in page:
         vars(row)["url"] = comments.place_url(row.comment, signed_in(request), pages)

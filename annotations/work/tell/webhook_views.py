@@ -1,7 +1,6 @@
 """Webhooks of the projects that a user administers: addresses, what they are told, and what became of it."""
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,10 +10,10 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Delivery, Webhook
+from annotations.paging import page_of
 from annotations.work.tell import webhooks as sending
 from annotations.work.tell.events import EVENTS
 
-ROWS = 50
 MAX_URL = 500
 
 
@@ -72,7 +71,7 @@ def remove(request: HttpRequest, pk: int) -> HttpResponse:
 def log(request: HttpRequest, pk: int) -> HttpResponse:
     """What one address was told, newest first."""
     hook = _hook(request, pk)
-    page = Paginator(hook.deliveries.order_by("-id"), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, hook.deliveries.order_by("-id"))
     return render(request, "annotate/webhooks.html", {"hook": hook, "page": page})
 
 
