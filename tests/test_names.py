@@ -73,3 +73,21 @@ def test_docstrings_name_files_that_are_there() -> None:
 def test_a_file_that_was_moved_is_found() -> None:
     source = '"""See `rules.py`, `edge/door.py` and old/door.py."""'
     assert files_not_there(source, ["access/rules.py", "web/edge/door.py"]) == ["old/door.py"]
+
+
+def not_there(text: str, paths: Collection[str]) -> list[str]:
+    """Files and folders that a text names in backticks, by their path or the end of it, and that are not there."""
+    named = (name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|\.html|/))`", text) if name == name.lower())
+    return [name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)]
+
+
+def test_the_architecture_is_short_and_names_what_is_there() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    folders = ("agents", "annotations", "evaluation", "webnav_site", "static", "templates", "tests")
+    paths = [path.relative_to(ROOT).as_posix() for folder in folders for path in (ROOT / folder).rglob("*")]
+    assert not_there(text, [*folders, *paths]) == []
+    assert len(text.splitlines()) <= 150
+
+
+def test_a_room_that_was_moved_is_found() -> None:
+    assert not_there("`b/`, `a/b/c.py` and `a/d.py`", ["a/b", "a/b/c.py"]) == ["a/d.py"]
