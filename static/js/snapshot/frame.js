@@ -18,7 +18,7 @@ export class SnapshotFrame {
   onPick = null;
   /** Called with the node id under the pointer, or null. @type {((id: string | null) => void) | null} */
   onHover = null;
-  /** Called with {missing, hidden}: ids of marks that the page does not have, or that are drawn on something around them. */
+  /** Called with ids of marks that the page does not have, or that are drawn on something around them. @type {((found: {missing: string[], hidden: string[]}) => void) | null} */
   onMarked = null;
   /** Called when the address shown has run out: ask the server for a new one and show that. @type {(() => void) | null} */
   onExpired = null;
@@ -67,7 +67,7 @@ export class SnapshotFrame {
     return true;
   }
 
-  /** Replace the marks of the page shown. False when it has no scripts: show a new address instead. @param {Mark[]} marks */
+  /** Replace the marks of the page shown. False when it has no scripts: show a new address instead. @param {Mark[]} marks @param {{scrollTo?: string | null}} [options] */
   setMarks(marks, { scrollTo = null } = {}) {
     this.#marks = marks;
     if (!this.#shown?.scripted) return false;
@@ -98,7 +98,7 @@ export class SnapshotFrame {
     this.#shown = this.#wanted = null;
   }
 
-  /** The frame of an address: one that is there, or a new hidden one. Forgets the least recently used. @returns {Frame} */
+  /** The frame of an address: one that is there, or a new hidden one. Forgets the least recently used. @param {string} url @param {string} sandbox @param {boolean} scripted @returns {Frame} */
   #frame(url, sandbox, scripted) {
     const known = this.#frames.findIndex((frame) => frame.url === url);
     const frame = known < 0 ? this.#load(url, sandbox, scripted) : this.#frames.splice(known, 1)[0];
@@ -110,6 +110,7 @@ export class SnapshotFrame {
     return frame;
   }
 
+  /** @param {string} url @param {string} sandbox @param {boolean} scripted @returns {Frame} */
   #load(url, sandbox, scripted) {
     if (!SANDBOXES.has(sandbox)) throw new Error(`A recorded page must not get sandbox="${sandbox}"`);
     const iframe = document.createElement("iframe");
@@ -128,6 +129,7 @@ export class SnapshotFrame {
     return frame;
   }
 
+  /** @param {Frame} frame */
   #hide(frame) {
     // Not display: none, which would throw the layout away; not visibility: hidden, which stops its drawing.
     Object.assign(frame.iframe.style, { opacity: "0", pointerEvents: "none", zIndex: "0" });
@@ -135,6 +137,7 @@ export class SnapshotFrame {
     frame.iframe.ariaHidden = "true";
   }
 
+  /** @param {Frame} frame */
   #swap(frame) {
     const before = this.#shown;
     const hadFocus = before !== null && document.activeElement === before.iframe;
@@ -146,7 +149,7 @@ export class SnapshotFrame {
     if (hadFocus && before !== frame) frame.iframe.focus();
   }
 
-  /** Send the marks; resolves when they are drawn, or soon. */
+  /** Send the marks; resolves when they are drawn, or soon. @param {Frame} frame @param {string | null} scroll */
   #mark(frame, scroll) {
     if (!frame.scripted) return undefined;
     this.#send(frame, { type: "marks", marks: this.#marks, scroll, turn: this.#turn });
@@ -162,12 +165,13 @@ export class SnapshotFrame {
     return mark?.id ?? null;
   }
 
+  /** @param {Frame | null} frame @param {Record<string, unknown>} message */
   #send(frame, message) {
     // A sandboxed document's origin is opaque, so no target origin can be named; the messages hold no secrets.
     if (frame?.scripted) frame.iframe.contentWindow?.postMessage({ v: 1, ...message }, "*");
   }
 
-  #receive = (event) => {
+  #receive = (/** @type {MessageEvent} */ event) => {
     const frame = this.#frames.find(({ iframe }) => iframe.contentWindow === event.source);
     const message = event.data;
     if (!frame?.scripted || event.origin !== "null" || message?.v !== 1) return;
@@ -179,31 +183,40 @@ export class SnapshotFrame {
     }
   };
 
+  /** @param {Record<string, unknown>} message of a hostile page: nothing is taken that was not looked at */
   #tell(message) {
     if (message.type === "key" && isKey(message.key)) this.onKey?.(message.key, { shift: message.shift === true });
     if (message.type === "pick" && isId(message.id)) this.onPick?.(message.id);
-    if (message.type === "hover" && (message.id === null || isId(message.id))) this.onHover?.(message.id);
+    if (message.type === "hover" && isIdOrNone(message.id)) this.onHover?.(message.id);
     if (message.type === "marked" && message.turn === this.#turn) {
       this.#marked();
       this.onMarked?.({ missing: ids(message.missing), hidden: ids(message.hidden) });
     }
   }
 
-  /** An expired address will not become valid again, and a prefetched one is asked for when it is needed. */
+  /** An expired address will not become valid again, and a prefetched one is asked for when it is needed. @param {Frame} frame */
   #forget(frame) {
     frame.url = "";
     if (frame === this.#wanted) this.onExpired?.();
   }
 }
 
+/** @param {unknown} value @returns {value is string} */
 function isId(value) {
   return typeof value === "string" && value.length <= 64;
 }
 
+/** @param {unknown} value @returns {value is string | null} */
+function isIdOrNone(value) {
+  return value === null || isId(value);
+}
+
+/** @param {unknown} value @returns {value is string} */
 function isKey(value) {
   return typeof value === "string" && KEYS.test(value);
 }
 
+/** @param {unknown} values @returns {string[]} */
 function ids(values) {
   return Array.isArray(values) ? values.filter(isId) : [];
 }
