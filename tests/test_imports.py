@@ -50,6 +50,13 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
     ("evaluation.studies.running", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
     ("agents.memory.jobs", "agents.runs.building"): "the stages that build memory are put together there",
     ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
+    **{
+        (
+            "agents.recipes.checking",
+            f"agents.stages.{module}",
+        ): "the kinds know which settings count"
+        for module in ("kind", "plan.kinds", "registry")
+    },
 }
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = """
@@ -59,7 +66,7 @@ CORE = """
     annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
     annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
-    agents.encoders.* agents.recipes.declaring agents.recipes.literature agents.recipes.settings
+    agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
     agents.recipes.sentences
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*

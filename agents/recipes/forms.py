@@ -61,7 +61,7 @@ class DeriveForm(forms.Form):
         try:
             saved.derive(self.parent, data["name"], data["description"], changes)
         except ValueError as error:
-            named = str(error).split(" ", 1)[0]
+            named = str(error).split(" ", 1)[0].split("=", 1)[0]
             self.add_error(named if named in self.fields else None, str(error))
         return data
 

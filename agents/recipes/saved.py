@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 
 from agents.encoders import weights
 from agents.models import SavedRecipe
-from agents.recipes import literature
+from agents.recipes import checking, literature
 from agents.recipes.literature import RECIPES, Recipe
 from annotations.access import rules
 
@@ -52,12 +52,19 @@ def load(row: SavedRecipe) -> Recipe:
         if other is None:
             raise ValueError(f"its parent {row.parent!r} does not exist any more")
         parent = load(other)
-    return derive(parent, row.name, row.description, row.changes)
+    return _derived(parent, row.name, row.description, row.changes)
 
 
 def derive(parent: Recipe, name: str, description: str, settings: dict[str, str]) -> Recipe:
-    """The parent with settings changed by dotted name, values as text; the preset acts before the others, because it
-    sets every quirk. ValueError names what is wrong."""
+    """The parent with settings changed by dotted name, values as text. ValueError names what is wrong, or would change
+    nothing."""
+    found = _derived(parent, name, description, settings)
+    checking.check(parent, found, list(settings))
+    return found
+
+
+def _derived(parent: Recipe, name: str, description: str, settings: dict[str, str]) -> Recipe:
+    """The same for recipes that are stored; the preset acts before the others, because it sets every quirk."""
     weights.require_open(settings)
     first = {"preset": settings["preset"]} if "preset" in settings else {}
     changed = literature.override(parent, first | {key: value for key, value in settings.items() if key != "preset"})

@@ -218,7 +218,7 @@ def _compose(recipe: Recipe) -> str:
         history = "earlier pages and actions of the turn" if compose.trajectory else "the last actions as text"
         return f"Instruction, {history} and the current page, in {compose.context_tokens} tokens.{shots}"
     if recipe.plan.backend == "endpoint":
-        return f"Page, instruction and earlier actions, in {compose.context_tokens} tokens.{shots}"
+        return f"Page, instruction and earlier actions, uncut.{shots}"
     return (
         f"Page, instruction and earlier actions, at most {compose.max_tokens} tokens, {compose.piece_tokens} a part."
         f"{shots}"

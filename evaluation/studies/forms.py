@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from agents.encoders import weights
-from agents.recipes import literature
+from agents.recipes import checking, literature
 from agents.recipes.literature import Recipe
 from annotations.access.rules import User
 from annotations.forms import choice_field
@@ -77,7 +77,7 @@ class StudyForm(forms.Form):
         for name in data.get("recipes", []):
             try:
                 weights.require_open(data.get("overrides", {}))
-                changed = literature.override(self.offered[name], data.get("overrides", {}))
+                changed = checking.vary(self.offered[name], data.get("overrides", {}))
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
                 continue

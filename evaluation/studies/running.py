@@ -12,7 +12,7 @@ from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
-from agents.recipes import literature, saved
+from agents.recipes import checking, literature, saved
 from agents.runs import events
 from agents.runs.runner import run_conversations
 from agents.types import Decision
@@ -94,7 +94,7 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
 
 
 def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
-    recipe = literature.override(literature.with_preset(recipe, preset) if preset else recipe, overrides)
+    recipe = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
     lacking = literature.missing(recipe)
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")

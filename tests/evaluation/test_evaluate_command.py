@@ -84,10 +84,10 @@ def test_split_and_limit_choose_the_conversations(dataset, hash_encoder) -> None
 
 
 def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encoder) -> None:
-    result("grounded", "shopping", "--set", "rank.top_k=7", "recall.memory=none", "--set", "recall.weight=0.5")
+    result("grounded", "shopping", "--set", "rank.top_k=7", "recall.memory=none", "--set", "rank.role_weight=0.5")
     recipe = Run.objects.get().recipe
     assert recipe["rank"]["top_k"] == 7
-    assert (recipe["recall"]["memory"], recipe["recall"]["k"], recipe["recall"]["weight"]) == ("none", 3, 0.5)
+    assert (recipe["recall"]["memory"], recipe["recall"]["k"], recipe["rank"]["role_weight"]) == ("none", 3, 0.5)
 
 
 def test_steps_that_failed_are_counted(dataset, hash_encoder) -> None:
@@ -113,6 +113,7 @@ def test_progress_goes_to_stderr_and_a_table_to_stdout(dataset, hash_encoder) ->
         (["mindact", "shopping"], "mindact cannot run yet: it needs rank.model: train one"),
         (["grounded", "shopping", "--split", "test_domain"], "split test_domain of shopping has no conversation"),
         (["grounded", "shopping", "--set", "rank.topk=3"], "there is no setting 'rank.topk'"),
+        (["grounded", "shopping", "--set", "compose.shots=3"], "compose.shots would change nothing in grounded"),
         (["grounded", "shopping", "--set", "rank.top_k"], "--set takes key=value, got 'rank.top_k'"),
         (["grounded", "shopping", "--limit", "0"], "--limit must be at least 1"),
         (["grounded", "shopping", "--seed", "-2"], "seed must lie in 0..2147483647, got -2"),
@@ -175,7 +176,7 @@ def test_a_sweep_is_one_study_with_a_run_per_combination(dataset, hash_encoder) 
         "shopping",
         "--over",
         "recall.k=1,2",
-        "recall.sort_by=relevance,time",
+        "recall.weight=0.1,0.3",
         "--split",
         "train",
         "--limit",
@@ -187,8 +188,8 @@ def test_a_sweep_is_one_study_with_a_run_per_combination(dataset, hash_encoder) 
     )
     result = json.loads(out.getvalue())
     runs = Study.objects.get(pk=result["study"]).runs.order_by("pk")
-    tried = [(run.recipe["recall"]["k"], run.recipe["recall"]["sort_by"]) for run in runs]
-    assert tried == [(1, "relevance"), (1, "time"), (2, "relevance"), (2, "time")]
+    tried = [(run.recipe["recall"]["k"], run.recipe["recall"]["weight"]) for run in runs]
+    assert tried == [(1, 0.1), (1, 0.3), (2, 0.1), (2, 0.3)]
     assert all(run.state == "done" for run in runs)
     assert len(result["tables"][0]["rows"]) == 4
     assert result["chosen_on_test"] is False

@@ -25,6 +25,7 @@ from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
         ({"overrides": {"rank.depth": "3"}}, r"there is no setting 'rank.depth'; here one may set: .*top_k"),
         ({"overrides": {"rank.top_k": "many"}}, "rank.top_k must be int, got 'many'"),
         ({"overrides": {"rank.top_k": "0"}}, "rank.top_k must be at least 1, got 0"),
+        ({"overrides": {"compose.shots": "3"}}, "compose.shots would change nothing in grounded: it needs plan.kind="),
         ({"preset": "kind"}, "unknown preset 'kind'; choose one of faithful, corrected"),
         ({"limit": 0}, "limit must be at least 1, got 0"),
         ({"seeds": [0, -1]}, r"seed must lie in 0\.\.2147483647, got -1"),

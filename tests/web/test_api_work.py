@@ -217,6 +217,13 @@ def test_a_study_of_an_unknown_recipe_is_refused_with_the_choices(admin: Client,
     assert "nonsense" in response.json()["detail"]
 
 
+def test_a_setting_that_no_stage_would_read_is_refused_with_what_would(admin: Client, study_request: dict) -> None:
+    response = post(admin, "/api/studies/", study_request | {"overrides": {"compose.shots": "3"}})
+    assert response.status_code == 400
+    assert "compose.shots would change nothing in grounded: it needs plan.kind=" in response.json()["detail"]
+    assert not Study.objects.exists()
+
+
 def test_a_study_is_cancelled_and_resumed(admin: Client, study_request: dict) -> None:
     url = f"/api/studies/{post(admin, '/api/studies/', study_request).json()['id']}/"
     assert admin.post(f"{url}cancel/").json()["cancel_requested"] is True

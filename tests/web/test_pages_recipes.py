@@ -103,17 +103,19 @@ def test_an_unknown_recipe_does_not_exist() -> None:
 def test_only_what_was_changed_is_stored_under_the_new_name() -> None:
     project = factories.make_project()
     user = factories.make_user("admin", project)
-    data = form_data("grounded", project, rank__top_k="77", recall__memory="none", quirks__q12_relevant_first="true")
-    response = client_of(user).post("/recipes/grounded/derive/", data)
+    data = form_data(
+        "mindact", project, rank__top_k="77", recall__memory="none", quirks__q8_empty_reply_crashes="false"
+    )
+    response = client_of(user).post("/recipes/mindact/derive/", data)
     assert response.status_code == 302, text(response.content.decode())
     row = SavedRecipe.objects.get()
-    assert (response["Location"], row.parent, row.created_by) == ("/recipes/wide/", "grounded", user)
-    assert row.changes == {"rank.top_k": "77", "recall.memory": "none", "quirks.q12_relevant_first": "true"}
+    assert (response["Location"], row.parent, row.created_by) == ("/recipes/wide/", "mindact", user)
+    assert row.changes == {"rank.top_k": "77", "recall.memory": "none", "quirks.q8_empty_reply_crashes": "false"}
     recipe = saved.get("wide")
-    assert (recipe.rank.top_k, recipe.recall.memory, recipe.quirks.q12_relevant_first) == (77, "none", True)
-    assert recipe.rank.lexical_weight == RECIPES["grounded"].rank.lexical_weight
+    assert (recipe.rank.top_k, recipe.recall.memory, recipe.quirks.q8_empty_reply_crashes) == (77, "none", False)
+    assert recipe.rank.base == RECIPES["mindact"].rank.base != ""
     said = text(page(client_of(user), "/recipes/wide/"))
-    assert "Derived here · varies grounded" in said
+    assert "Derived here · varies mindact" in said
     assert "rank.top_k 77 50 elements kept" in said
 
 
@@ -137,6 +139,8 @@ def test_a_preset_sets_every_quirk_and_single_ones_may_differ_from_it() -> None:
         ({"rank__kind": "bogus"}, "Select a valid choice"),
         ({"recall__weight": "nan"}, "Enter a number"),
         ({"batch_size": 5000}, "batch_size must lie in 1..1024, got 5000"),
+        ({"compose__shots": 3}, "compose.shots would change nothing in wide: it needs plan.kind=multichoice"),
+        ({"recall__memory": "fixed"}, "recall.memory=fixed would change nothing in wide: it needs a prompt that shows"),
     ],
 )
 def test_a_wrong_value_is_named_and_nothing_is_stored(changes, message) -> None:

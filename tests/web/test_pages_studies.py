@@ -284,6 +284,7 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
         ({"overrides": "rank.top_k 20"}, "overrides", "Line 1"),
         ({"overrides": "\nrank.nonsense=1"}, "overrides", "there is no setting"),
         ({"overrides": "rank.top_k=0"}, "overrides", "at least 1"),
+        ({"overrides": "compose.shots=3"}, "overrides", "compose.shots would change nothing in grounded"),
         ({"splits": ["dev"]}, "splits", "dev is not one of"),
         ({"dataset": "\0"}, "dataset", "not one of"),
     ],

@@ -1,0 +1,268 @@
+"""A change that would change nothing is refused, with what would read it. Core.
+
+The kinds that a recipe chooses say which settings they read and which blocks (memory, exemplars, workflows) they give
+and take. What depends on other settings besides stands here. Recipes that are stored are not checked.
+"""
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from agents.recipes import literature
+from agents.recipes.declaring import settings_of, values_of
+from agents.recipes.literature import Recipe
+from agents.recipes.settings import ImagineSettings
+from agents.stages.kind import StageKind
+from agents.stages.plan.kinds import Planning
+from agents.stages.registry import kinds, planner_of, ranking_of, recipe_kinds
+
+Blocks = frozenset[str]  # what stages give that later ones take
+Holds = Callable[[Recipe, Blocks], bool]
+
+ALWAYS = frozenset({"preset", "batch_size"})
+SHOWN = {"recall.memory": "recalled steps", "recall.exemplars": "exemplars", "recall.workflows": "workflows"}
+ASKED_IN_PAGES = ("multichoice", "generation")
+ASKED = (*ASKED_IN_PAGES, "trajectory")
+
+
+def _either(values: Sequence[str]) -> str:
+    """ "a, b or c"."""
+    *first, last = values
+    return f"{', '.join(first)} or {last}" if first else last
+
+
+def _plans(*wanted: str) -> tuple[Holds, str]:
+    return lambda recipe, blocks: recipe.plan.kind in wanted, f"plan.kind={_either(wanted)}"
+
+
+def _on_weblinx(also: Holds = lambda recipe, blocks: True, wants: str = "") -> tuple[Holds, str]:
+    words = f"recorded WebLINX turns{wants}, as in the recipe weblinx-flan-t5"
+    return lambda recipe, blocks: recipe.data == "weblinx" and also(recipe, blocks), words
+
+
+def _ranks_weblinx(recipe: Recipe, blocks: Blocks) -> bool:
+    return recipe.plan.kind == "action_string" or recipe.rank.kind in ("cross_encoder", "dmr")
+
+
+def _reads_instruction(recipe: Recipe, blocks: Blocks) -> bool:
+    """Whether a stage after recall reads the instruction that recall may have rewritten."""
+    ranks_after = recipe.rank.kind == "dual_encoder" and planner_of(recipe).ranking(recipe) is None
+    return recipe.plan.kind in ASKED or ranks_after
+
+
+def _explains(recipe: Recipe, blocks: Blocks) -> bool:
+    in_pages = recipe.plan.kind in ASKED_IN_PAGES
+    return "memory" in blocks or (in_pages and "exemplars" in blocks)
+
+
+def _keeps_order(recipe: Recipe, blocks: Blocks) -> bool:
+    recall = recipe.recall
+    return "memory" in blocks and recall.memory == "multifaceted" and recall.sort_by == "relevance"
+
+
+def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
+    kind = ranking_of(recipe)
+    return kind is None or not kind.embeds_memory
+
+
+LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
+STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
+# Setting -> when it counts although its kind is chosen, and that in words.
+CONDITIONS: dict[str, tuple[Holds, str]] = {
+    "observe.observation": (
+        lambda recipe, blocks: recipe.plan.backend == "endpoint",
+        f"plan.backend=endpoint and plan.kind={_either(ASKED)}",
+    ),
+    "rank.kind": (
+        lambda recipe, blocks: planner_of(recipe).ranking(recipe) is None,
+        "an empty plan.model: a trained planner of plan.kind=grounded ranks by itself",
+    ),
+    "rank.history_turns": _on_weblinx(),
+    "rank.element_limit": _on_weblinx(),
+    "rank.element_limit_unit": _on_weblinx(),
+    "recall.sort_by": (lambda recipe, blocks: "memory" in blocks, "recalled steps that a prompt shows"),
+    "recall.encoder": (_own_memory, "rank.kind other than dual_encoder, which embeds memory itself"),
+    "recall.rewrite_instruction": (_reads_instruction, f"rank.kind=dual_encoder or plan.kind={', '.join(ASKED)}"),
+    "recall.rationales": (_explains, "recall.memory other than none"),
+    "recall.weight": (lambda recipe, blocks: "snippets" in blocks, "recall.memory=multifaceted"),
+    "simplify.memory_pages": (
+        lambda recipe, blocks: bool(blocks & {"memory", "exemplars"}),
+        "recalled steps or exemplars (recall.memory, recall.exemplars)",
+    ),
+    "simplify.history_elements": (
+        lambda recipe, blocks: recipe.compose.trajectory or bool(blocks & {"memory", "exemplars"}),
+        "compose.trajectory=true, recalled steps or exemplars",
+    ),
+    "compose.max_tokens": LOCAL,
+    "compose.piece_tokens": LOCAL,
+    "plan.base": LOCAL,
+    "plan.constrained": LOCAL,
+    "quirks.q7_single_candidate_fails": _plans(*ASKED_IN_PAGES),
+    "quirks.q8_empty_reply_crashes": _plans("multichoice"),
+    "quirks.q9_option_before_a_wraps": _plans("multichoice"),
+    "quirks.q10_unreadable_picks_first": _plans("generation"),
+    "quirks.q11_item_without_trajectory": (
+        lambda recipe, blocks: recipe.recall.memory == "multifaceted" and "memory" in blocks,
+        "recall.memory=multifaceted that a prompt shows",
+    ),
+    "quirks.q12_relevant_first": (
+        _keeps_order,
+        "recall.sort_by=relevance and recall.memory=multifaceted that a prompt shows",
+    ),
+    "quirks.q14_rationale_joined": (
+        lambda recipe, blocks: recipe.recall.rationales != "none" and recipe.plan.kind in ASKED_IN_PAGES,
+        "recall.rationales other than none and plan.kind=multichoice or generation",
+    ),
+    "quirks.q18_gold_in_top_k": _plans("trajectory"),
+    "quirks.q19_first_positive_only": _plans("trajectory"),
+    "quirks.q20_exact_string_success": _plans("trajectory"),
+    "quirks.q25_punctuation_counts": _plans("multichoice"),
+    "quirks.click_value_counts": _plans(*ASKED_IN_PAGES),
+    "quirks.wq1_history_hides_attributes": _on_weblinx(_ranks_weblinx),
+    "quirks.first_utterance_is_extra": _on_weblinx(_ranks_weblinx),
+    "quirks.wq2_numbers_lose_quotes": STRING,
+    "quirks.wq4_corners_find_nothing": STRING,
+    "quirks.wq7_keeps_text_input_without_element": STRING,
+    "quirks.wq9_history_restarts": STRING,
+    "quirks.wq11_spaces_out_no_utterance": STRING,
+    "quirks.wq13_strips_w_and_dots": (lambda recipe, blocks: False, "preset, which sets how WebLINX runs are judged"),
+}
+# Settings that kinds read on a condition although they are at home in another stage.
+BESIDES: dict[str, tuple[Holds, str]] = {
+    "simplify.page_elements": (
+        lambda recipe, blocks: (
+            (recipe.recall.state_in_query and recipe.recall.memory == "multifaceted")
+            or ("workflows" in blocks and recipe.recall.workflow_query == "objective")
+        ),
+        "recall.state_in_query=true",
+    ),
+    "recall.induction_style": (
+        lambda recipe, blocks: "workflows" in blocks and recipe.recall.induction == "online",
+        "workflows (recall.workflows) and recall.induction=online",
+    ),
+    "compose.max_tokens": (
+        lambda recipe, blocks: planner_of(recipe).asks and recipe.plan.backend == "local",
+        "plan.kind=trajectory and plan.backend=local",
+    ),
+}
+
+
+def vary(parent: Recipe, changes: Mapping[str, str]) -> Recipe:
+    """The parent with settings changed by dotted name, values as text. ValueError names the first that is wrong, that
+    no stage would read, or that does not go with the others."""
+    recipe = literature.override(parent, dict(changes))
+    check(parent, recipe, [*changes])
+    return recipe
+
+
+def check(parent: Recipe, recipe: Recipe, names: Sequence[str]) -> None:
+    """ValueError unless every one of these settings that differs from the parent's is read, and all go together."""
+    before, after = values_of(parent), values_of(recipe)
+    changed = [name for name in names if before[name] != after[name]]
+    _check_built(changed, after)
+    used = dataclasses.replace(recipe, imagine=ImagineSettings())  # what imagines may not be built yet
+    _check_together(changed, used)
+    read = read_by(recipe)
+    for name in changed:
+        if name not in read and (wants := _wants(name, used, read)):
+            value = f"={after[name]}" if name in kinds() else ""
+            raise ValueError(f"{name}{value} would change nothing in {recipe.name}: it needs {wants}")
+
+
+def read_by(recipe: Recipe) -> frozenset[str]:
+    """The dotted names of the settings that count in a recipe."""
+    used = dataclasses.replace(recipe, imagine=ImagineSettings())
+    chosen, blocks = recipe_kinds(used), _blocks(used)
+    working = [kind for kind in chosen if not kind.gives or kind.gives & blocks]
+    found = set(ALWAYS).union(*(kind.reads for kind in working))
+    found |= {name for name in settings_of(Recipe) if name.startswith("quirks.")}
+    found |= {name for name in kinds() if name != "observe.observation" and _chooses(name, used, working)}
+    found = {name for name in found if name not in CONDITIONS or CONDITIONS[name][0](used, blocks)}
+    found |= {name for name, (holds, _) in BESIDES.items() if holds(used, blocks)}
+    return frozenset(found | ({"imagine.samples"} if recipe.imagine.kind != "none" else set()))
+
+
+def _blocks(recipe: Recipe) -> Blocks:
+    """What is given and taken in a recipe; exemplars of which there are none are not given."""
+    given = frozenset().union(*(kind.gives for kind in recipe_kinds(recipe)))
+    return (given & _taken(recipe)) - ({"exemplars"} if not recipe.recall.exemplar_k else set())
+
+
+def _taken(recipe: Recipe) -> Blocks:
+    """What the kinds of a recipe take; a planner whose network ranks too takes nothing."""
+    planner = planner_of(recipe)
+    takers = [kind for kind in recipe_kinds(recipe) if kind is not planner or planner.ranking(recipe) is None]
+    return frozenset().union(*(kind.takes for kind in takers))
+
+
+def _chooses(name: str, recipe: Recipe, working: Sequence[type[StageKind]]) -> bool:
+    """Whether the value of a setting that chooses a kind counts: it chooses none, or one that works."""
+    kind = kinds()[name].get(str(values_of(recipe)[name]))
+    return kind is None or kind in working or name == "rank.kind"
+
+
+def _check_built(changed: Sequence[str], after: Mapping[str, object]) -> None:
+    for name in changed:
+        value = str(after[name])
+        if name in kinds() and value not in ("none", "False") and value not in kinds()[name]:
+            built = ["none", *kinds()[name]] if name.startswith("imagine.") else [*kinds()[name]]
+            raise ValueError(f"{name}={value} is not built yet; {name} takes {_either(built)}")
+
+
+def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
+    """Planners go with some rankings only."""
+    if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
+        return
+    plan, rank = recipe.plan, recipe.rank
+    if plan.kind == "grounded" and rank.kind != "dual_encoder":
+        raise ValueError(f"rank.kind={rank.kind} does not go with plan.kind=grounded, which takes dual_encoder")
+    if plan.kind in ("first", *ASKED_IN_PAGES) and rank.kind == "none" and not recipe.needs:
+        raise ValueError(f"rank.kind=none does not go with plan.kind={plan.kind}, which takes a ranking")
+
+
+def _wants(name: str, recipe: Recipe, read: frozenset[str]) -> str:
+    """What would read a setting, in words; "" where it only turns something off that has not worked either."""
+    if name in SHOWN:
+        return _wants_shown(name, recipe)
+    if name in CONDITIONS and not CONDITIONS[name][0](recipe, _blocks(recipe)) and not _must_choose(name, recipe):
+        return CONDITIONS[name][1]
+    readers = list(_readers(name))
+    if name in BESIDES:
+        readers.append(BESIDES[name][1])
+    for setting in SHOWN:
+        if any(reader.startswith(f"{setting}=") for reader in readers) and not _must_choose(name, recipe):
+            return _wants_shown(setting, recipe)  # its kind is chosen, and what it gives is taken by none
+    return ", or ".join(readers) or f"a kind of {name.partition('.')[0]} that reads it, and none is built yet"
+
+
+def _wants_shown(name: str, recipe: Recipe) -> str:
+    """What takes the block that a setting of recall chooses."""
+    kind = kinds()[name].get(str(values_of(recipe)[name]))
+    if kind is None:
+        return ""
+    if kind.gives & _taken(recipe):
+        return "recall.exemplar_k of at least 1"
+    if planner_of(recipe).ranking(recipe) is not None:
+        return "an empty plan.model: a trained planner takes no memory"
+    takers = [value for value, planner in kinds()["plan.kind"].items() if kind.gives & _all_of(planner, "takes")]
+    return f"a prompt that shows {SHOWN[name]}: plan.kind={_either(takers)}"
+
+
+def _must_choose(name: str, recipe: Recipe) -> bool:
+    """Whether no kind that the recipe chooses reads the setting, working or not."""
+    if name in kinds() or name in BESIDES or name.startswith("quirks."):
+        return False
+    return not any(name in kind.reads for kind in recipe_kinds(recipe))
+
+
+def _readers(name: str) -> Iterator[str]:
+    """The kinds that read a setting: "plan.kind=multichoice or generation"."""
+    for setting, by_value in kinds().items():
+        values = [value for value, kind in by_value.items() if name in _all_of(kind, "reads")]
+        if values and setting not in (name, "observe.observation"):
+            yield f"{setting}={_either(values)}"
+
+
+def _all_of(kind: type[StageKind], what: str) -> frozenset[str]:
+    """What a kind and those that go with it read or take."""
+    beside = kind.before() if issubclass(kind, Planning) else ()
+    return frozenset().union(*(getattr(one, what) for one in (kind, *beside)))
