@@ -109,10 +109,12 @@ def make_source_task(dataset: Dataset | None = None, **fields: Any) -> SourceTas
 def make_snapshot(html: str = "") -> Snapshot:
     """The stored page with this content; the same content is the same row."""
     html = html or PAGE.format(title="A shop")
-    raw, data = html.encode(), compress(html.encode())
-    count = len(node_ids(parse(html)))
+    raw = html.encode()
+    if stored := Snapshot.objects.filter(sha256=digest(raw)).first():
+        return stored
+    data, count = compress(raw), len(node_ids(parse(html)))
     fields = {"raw_size": len(raw), "stored_size": len(data), "data": data, "node_count": count}
-    return Snapshot.objects.get_or_create(sha256=digest(raw), defaults=fields)[0]
+    return Snapshot.objects.create(sha256=digest(raw), **fields)  # without the savepoint of `get_or_create`
 
 
 def make_screenshot(data: bytes = PNG, media_type: str = "image/png") -> Screenshot:

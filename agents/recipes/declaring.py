@@ -136,7 +136,7 @@ def groups(group: type) -> dict[str, type]:
 
 def settings_of(group: type) -> dict[str, Declared]:
     """Dotted name -> what is declared, of all settings of a group and of the groups within, in order."""
-    return dict(_named(group, ""))
+    return dict(_settings_of(group))
 
 
 def values_of(settings: "DataclassInstance") -> dict[str, Any]:
@@ -182,6 +182,11 @@ def _of_field(field: dataclasses.Field[Any]) -> Declared:
     choices = typing.get_args(field.type) if is_literal else declared.choices
     kind: Any = str if is_literal else field.type
     return dataclasses.replace(declared, choices=choices, kind=kind, default=field.default)
+
+
+@cache  # pages and forms ask for the settings of a recipe hundreds of times
+def _settings_of(group: type) -> dict[str, Declared]:
+    return dict(_named(group, ""))
 
 
 def _named(group: type, prefix: str) -> Iterator[tuple[str, Declared]]:
