@@ -123,7 +123,7 @@ class DecidedOperation(admin.SimpleListFilter):
 
 @admin.register(TrajectoryStep)
 class TrajectoryStepAdmin(MadeElsewhere, ShowsGold):
-    heavy = ("trace", "candidate_ids", "candidate_scores")
+    heavy = ("trace", "branches", "candidate_ids", "candidate_scores")
     list_display = ["trajectory_id", "seq", "operation", "node_id", "value", "element_correct", "success", "gold_rank"]
     list_filter = ["success", "element_correct", DecidedOperation, ("error", admin.EmptyFieldListFilter)]
     search_fields = ["=trajectory__id", "value", "error"]

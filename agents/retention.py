@@ -11,7 +11,9 @@ from annotations.retention.kinds import TableRows
 
 # Scores are counted again from the reply's text, and lists of steps show the action: those stay.
 THIN_SQL = """
-UPDATE agents_trajectorystep SET trace = jsonb_strip_nulls(jsonb_build_object(
+UPDATE agents_trajectorystep SET
+branches = (SELECT coalesce(jsonb_agg(branch - 'prediction'), '[]') FROM jsonb_array_elements(branches) branch),
+trace = jsonb_strip_nulls(jsonb_build_object(
   'forgotten', true, 'act', trace->'act', 'seconds', trace->'seconds',
   'plan', CASE WHEN trace #> '{plan,text}' IS NOT NULL THEN jsonb_build_object('text', trace #> '{plan,text}') END
 )) WHERE id = ANY(%s)

@@ -114,9 +114,9 @@ class StepResultSerializer(serializers.Serializer):
     """A decided step. Where gold is hidden, so is everything that was decided: it is null."""
 
     seq = serializers.IntegerField(help_text="Place in the conversation, from 0.")
-    step = serializers.IntegerField(help_text="Id of the gold step.")
+    step = serializers.IntegerField(allow_null=True, help_text="Id of the gold step; null without a recorded path.")
     turn_index = serializers.IntegerField()
-    step_index = serializers.IntegerField()
+    step_index = serializers.IntegerField(allow_null=True, help_text="Within the turn, of a recorded step.")
     instruction = serializers.CharField()
     operation = serializers.CharField(allow_null=True)
     value = serializers.CharField(allow_null=True)
@@ -128,6 +128,10 @@ class StepResultSerializer(serializers.Serializer):
     gold_rank = serializers.IntegerField(allow_null=True)
     milliseconds = serializers.FloatField(allow_null=True)
     gold = GoldActionSerializer(allow_null=True)
+    url = serializers.CharField(allow_null=True, help_text="Where it was, without a recorded path.")
+    happened_at = serializers.DateTimeField(allow_null=True)
+    reward = serializers.FloatField(allow_null=True)
+    outcome = serializers.CharField(allow_null=True, help_text="What came of the action.")
 
 
 class TrajectoryStepsSerializer(serializers.Serializer):
@@ -153,6 +157,7 @@ class StepResultDetailSerializer(StepResultSerializer):
     marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")
     memory = ObjectsField(help_text="The recalled snippets with their similarity.")
     trace = serializers.DictField(help_text="By stage word: what it recorded.")
+    branches = ObjectsField(help_text="Actions considered: action, representation, prediction, value and chosen.")
     error = serializers.CharField()
     call_index = serializers.IntegerField(allow_null=True, help_text="Model call that gave this action.")
     calls = serializers.IntegerField(allow_null=True)

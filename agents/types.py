@@ -181,6 +181,17 @@ class DecisionUsage:
 
 
 @dataclass(frozen=True)
+class Branch:
+    """An action that was considered, and what was predicted of it."""
+
+    action: Action
+    representation: str = ""  # "[button]  Search -> CLICK"
+    prediction: str = ""  # the next observation, in words
+    value: float | None = None  # of that observation
+    chosen: bool = False
+
+
+@dataclass(frozen=True)
 class Decision:
     """1..n actions and everything needed to understand them. `trace` maps a stage word to what it recorded."""
 
@@ -192,6 +203,7 @@ class Decision:
     usage: DecisionUsage = DecisionUsage()
     trace: dict[str, Any] = field(default_factory=dict)  # JSON-serialisable
     seconds: dict[str, float] = field(default_factory=dict)  # per stage word
+    branches: tuple[Branch, ...] = ()  # of stage `imagine`
 
 
 class NoCandidates(ValueError):

@@ -153,13 +153,13 @@ def online_examples(run: Run, conversation_ids: Collection[int]) -> list[tuple[s
     answer; by position, so that each task meets its own trajectory (quirk Q21)."""
     steps = (
         TrajectoryStep.objects.filter(run=run, trajectory__conversation__in=conversation_ids)
-        .select_related("step__turn")
+        .select_related("step__turn", "turn")
         .defer("step__candidates", "step__extra")
         .order_by("trajectory__conversation__position", "trajectory_id", "seq")
     )
     examples: dict[int, tuple[str, list[tuple[str, str]]]] = {}
     for row in steps:
-        turn = row.step.turn
+        turn = row.followed
         prompt, reply = row.trace.get("compose", {}).get("prompt"), row.trace.get("plan", {}).get("reply")
         if prompt is not None and reply is not None:
             examples.setdefault(turn.pk, (turn.instruction, []))[1].append((_last_message(prompt), reply))

@@ -11,16 +11,20 @@ from django.db.models import Q
 from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
 from annotations.dom.marks import Kind, Mark
-from annotations.models import Operation, Step, Target
+from annotations.models import Operation, Snapshot, Step, Target, Turn
 from annotations.models.tallies import difference_triggers
 
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
 
 
 class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
+    def with_gold(self) -> Self:
+        """Those at a recorded step: the others are in no score."""
+        return self.filter(step__isnull=False)
+
     def failed(self) -> Self:
         """Those whose action is not the gold one."""
-        return self.filter(success=False)
+        return self.with_gold().filter(success=False)
 
     def not_asked(self) -> Self:
         """Those that were failed without asking, because their gold element was out of reach."""
@@ -51,14 +55,41 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
 
 
 class TrajectoryStep(models.Model):
-    """The result of one sample: what the agent decided at one gold step, and what each stage recorded.
+    """What the agent decided at one step, and what each stage recorded: one action.
 
-    `seq` is the step's place in its conversation: the sequence number of the live stream.
+    At a recorded step the gold action says whether it was right, and `seq` is the step's place in its conversation: the
+    sequence number of the live stream. A step of an episode without a recorded path has no `step`; then it has its own
+    observation, time, reward and outcome, `turn` says whose instruction it followed, and `seq` counts its actions.
+    Actions of the same model call have the same `call_index`. `branches` are the actions that were considered, with
+    what was predicted of each (`agents.types.Branch`).
     """
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="steps")
     trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="steps")
-    step = models.ForeignKey(Step, models.PROTECT, related_name="trajectory_steps")
+    step = models.ForeignKey(
+        Step,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="trajectory_steps",
+        help_text="Empty: no recorded path.",
+    )
+    turn = models.ForeignKey(
+        Turn,
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="Whose instruction was followed, without a recorded path.",
+    )
+    snapshot = models.ForeignKey(
+        Snapshot, models.PROTECT, null=True, blank=True, related_name="+", help_text="Its own page, likewise."
+    )
+    url = models.TextField(blank=True)
+    happened_at = models.DateTimeField(null=True, blank=True)
+    reward = models.FloatField(null=True, blank=True)
+    outcome = models.TextField(blank=True, help_text="What came of the action, in the environment's words.")
+    branches = models.JSONField(default=list, blank=True, help_text="Actions considered, and what was predicted.")
     seq = models.PositiveIntegerField()
     operation = models.CharField(max_length=12, blank=True)
     node_id = models.CharField("backend node id", max_length=64, blank=True)
@@ -88,6 +119,7 @@ class TrajectoryStep(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "step"], name="step_result_once_per_run"),
             models.UniqueConstraint(fields=["trajectory", "seq"], name="trajectory_seq_once"),
+            models.CheckConstraint(condition=Q(step=None) ^ Q(turn=None), name="step_or_own_turn"),
             models.CheckConstraint(
                 condition=Q(operation="") | Q(operation__in=Operation.values), name="decided_operation_known"
             ),
@@ -100,6 +132,13 @@ class TrajectoryStep(models.Model):
 
     def __str__(self) -> str:
         return f"{self.operation} {self.node_id} {self.value}".strip()
+
+    @property
+    def followed(self) -> Turn:
+        """The turn whose instruction it followed."""
+        turn = self.step.turn if self.step else self.turn
+        assert turn is not None  # the database sees to it
+        return turn
 
     @property
     def ranked_count(self) -> int:
@@ -142,6 +181,8 @@ class TrajectoryStep(models.Model):
         of 50", "operation right". `ranked` elements were ranked."""
         if self.error and not self.operation:
             return ["no decision", self.error]
+        if self.step is None:
+            return ["no recorded path: nothing to compare with"]
         if self.was_not_asked:
             return ["not asked, as published", self._gold_place(targets, ranked)]
         if not self.operation and not targets:
@@ -160,6 +201,7 @@ class TrajectoryStep(models.Model):
 
     def _operation_words(self) -> list[str]:
         gold = self.step
+        assert gold is not None  # `verdict` has asked
         if self.node_id and not self.operation:
             return ["an element only, no operation"]
         if self.operation != gold.operation:

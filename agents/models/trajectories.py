@@ -37,9 +37,9 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         return self.select_related("conversation__website").annotate(
             done=Count("steps"),
             right_elements=Count("steps", filter=Q(steps__element_correct=True)),
-            operation_f1=Avg("steps__operation_f1"),
+            operation_f1=Avg("steps__operation_f1", filter=Q(steps__step__isnull=False)),
             right_steps=Count("steps", filter=Q(steps__success=True)),
-            first_failure=Min("steps__seq", filter=Q(steps__success=False)),
+            first_failure=Min("steps__seq", filter=Q(steps__success=False, steps__step__isnull=False)),
             errors=Count("steps", filter=~Q(steps__error="")),
         )
 
@@ -77,8 +77,17 @@ class Trajectory(models.Model):
         self.state = self.State.DONE if complete else self.State.RUNNING
         self.save(update_fields=["state", "updated_at"])
 
+    @property
+    def has_own_steps(self) -> bool:
+        """Whether it is an episode without a recorded path."""
+        return self.steps.filter(step=None).exists()
+
     def outline(self) -> list[dict[str, Any]]:
-        """The turns of its conversation: {index, instruction, step_count}. One query."""
+        """The turns of its conversation: {index, instruction, step_count}, of its own steps where it has such."""
+        if self.has_own_steps:
+            own = self.steps.values("turn__index", "turn__instruction").order_by("turn__index")
+            counted = own.annotate(n=Count("pk")).values_list("turn__index", "turn__instruction", "n")
+            return [{"index": index, "instruction": text, "step_count": n} for index, text, n in counted]
         turns = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
         return [dict(turn) for turn in turns.values("index", "instruction").annotate(step_count=Count("steps"))]
 

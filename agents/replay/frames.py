@@ -45,6 +45,15 @@ def page_view(request: HttpRequest, step: Step, marks: Sequence[Mark], sight: Si
     }
 
 
+def own_page_view(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark], gold: bool) -> dict[str, Any]:
+    """The same of a step without a recorded path: its own page, to those who may see what agents do there."""
+    if not gold:
+        return HIDDEN_PAGE
+    shown = {"before": _frame(request, snapshot, marks), "hidden": False}
+    sizes = {"elements": snapshot.node_count, "bytes": snapshot.raw_size} if snapshot else {}
+    return HIDDEN_PAGE | shown | sizes
+
+
 def _frame(request: HttpRequest, snapshot: Snapshot | None, marks: Sequence[Mark]) -> dict[str, Any] | None:
     """`snapshot` names the content: the same under a new address need not be loaded again. `plain`: without marks."""
     if snapshot is None:

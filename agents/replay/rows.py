@@ -31,9 +31,9 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
     steps = (
         trajectory.steps.filter(seq__gt=after)
         .annotate(representation=KT("trace__act__representation"))
-        .select_related("step__turn")
+        .select_related("step__turn", "turn")
         .prefetch_related("step__targets")
-        .defer("trace", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
+        .defer("trace", "branches", "candidate_ids", "candidate_scores", "step__candidates", "step__extra")
         .order_by("seq")
     )
     return [_row(step, step.representation or "", gold) for step in steps]
@@ -41,14 +41,14 @@ def rows(trajectory: Trajectory, *, gold: bool, after: int = -1) -> list[dict[st
 
 def detail(trajectory: Trajectory, seq: int, *, gold: bool) -> dict[str, Any]:
     """Everything recorded about one stored step; raises TrajectoryStep.DoesNotExist while it is not stored."""
-    steps = trajectory.steps.select_related("step__turn").prefetch_related("step__targets")
+    steps = trajectory.steps.select_related("step__turn", "turn").prefetch_related("step__targets")
     step = steps.defer("step__candidates", "step__extra").get(seq=seq)
     row = _row(step, step.trace.get("act", {}).get("representation", ""), gold)
     return row | (_recorded(step) if gold else HIDDEN_DETAIL)
 
 
 def _recorded(step: TrajectoryStep) -> dict[str, Any]:
-    targets = list(step.step.targets.all())
+    targets = list(step.step.targets.all()) if step.step else []
     return {
         "verdict": step.verdict(targets, step.ranked_count),
         "candidates": step.ranking(),
@@ -57,6 +57,7 @@ def _recorded(step: TrajectoryStep) -> dict[str, Any]:
         "memory": step.trace.get("recall", {}).get("snippets", []),
         "trace": _trace(step.trace),
         "error": step.error,
+        "branches": step.branches,
         "call_index": step.call_index,
         "calls": step.calls,
         "prompt_tokens": step.prompt_tokens,
@@ -73,6 +74,7 @@ HIDDEN_DETAIL: dict[str, Any] = {
     "memory": [],
     "trace": {},
     "error": "",
+    "branches": [],
     "call_index": None,
     "calls": None,
     "prompt_tokens": None,
@@ -81,25 +83,31 @@ HIDDEN_DETAIL: dict[str, Any] = {
 
 
 def _row(step: TrajectoryStep, representation: str, gold: bool) -> dict[str, Any]:
-    """One stored step in short. Without gold: its place, the rest is null."""
+    """One stored step in short. Where gold is hidden: its place, the rest is null. What compares it with gold is null
+    without a recorded path."""
+    turn = step.followed
     decided = {
         "operation": step.operation,
         "value": step.value,
         "node_id": step.node_id,
         "action_repr": representation,
-        "element_correct": step.element_correct,
-        "operation_f1": step.operation_f1,
-        "success": step.success,
+        "element_correct": step.element_correct if step.step else None,
+        "operation_f1": step.operation_f1 if step.step else None,
+        "success": step.success if step.step else None,
         "gold_rank": step.gold_rank,
         "milliseconds": step.milliseconds,
-        "gold": _gold(step.step),
+        "gold": _gold(step.step) if step.step else None,
+        "url": step.url,
+        "happened_at": step.happened_at.isoformat() if step.happened_at else None,
+        "reward": step.reward,
+        "outcome": step.outcome,
     }
     return {
         "seq": step.seq,
         "step": step.step_id,
-        "turn_index": step.step.turn.index,
-        "step_index": step.step.index,
-        "instruction": step.step.turn.instruction,
+        "turn_index": turn.index,
+        "step_index": step.step.index if step.step else None,
+        "instruction": turn.instruction,
     } | (decided if gold else dict.fromkeys(decided))
 
 

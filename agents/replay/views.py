@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agents.models import Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
-from agents.replay.frames import page_view, pruned_lines
+from agents.replay.frames import own_page_view, page_view, pruned_lines
 from annotations.access import rules
 from annotations.corpus.step_page import sight_of
 from annotations.dom.marks import Mark
@@ -41,6 +41,9 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     except TrajectoryStep.DoesNotExist:
         detail = None
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
+    if found.has_own_steps:
+        own = get_object_or_404(found.steps.select_related("snapshot").defer("snapshot__data", "trace"), seq=seq)
+        return JsonResponse({"detail": detail, "page": own_page_view(request, own.snapshot, marks, gold)})
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
     return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})
@@ -49,10 +52,11 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
 def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     """The pruned page: what stage `simplify` kept, or all ranked elements where it says nothing."""
     found = _visible(request, pk)
-    step = get_object_or_404(found.steps.select_related("step__snapshot__dictionary"), seq=seq)
+    rows = found.steps.select_related("step__snapshot__dictionary", "snapshot__dictionary")
+    step = get_object_or_404(rows, seq=seq)
     if not _sees_gold(request, found):
         return JsonResponse({"lines": [], "cut": False, "missing": 0, "error": "Hidden with the gold."})
-    snapshot = step.step.snapshot
+    snapshot = step.step.snapshot if step.step else step.snapshot
     empty = {"lines": [], "cut": False, "missing": 0}
     return JsonResponse(pruned_lines(snapshot.html, step.kept_nodes()) if snapshot else empty)
 

@@ -10,7 +10,7 @@ from annotations.access.rules import Rights
 BATCH = 50  # trajectories read at a time; their steps are read one trajectory at a time
 RECORDED = (
     *("seq", "call_index", "candidate_ids", "candidate_scores", "calls", "prompt_tokens", "completion_tokens"),
-    *("error", "trace"),
+    *("error", "trace", "branches"),
 )
 
 

@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -190,6 +190,7 @@ def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: floa
         workflow_ids=list(decision.workflow_ids),
         milliseconds=round(milliseconds, 3),
         trace=decision.trace | {"seconds": seconds},
+        branches=[asdict(branch) for branch in decision.branches],
     )
 
 

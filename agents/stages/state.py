@@ -9,6 +9,7 @@ from agents.llm.protocol import Image
 from agents.stages.plan.generator import Prompt
 from agents.types import (
     Action,
+    Branch,
     Decision,
     DecisionUsage,
     Observation,
@@ -49,6 +50,7 @@ class StepState:
     usage: DecisionUsage = field(default_factory=DecisionUsage)
     trace: dict[str, Any] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
+    branches: tuple[Branch, ...] = ()  # what stage `imagine` compared
 
     @classmethod
     def of(cls, observation: Observation, seed: int) -> "StepState":
@@ -80,4 +82,5 @@ class StepState:
             self.usage,
             self.trace,
             self.seconds,
+            self.branches,
         )

@@ -132,6 +132,7 @@ WHERE created_at <= clock_timestamp() - %s
   AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE raw_snapshot_id = snapshot.id)
   AND NOT EXISTS (SELECT 1 FROM annotations_step WHERE snapshot_after_id = snapshot.id)
   AND NOT EXISTS (SELECT 1 FROM annotations_releasedconversation_pages WHERE snapshot_id = snapshot.id)
+  AND NOT EXISTS (SELECT 1 FROM agents_trajectorystep WHERE snapshot_id = snapshot.id)
 """
 FORGET_DICTIONARIES_SQL = """
 DELETE FROM annotations_pagedictionary dictionary

@@ -13,7 +13,7 @@ from evaluation.scores.weblinx import weblinx_metrics
 
 
 def outcomes(run: Run, preset: str) -> list[StepOutcome]:
-    """The facts of every stored step in the order of the split.
+    """The facts of every stored step that has a gold action, in the order of the split; others are in no score.
 
     `faithful`: a step without a gold element among the first top_k is skipped, which means failed in every metric
     (planners.md 6.2), and planners whose own evaluation judges differently are judged as there, by those quirks that
@@ -23,7 +23,8 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
     top_k = run.recipe["rank"]["top_k"]
     judged = _as_published(run) if faithful else {}
     rows = (
-        TrajectoryStep.objects.filter(run=run)
+        TrajectoryStep.objects.with_gold()
+        .filter(run=run)
         .order_by("trajectory__conversation__position", "trajectory__conversation_id", "seq")
         .values_list(
             "pk",
@@ -70,12 +71,14 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
         return {}
     quirks = literature.from_dict(run.recipe).quirks
     rows = (
-        run.steps.select_related("step")
+        run.steps.with_gold()
+        .select_related("step")
         .prefetch_related("step__targets")
         .only("operation", "node_id", "value", "step__operation", "step__value", "trace")
     )
     found = {}
     for row in rows.iterator(chunk_size=500):
+        assert row.step is not None  # only those with gold were asked for
         gold_ids = tuple(target.node_id for target in row.step.targets.all() if not target.pruned)
         action = Action(row.operation, row.node_id, row.value) if row.node_id else None
         text = row.trace.get("plan", {}).get("text", "")

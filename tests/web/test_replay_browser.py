@@ -3,8 +3,12 @@
 import re
 
 import pytest
+from django.utils import timezone
 from playwright.sync_api import expect
 
+from agents.models import Trajectory
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.types import Action, Branch, Decision
 from annotations.models import Role
 from tests import factories
 from tests.contention import contention_of_all_cores
@@ -291,3 +295,30 @@ def test_the_page_breaks_no_content_policy_and_moves_nothing_while_it_loads(at, 
     page.wait_for_timeout(500)
     assert broken == []
     assert page.evaluate("window.moved") < 0.05
+
+
+def test_an_episode_without_a_recorded_path_shows_what_happened_and_what_was_considered(page, at, world) -> None:
+    trajectory = world.trajectory
+    conversation = factories.make_conversation(0, dataset=trajectory.run.dataset)
+    turn = factories.make_turn(conversation, steps=0, instruction="Find a film for tonight.")
+    episode = Trajectory.objects.create(run=trajectory.run, conversation=conversation, state="done", step_count=0)
+    click, hover = Action("CLICK", "23"), Action("HOVER", "20")
+    branches = (
+        Branch(hover, "[button]  DVD $1.75 -> HOVER", "A tooltip with the price appears.", 0.2),
+        Branch(click, "[button]  Find a box -> CLICK", "A list of boxes near Columbus opens.", 0.85, True),
+    )
+    trace = {"act": {"representation": "[button]  Find a box -> CLICK"}}
+    decision = Decision((click, hover), trace=trace, branches=branches)
+    seen = Seen(world.steps[0].snapshot.html, "https://redbox.example/films", 78, timezone.now())
+    Episode(episode, turn).store(seen, decision, [Outcome(0.0, "a list of boxes opened"), Outcome(1.0, "done")])
+    at(0, trajectory=episode)
+    side = page.locator("#side")
+    expect(side.locator(".branch .clip")).to_have_text(
+        ["[button]  Find a box -> CLICK", "[button]  DVD $1.75 -> HOVER"], use_inner_text=False
+    )
+    expect(side.locator(".branch").first.locator(".tag")).to_have_text("chosen")
+    expect(side).to_contain_text("A list of boxes near Columbus opens.")
+    expect(side).to_contain_text("a list of boxes opened")
+    expect(side.locator(".tag.gold")).to_have_count(0)
+    expect(page.locator("#conversation .step")).to_have_count(2)
+    expect(page.locator("#conversation .sign.done")).to_have_count(2)

@@ -62,6 +62,7 @@ export class SidePane {
     }
     const sections = [
       this.#decision(detail),
+      ...this.#branches(detail),
       this.#candidates(detail),
       this.#memory(detail),
       this.#prompt(detail),
@@ -80,13 +81,15 @@ export class SidePane {
 
   #decision(detail) {
     const rows = make("div.actions-shown", {}, this.#named("predicted", "pred", detail.node_id), action(detail));
-    rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
-    const words = detail.verdict.length ? make("p.verdict", {}, make("span", {}, detail.verdict.join(" · "))) : null;
-    if (words) words.classList.add(detail.success ? "right" : "wrong");
+    if (detail.gold) rows.append(this.#named("gold", "gold", detail.gold.node_ids[0]), action(detail.gold));
+    const said = detail.verdict.join(" · ");
+    const judged = said ? make("p.verdict", {}, make("span", {}, said)) : null;
+    judged?.classList.add(detail.success ? "right" : "wrong");
+    const words = detail.gold ? judged : make("p.muted", {}, said);
     const notes = [
       detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null,
     ];
-    return section("Decision", null, rows, words, ...notes);
+    return section("Decision", null, rows, words, ...notes, happened(detail));
   }
 
   /** A tag that brings its element into view. */
@@ -111,7 +114,7 @@ export class SidePane {
   #candidates({ candidates, candidate_total: total, gold, gold_rank: goldRank, trace }) {
     const heading = candidates.length ? `${total.toLocaleString("en")} ranked` : null;
     if (!candidates.length) return section("Candidates", null, missing("rank"));
-    const golden = new Set(gold.node_ids);
+    const golden = new Set(gold?.node_ids);
     const named = candidates.filter((one) => one.text).length || candidates.length;
     const shown = this.allCandidates ? named : Math.min(LISTED, named);
     const best = Math.max(...candidates.map((one) => one.score));
@@ -126,7 +129,7 @@ export class SidePane {
     const list = make("div.candidates", {}, ...Array.from({ length: shown }, (_, place) => row(place)));
     if (goldRank !== null && goldRank >= shown)
       list.append(make("div.skipped", {}, "⋯"), this.#beyond(goldRank, candidates, gold, row));
-    if (goldRank === null)
+    if (goldRank === null && gold)
       list.append(make("p.faint", {}, `gold is not among the ${total.toLocaleString("en")} ranked`));
     const more =
       named > LISTED
@@ -239,6 +242,26 @@ export class SidePane {
     return section("Prompt and reply", used, ...shown);
   }
 
+  /** What was considered, the best first, and what was predicted of each. */
+  #branches({ branches }) {
+    if (!branches.length) return [];
+    const ordered = branches.toSorted((one, other) => (other.value ?? -Infinity) - (one.value ?? -Infinity));
+    const rows = ordered.map((branch) => {
+      const value = branch.value === null ? "–" : branch.value.toFixed(2);
+      const name = branch.representation || [branch.action.operation, branch.action.value].filter(Boolean).join(" ");
+      const head = make(
+        "div.branch",
+        {},
+        make("span.n", { title: "Value of what was predicted" }, value),
+        make("span.clip", { title: name }, name),
+        branch.chosen ? make("span.tag.pred", {}, "chosen") : null,
+      );
+      this.#point(head, branch.action.node_id);
+      return make("div", {}, head, branch.prediction ? make("p.muted.predicted", {}, branch.prediction) : null);
+    });
+    return [section("Branches", `${branches.length} considered`, ...rows)];
+  }
+
   #stages({ trace, milliseconds, call_index: call }) {
     const seconds = trace.seconds ?? {};
     const longest = Math.max(0.0001, ...Object.values(seconds).filter(Number.isFinite));
@@ -250,6 +273,19 @@ export class SidePane {
       ...rows,
     );
   }
+}
+
+/** Of a step without a recorded path: where and when it was, and what came of it. */
+function happened({ gold, url, happened_at: at, reward, outcome, call_index: call }) {
+  if (gold) return null;
+  const told = {
+    page: url,
+    time: at ? new Date(at).toLocaleString("en") : "",
+    call: String(call + 1),
+    reward: reward === null ? "" : String(reward),
+    outcome,
+  };
+  return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
 }
 
 function stageRow(word, record, seconds, longest) {

@@ -1,0 +1,128 @@
+"""Episodes without a recorded path: own observations, several actions of a call, branches; in no score."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.test import Client
+from django.utils import timezone
+
+from agents.models import Trajectory, TrajectoryStep
+from agents.replay import rows
+from agents.retention import Traces
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.runs.exporting import trajectory_lines
+from agents.types import Action, Branch, Decision, DecisionUsage, RankedCandidate
+from annotations.access import rules
+from annotations.models import Snapshot
+from annotations.pages.store import forget_unused_pages
+from evaluation.scores import scoring
+from tests import factories
+
+PAGE = '<html backend_node_id="1"><body backend_node_id="2"><button backend_node_id="3">Go</button></body></html>'
+AT = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
+GO, TYPE = Action("CLICK", "3"), Action("TYPE", "3", "Rome")
+BRANCHES = (
+    Branch(GO, "[button]  Go -> CLICK", "The list of results opens.", 0.8, True),
+    Branch(TYPE, "[button]  Go -> TYPE: Rome", "Nothing changes.", 0.1),
+)
+
+
+def decision(*actions: Action) -> Decision:
+    trace = {"act": {"representation": "[button]  Go -> CLICK"}}
+    ranking = (RankedCandidate("3", 0.5, 0, "button Go"),)
+    return Decision(actions, ranking, usage=DecisionUsage(1, 100, 5), trace=trace, branches=BRANCHES)
+
+
+@pytest.fixture
+def trajectory(db) -> Trajectory:
+    """A task that nobody recorded a path for: two calls, of two actions and of one."""
+    conversation = factories.make_conversation(turns=1, steps=0)
+    turn = conversation.turns.get()
+    run = factories.make_run(conversation.dataset, state="done", finished_at=timezone.now() - timedelta(days=9))
+    trajectory = Trajectory.objects.create(run=run, conversation=conversation, state="done", step_count=0)
+    seen = Seen(PAGE, "https://shop.example/", 3, AT)
+    Episode(trajectory, turn).store(seen, decision(GO, TYPE), [Outcome(0.0, "a list opened"), Outcome(0.5)])
+    Episode(trajectory, turn).store(seen, decision(GO), [Outcome(1.0, "done")])
+    return trajectory
+
+
+def test_each_action_of_a_call_is_a_step_and_what_the_call_took_counts_once(trajectory) -> None:
+    stored = list(trajectory.steps.all())
+    assert [(row.seq, row.call_index, row.operation, row.reward) for row in stored] == [
+        (0, 0, "CLICK", 0.0),
+        (1, 0, "TYPE", 0.5),
+        (2, 1, "CLICK", 1.0),
+    ]
+    assert [row.calls for row in stored] == [1, 0, 1]
+    assert trajectory.step_count == 3
+    assert {row.snapshot.html for row in stored} == {PAGE}
+    with pytest.raises(ValueError, match="1 actions have 2 outcomes"):
+        Episode(trajectory, stored[0].turn).store(Seen(PAGE, "", 3, AT), decision(GO), [Outcome(), Outcome()])
+
+
+def test_a_step_has_a_gold_step_or_a_turn_of_its_own(trajectory) -> None:
+    other = factories.make_conversation(dataset=trajectory.conversation.dataset)
+    gold = other.turns.first().steps.first()
+    for wrong in ({}, {"turn": gold.turn, "step": gold}):
+        with pytest.raises(IntegrityError, match="step_or_own_turn"), transaction.atomic():
+            TrajectoryStep.objects.create(run=trajectory.run, trajectory=trajectory, seq=9, **wrong)
+
+
+def test_the_replay_and_the_api_tell_what_happened_and_no_right_or_wrong(trajectory) -> None:
+    row = rows.rows(trajectory, gold=True)[0]
+    assert (row["step"], row["gold"], row["success"], row["element_correct"]) == (None, None, None, None)
+    assert (row["url"], row["happened_at"]) == ("https://shop.example/", AT.isoformat())
+    assert (row["reward"], row["outcome"], row["turn_index"]) == (0.0, "a list opened", 0)
+    found = rows.detail(trajectory, 0, gold=True)
+    assert found["branches"][0]["prediction"] == "The list of results opens."
+    assert found["verdict"] == ["no recorded path: nothing to compare with"]
+    assert [row["action_repr"] for row in rows.rows(trajectory, gold=True)] == [
+        "[button]  Go -> CLICK",
+        "",
+        "[button]  Go -> CLICK",
+    ]
+    assert trajectory.outline() == [{"index": 0, "instruction": row["instruction"], "step_count": 3}]
+    hidden = rows.detail(trajectory, 0, gold=False)
+    assert (hidden["branches"], hidden["url"], hidden["reward"], hidden["outcome"]) == ([], None, None, None)
+
+
+def test_pages_and_api_answer(trajectory) -> None:
+    client = Client()
+    client.force_login(factories.make_user(is_superuser=True))
+    assert client.get(f"/trajectories/{trajectory.pk}/steps/1/").status_code == 200
+    view = client.get(f"/trajectories/{trajectory.pk}/steps/1/view/").json()
+    assert view["detail"]["operation"] == "TYPE"
+    assert view["page"]["before"]["url"]
+    assert view["page"]["bytes"] == len(PAGE) == Snapshot.objects.get().raw_size
+    assert [line[2] for line in client.get(f"/trajectories/{trajectory.pk}/steps/1/tree/").json()["lines"]]
+    assert client.get(f"/trajectories/{trajectory.pk}/steps/3/").status_code == 404
+    assert client.get(f"/api/trajectories/{trajectory.pk}/steps/2/").json()["outcome"] == "done"
+
+
+def test_the_export_holds_them(trajectory) -> None:
+    user = factories.make_user(is_superuser=True)
+    (line,) = [json.loads(line) for line in trajectory_lines(trajectory.run, rules.Rights(user))]
+    assert [step["reward"] for step in line["steps"]] == [0.0, 0.5, 1.0]
+    assert line["steps"][0]["branches"][1]["value"] == 0.1
+
+
+def test_they_are_in_no_score(trajectory) -> None:
+    recorded = factories.make_conversation(dataset=trajectory.conversation.dataset, turns=1, steps=1)
+    other = factories.make_trajectory(trajectory.run, recorded)
+    for preset in ("faithful", "corrected"):
+        (outcome,) = scoring.outcomes(trajectory.run, preset)
+        assert outcome.conversation == str(recorded.pk)
+    assert scoring.store_scores(trajectory.run) == 1
+    assert set(trajectory.run.steps.failed()) == set(other.steps.all())
+
+
+def test_predictions_are_forgotten_with_the_traces_and_pages_that_are_shown_stay(trajectory, settings) -> None:
+    settings.RETENTION_DAYS = settings.RETENTION_DAYS | {"traces": 1}
+    assert Traces().forget() == 3
+    row = trajectory.steps.first()
+    assert [sorted(branch) for branch in row.branches] == [["action", "chosen", "representation", "value"]] * 2
+    assert (row.reward, row.outcome) == (0.0, "a list opened")
+    assert forget_unused_pages(timedelta(0)) == 0
+    assert row.snapshot.html == PAGE
