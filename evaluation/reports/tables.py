@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from agents.models import Run
 from agents.recipes import published
 from agents.recipes.literature import changed_settings
+from agents.training.unlike import unlike_training
 from annotations.access.rules import Rights
 from annotations.models import Split
 from evaluation.metrics import label
@@ -41,6 +42,7 @@ class RecipeRow:
     scores: dict[Place, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
+    unlike: list[str] = field(default_factory=list)  # sentences on models that were trained on other inputs
     not_asked: dict[str, tuple[int, int]] = field(default_factory=dict)  # split -> steps failed unasked, of how many
     seconds: dict[str, float] = field(default_factory=dict)  # split -> mean run time of a step
     published_seconds: list[tuple[str, float]] = field(default_factory=list)  # beside ours only
@@ -91,7 +93,8 @@ class ReportTable:
     def notes(self) -> list[str]:
         """What is to be known beside the numbers, a sentence each."""
         unasked = [_not_asked(row, self.preset) for row in self.rows if row.not_asked]
-        return [*unasked, *(_run_time(row) for row in self.rows if row.seconds)]
+        unlike = dict.fromkeys(said for row in self.rows for said in row.unlike)
+        return [*unlike, *unasked, *(_run_time(row) for row in self.rows if row.seconds)]
 
 
 Sees = Callable[[Run], bool]
@@ -123,6 +126,7 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
+        row.unlike = row.unlike or unlike_training(run)
         if sees(run) and (not_asked := run.steps.not_asked().count()):
             row.not_asked[run.split] = not_asked, run.step_count
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}

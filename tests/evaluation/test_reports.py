@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 
-from agents.models import Run
+from agents.models import Run, TrainedModel
 from agents.recipes import literature, published
 from evaluation.models import Study
 from evaluation.reports.tables import report
@@ -46,6 +46,24 @@ def study(db) -> Study:
         add_run(dataset, "grounded", "test_task", overrides={"rank.top_k": "7"}),
     ]
     return factories.make_study(runs=runs, preset="faithful")
+
+
+def test_a_model_that_was_trained_on_other_inputs_is_named(study) -> None:
+    run = study.runs.filter(recipe_name="self-map").first()
+    run.recipe["plan"]["model"] = "mine"
+    run.save()
+    config = {"paradigm": "generation", "memory": "chronological", "memory_k": 3, "max_new_tokens": 7}
+    model = TrainedModel.objects.create(
+        name="mine", kind="seq2seq", project=run.dataset.project, dataset_name="mt", config=config
+    )
+    said = "plan.model=mine was trained with memory=chronological; self-map asks it with memory=multifaceted."
+    assert report([study])[0].notes.count(said) == 1
+    model.config = config | {"memory": "multifaceted"}
+    model.save()
+    assert not any("was trained with" in note for note in report([study])[0].notes)
+    other = factories.make_dataset(name="elsewhere").project
+    TrainedModel.objects.filter(pk=model.pk).update(project=other, config=config)
+    assert not any("was trained with" in note for note in report([study])[0].notes), "a model of another project"
 
 
 def tables_for(user, study: Study) -> list[dict]:

@@ -8,6 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.models import Run
 from agents.recipes.literature import RECIPES
+from agents.training.unlike import unlike_training
 from annotations.models import Dataset, Split
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.shown import lines, numbers
@@ -73,6 +74,8 @@ class Command(BaseCommand):
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
+        for said in unlike_training(study.runs.order_by("pk")[0]):
+            self.stderr.write(said)
         try:
             if options["inline"]:
                 run_inline(study, lambda: self.stderr.write(study.summary()))

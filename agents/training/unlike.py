@@ -1,0 +1,41 @@
+"""Models asked otherwise than they were trained: what a recipe composes that its models never read. Shell."""
+
+from typing import Any
+
+from agents.models import Run, TrainedModel
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from agents.stages.registry import training_of
+
+NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
+
+
+def unlike_training(run: Run) -> list[str]:
+    """A sentence for each model of the project that the run gives other inputs than its training did."""
+    try:
+        recipe = literature.from_dict(run.recipe)
+    except (KeyError, TypeError, ValueError):  # an older version stored it so that it cannot be read
+        return []
+    named = {"rank.model": recipe.rank.model, "plan.model": recipe.plan.model}
+    rows = TrainedModel.objects.filter(project=run.dataset.project_id, name__in=[n for n in named.values() if n])
+    models = {model.name: model for model in rows}
+    return [
+        said for setting, name in named.items() if name in models and (said := _said(setting, models[name], recipe))
+    ]
+
+
+def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
+    try:
+        _, wanted = training_of(recipe, model.kind)
+    except ValueError:  # the recipe uses it for something else, which its own checks tell
+        return ""
+    other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
+    if not other:
+        return ""
+    trained = ", ".join(f"{name}={before}" for name, (before, _) in other.items())
+    asked = ", ".join(f"{name}={now}" for name, (_, now) in other.items())
+    return f"{setting}={model.name} was trained with {trained}; {recipe.name} asks it with {asked}."
+
+
+def _differs(config: dict[str, Any], name: str, value: Any) -> bool:
+    return name not in NOT_READ and name in config and config[name] != value
