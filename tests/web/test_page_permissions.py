@@ -178,8 +178,8 @@ def routes(resolver: URLResolver) -> Iterator[str]:
             yield from routes(pattern)
 
 
-@pytest.fixture
-def world() -> World:
+@pytest.fixture(scope="module")
+def world(rows_of_the_file: None) -> World:
     return make_world_of_pages()
 
 
