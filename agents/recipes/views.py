@@ -5,7 +5,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 
 from agents.models import SavedRecipe
-from agents.recipes import published, saved, sentences
+from agents.recipes import deviations, published, saved, sentences
 from agents.recipes.forms import DeriveForm
 from agents.recipes.literature import Recipe, missing
 from annotations.access import rules
@@ -37,6 +37,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "lacking": missing(found),
         "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": sentences.quirks(found, parent),
+        "deviations": deviations.of_recipe(found),
         "published": published.tables_of(name),
         "may_evaluate": _may_evaluate(request),
     }

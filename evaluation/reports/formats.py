@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from evaluation.metrics import label
@@ -75,8 +76,18 @@ def to_markdown(tables: Sequence[ReportTable]) -> str:
             for published in row.published:
                 values = (f"*{100 * published.values[p]:.1f}*" if p in published.values else "" for p in places)
                 lines.append(_pipes([f"*published ({published.label})*", *values]))
-        parts.append("\n".join([*lines, "", table.caption, "", *(f"- {note}" for note in table.notes), ""]))
+        parts.append(
+            "\n".join([*lines, "", table.caption, "", *(f"- {note}" for note in table.notes), "", *_differs(table)])
+        )
     return "\n".join(parts)
+
+
+def _differs(table: ReportTable) -> list[str]:
+    """Where the table's agents differ from what they follow, as a list in Markdown."""
+    if not table.deviations:
+        return []
+    found = [f"- {deviation.words} ({', '.join(deviation.recipes)})" for deviation in table.deviations]
+    return ["Where these agents still differ from the papers and their code:", "", *found, ""]
 
 
 def to_latex(tables: Sequence[ReportTable]) -> str:
@@ -115,7 +126,8 @@ def _latex(table: ReportTable) -> str:
                 for place in _places(table)
             ]
             lines.append(" & ".join([rf"\textit{{published ({_tex(published.label)})}}", *values]) + r" \\")
-    notes = [rf"\par\footnotesize {_tex(note)}" for note in table.notes]
+    differs = [f"{deviation.words} ({', '.join(deviation.recipes)})" for deviation in table.deviations]
+    notes = [rf"\par\footnotesize {_tex(note)}" for note in [*table.notes, *differs]]
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}", ""])
 
 
@@ -126,6 +138,7 @@ def _object(table: ReportTable) -> dict[str, Any]:
         "groupings": table.groupings,
         "caption": table.caption,
         "notes": table.notes,
+        "deviations": [asdict(deviation) for deviation in table.deviations],
         "splits": table.splits,
         "metrics": table.metrics,
         "rows": [

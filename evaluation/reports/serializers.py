@@ -41,6 +41,12 @@ class ReportRowSerializer(serializers.Serializer):
     published = PublishedCellSerializer(many=True)
 
 
+class DeviationSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    words = serializers.CharField()
+    recipes = serializers.ListField(child=serializers.CharField())
+
+
 class ReportTableSerializer(serializers.Serializer):
     """The runs on one dataset."""
 
@@ -49,6 +55,7 @@ class ReportTableSerializer(serializers.Serializer):
     groupings = serializers.DictField(child=serializers.CharField(), help_text="Metric -> what it is a mean over.")
     caption = serializers.CharField()
     notes = serializers.ListField(child=serializers.CharField(), help_text="A sentence each.")
+    deviations = DeviationSerializer(many=True, help_text="Where the agents still differ from what they follow.")
     splits = serializers.ListField(child=serializers.CharField(allow_blank=True))
     metrics = serializers.ListField(child=serializers.CharField())
     rows = ReportRowSerializer(many=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from agents.models import Run
-from agents.recipes import published
+from agents.recipes import deviations, published
 from agents.recipes.literature import changed_settings
 from agents.training.unlike import unlike_training
 from annotations.access.rules import Rights
@@ -54,6 +54,15 @@ class RecipeRow:
         return f"{self.recipe} ({changes})" if changes else self.recipe
 
 
+@dataclass(frozen=True)
+class ReportDeviation:
+    """Where agents differ from what they follow, and the recipes of the table that it touches."""
+
+    key: str
+    words: str
+    recipes: list[str]
+
+
 @dataclass
 class ReportTable:
     """The runs on one dataset, all with the metric set of one preset."""
@@ -64,6 +73,7 @@ class ReportTable:
     splits: list[str]
     metrics: list[str]
     rows: list[RecipeRow]
+    deviations: list[ReportDeviation] = field(default_factory=list)
 
     @property
     def groupings(self) -> dict[str, str]:
@@ -141,7 +151,19 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
         if row.seconds:
             row.published_seconds = published.seconds_of(row.recipe, table.data)
     table.rows = list(rows.values())
+    table.deviations = _deviations(scored)
     return table
+
+
+def _deviations(runs: Iterable[Run]) -> list[ReportDeviation]:
+    """Each difference once, in the order in which they are written down."""
+    touched: dict[str, list[str]] = {}
+    for run in runs:
+        for deviation in deviations.of_stored(run.recipe):
+            names = touched.setdefault(deviation.key, [])
+            names += [run.recipe_name] if run.recipe_name not in names else []
+    found = [deviation for deviation in deviations.DEVIATIONS if deviation.key in touched]
+    return [ReportDeviation(deviation.key, deviation.words, touched[deviation.key]) for deviation in found]
 
 
 def seen_by(rights: Rights) -> Sees:

@@ -7,9 +7,11 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils.html import escape
 
 from agents.models import Run, TrainedModel
 from agents.recipes import literature, published
+from agents.recipes.deviations import DEVIATIONS
 from evaluation.models import Study
 from evaluation.reports.tables import report
 from tests import factories
@@ -153,6 +155,29 @@ def test_run_times_stand_beside_those_of_the_paper(study) -> None:
     assert table["rows"][1]["published_seconds_per_step"] == []
     lines = list(csv.DictReader(io.StringIO(printed(study.pk, "--format", "csv").strip())))
     assert [float(line["value"]) for line in lines if line["metric"] == "seconds_per_step"][:2] == [1.0, base]
+
+
+def test_every_deviation_is_told_once_with_the_recipes_that_it_touches(study) -> None:
+    text = printed(study.pk)
+    assert "Where these agents still differ from the papers and their code:" in text
+    for deviation in DEVIATIONS:
+        touched = [name for name in ("self-map", "grounded") if deviation.touches(literature.get(name))]
+        told = f"- {deviation.words} ({', '.join(touched)})"
+        assert text.count(deviation.words) == bool(touched), deviation.key
+        assert not touched or told in text
+    (table,) = json.loads(printed(study.pk, "--format", "json"))
+    assert {"key": "wording", "recipes": ["self-map"]}.items() <= table["deviations"][0].items()
+    assert "sentences of our own." in printed(study.pk, "--format", "latex")
+
+
+def test_every_deviation_touches_a_recipe_and_stands_on_its_page(client, db) -> None:
+    assert len({deviation.key for deviation in DEVIATIONS}) == len(DEVIATIONS)
+    client.force_login(factories.make_user("reader"))
+    for deviation in DEVIATIONS:
+        name = next(recipe.name for recipe in literature.RECIPES.values() if deviation.touches(recipe))
+        page = client.get(f"/recipes/{name}/").content.decode()
+        assert escape(deviation.words) in page.partition('id="deviations"')[2], deviation.key
+    assert 'id="deviations"' in client.get("/recipes/grounded/").content.decode()
 
 
 def test_every_printed_run_time_belongs_to_a_recipe() -> None:

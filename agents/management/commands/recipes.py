@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from agents.recipes import published, saved, sentences
+from agents.recipes import deviations, published, saved, sentences
 from agents.recipes.literature import Recipe, missing, to_dict
 
 
@@ -56,6 +56,10 @@ class Command(BaseCommand):
         for quirk in sentences.quirks(recipe, parent):
             before = "" if quirk.before is None else f"   (in {recipe.parent}: {'on' if quirk.before else 'off'})"
             write(f"{'':10}{'on ' if quirk.on else 'off'} {quirk.name}: {quirk.what}{before}")
+        if differs := deviations.of_recipe(recipe):
+            write("\nwhere it still differs from the papers")
+            for deviation in differs:
+                write(f"{'':10}{deviation.key}: {deviation.words}")
         cells = published.of_recipe(recipe.name)
         write("\nin the papers, percent" if cells else "\nno printed numbers are known")
         for cell in cells:

@@ -1,0 +1,140 @@
+"""Where agents here still differ from the code and papers they follow: written down once, told by every report. Core.
+
+What a setting or a named quirk decides is none: it can be set as published.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.recipes.literature import Recipe, from_dict
+
+
+@dataclass(frozen=True)
+class Deviation:
+    """One difference in words, and the recipes that it touches."""
+
+    key: str
+    words: str
+    touches: Callable[[Recipe], bool]
+
+
+def _embeds(recipe: Recipe) -> bool:
+    recall = recipe.recall
+    return recall.memory in ("multifaceted", "task_knn") or "semantic" in (recall.exemplars, recall.workflows)
+
+
+def _on_pages(recipe: Recipe) -> bool:
+    return recipe.plan.kind in ("multichoice", "generation")
+
+
+def _on_trajectories(recipe: Recipe) -> bool:
+    return recipe.plan.kind == "trajectory"
+
+
+DEVIATIONS = (
+    Deviation(
+        "wording",
+        "Prompts have the published parts, order and cuts, and sentences of our own.",
+        lambda recipe: _on_pages(recipe) or _on_trajectories(recipe) or recipe.plan.kind == "action_string",
+    ),
+    Deviation(
+        "default-rationale",
+        "The fixed rationale of a step whose answer is none says in our words what the paper quotes.",
+        lambda recipe: recipe.recall.rationales != "none",
+    ),
+    Deviation(
+        "encoder",
+        "Memory, exemplars and workflows are embedded by all-MiniLM-L6-v2; the papers used text-embedding-ada-002 "
+        "(recall.encoder names another).",
+        lambda recipe: _embeds(recipe) and not recipe.recall.encoder and recipe.plan.kind != "grounded",
+    ),
+    Deviation(
+        "seeds",
+        "What is drawn at random (the order of candidates, the elements beside a snippet's, exemplars) is drawn with "
+        "the run's seed for each step; the published evaluations never seed (Q24).",
+        lambda recipe: _on_pages(recipe) or recipe.recall.exemplars == "environment",
+    ),
+    Deviation(
+        "fixed-exemplars",
+        "The exemplars that every task shares are drawn with the run's seed from the train split as it is stored here; "
+        "the published ones from the authors' files, with seed 0.",
+        lambda recipe: recipe.recall.exemplars == "fixed",
+    ),
+    Deviation(
+        "search",
+        "Vectors are stored in half precision, and pools of 50,000 exemplars or more are searched approximately.",
+        lambda recipe: recipe.recall.exemplars == "semantic",
+    ),
+    Deviation(
+        "lost-targets",
+        "Where cleaning lost the target of an earlier step and the data hold no page as recorded, its action names the "
+        "element and its page does not show it; the published code reads recorded pages for all of them.",
+        _on_trajectories,
+    ),
+    Deviation(
+        "repaired",
+        "Errors of the published code that mix up data or only stop it are not reproduced: element numbers shared "
+        "between pages (Q2), settings of the command line that are ignored (Q13), the farthest workflows instead of "
+        "the nearest (Q22), trajectories beside other tasks (Q21), the default model that its own counter refuses "
+        "(Q23), exemplars that are not found without domain and subdomain (Q28).",
+        lambda recipe: _on_pages(recipe) or _on_trajectories(recipe),
+    ),
+    Deviation(
+        "all-skipped",
+        "Where every step of a split is skipped, faithful scores are zeros; the published aggregation stops with an "
+        "error (Q6).",
+        lambda recipe: _on_pages(recipe),
+    ),
+    Deviation(
+        "online",
+        "Online workflows are induced after each conversation, the published ones after each task: the same where a "
+        "conversation is one task.",
+        lambda recipe: recipe.recall.workflows != "none" and recipe.recall.induction == "online",
+    ),
+    Deviation(
+        "workflow-count",
+        "A site without workflows gets those of its domain, or of all, at random, as many as recall.workflow_k says: "
+        "the AWM paper gives no number, and 9 is what the authors of MIMS used.",
+        lambda recipe: recipe.recall.workflows == "environment" and recipe.recall.induction == "offline",
+    ),
+    Deviation(
+        "baselines",
+        "The baselines of MT-Mind2Web are not in the published code: they follow the paper's description.",
+        lambda recipe: recipe.recall.memory in ("fixed", "task_knn") or recipe.recall.rewrite_instruction,
+    ),
+    Deviation(
+        "turns",
+        "A task is a turn of a conversation: an exemplar is one turn of the train split, not a whole conversation.",
+        lambda recipe: recipe.recall.exemplars != "none",
+    ),
+    Deviation(
+        "estimates",
+        "Scores below the first top_k are estimates, the order above them is not (rank.exact=true encodes all).",
+        lambda recipe: recipe.rank.kind == "dmr" and not recipe.rank.exact,
+    ),
+    Deviation(
+        "empty-budgets",
+        "Where the published WebLINX formatter stops because a budget is far below its defaults, the part is cut to "
+        "nothing.",
+        lambda recipe: recipe.plan.kind == "action_string",
+    ),
+    Deviation(
+        "page-limits",
+        "A page beyond our limits of size, depth or time is an error of its step alone.",
+        lambda recipe: recipe.data == "any",
+    ),
+)
+
+
+def of_recipe(recipe: Recipe) -> list[Deviation]:
+    """Those that touch it."""
+    return [deviation for deviation in DEVIATIONS if deviation.touches(recipe)]
+
+
+def of_stored(recipe: dict[str, Any]) -> list[Deviation]:
+    """The same of a recipe as a run stores it; none where an older version wrote it so that it cannot be read."""
+    try:
+        return of_recipe(from_dict(recipe))
+    except (KeyError, TypeError, ValueError):
+        return []
