@@ -39,6 +39,14 @@ RECIPES_OF_ROWS = {
     ("WMA", "2", "CoT"): "cot",
     ("WMA", "2", "WMA"): "wma",
 }
+# recipe -> split -> settings with which the paper ran it there, where these differ by split
+SETTINGS_OF_SPLITS: dict[str, dict[str, dict[str, str]]] = {
+    "mims": {  # M of the best combination on each split
+        "test_task": {"recall.workflow_k": "13"},
+        "test_website": {"recall.workflow_k": "2"},
+        "test_domain": {"recall.workflow_k": "89"},
+    }
+}
 OUR_METRICS = {"task_success": "conversation_success", "action_f1": "operation_f1"}  # published name -> ours
 SCALES = {"percent": 0.01, "fraction": 1.0}
 # source -> the data its numbers are about, as a dataset's format names it, and in words
@@ -79,6 +87,11 @@ class PublishedCell:
     def label(self) -> str:
         """Where it is printed, and of which row: "Self-MAP, Table 2: MindAct, Flan-T5base"."""
         return f"{self.where}: {self.system}" + (f", {self.model}" if self.model else "")
+
+
+def settings_on(recipe: str, split: str) -> dict[str, str]:
+    """Settings that a paper chose for this split alone."""
+    return SETTINGS_OF_SPLITS.get(recipe, {}).get(split, {})
 
 
 @cache

@@ -43,6 +43,7 @@ class RecipeRow:
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)  # sentences on models that were trained on other inputs
+    of_splits: dict[str, dict[str, str]] = field(default_factory=dict)  # split -> settings published for it alone
     not_asked: dict[str, tuple[int, int]] = field(default_factory=dict)  # split -> steps failed unasked, of how many
     seconds: dict[str, float] = field(default_factory=dict)  # split -> mean run time of a step
     published_seconds: list[tuple[str, float]] = field(default_factory=list)  # beside ours only
@@ -104,7 +105,8 @@ class ReportTable:
         """What is to be known beside the numbers, a sentence each."""
         unasked = [_not_asked(row, self.preset) for row in self.rows if row.not_asked]
         unlike = dict.fromkeys(said for row in self.rows for said in row.unlike)
-        return [*unlike, *unasked, *(_run_time(row) for row in self.rows if row.seconds)]
+        chosen = [_of_splits(row) for row in self.rows if row.of_splits]
+        return [*unlike, *chosen, *unasked, *(_run_time(row) for row in self.rows if row.seconds)]
 
 
 Sees = Callable[[Run], bool]
@@ -174,12 +176,27 @@ def seen_by(rights: Rights) -> Sees:
 def _row_for(run: Run, rows: dict[tuple, RecipeRow]) -> RecipeRow:
     """The row of the run's recipe and seed; another one where a split was run again."""
     again = 0
-    while (key := (run.recipe_sha256, run.seed, run.limit, again)) in rows:
+    settings, of_split = _settings(run)
+    while (key := (run.recipe_name, str(settings), run.seed, run.limit, again)) in rows:
         if all(split != run.split for split, _ in rows[key].scores):
-            return rows[key]
+            break
         again += 1
-    rows[key] = RecipeRow(run.recipe_name, changed_settings(run.recipe), run.seed, run.limit)
-    return rows[key]
+    row = rows.setdefault(key, RecipeRow(run.recipe_name, settings, run.seed, run.limit))
+    if of_split:
+        row.of_splits[run.split] = of_split
+    return row
+
+
+def _settings(run: Run) -> tuple[dict[str, tuple], dict[str, str]]:
+    """What differs from the named recipe, and apart from it what the paper chose for the run's split alone."""
+    changed, stored = dict(changed_settings(run.recipe)), run.recipe
+    of_split = {}
+    for name, value in published.settings_on(run.recipe_name, run.split).items():
+        stage, _, field_name = name.partition(".")
+        if str(stored.get(stage, {}).get(field_name)) == value:
+            changed.pop(name, None)
+            of_split[name] = value
+    return changed, of_split
 
 
 def _add_ood(row: RecipeRow) -> None:
@@ -204,6 +221,11 @@ def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
         if cell.split in table.splits and cell.metric in table.metrics:
             found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value
     return [PublishedRow(label, values) for label, values in found.items()]
+
+
+def _of_splits(row: RecipeRow) -> str:
+    said = (f"{split}: {name}={value}" for split, chosen in row.of_splits.items() for name, value in chosen.items())
+    return f"{row.label} as the paper chose it for each split: {', '.join(said)}."
 
 
 def _not_asked(row: RecipeRow, preset: str) -> str:

@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -12,7 +12,7 @@ from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
-from agents.recipes import checking, literature, saved
+from agents.recipes import checking, literature, published, saved
 from agents.runs import events
 from agents.runs.runner import run_conversations
 from agents.types import Decision
@@ -64,7 +64,8 @@ def create_study(
     chosen = [
         _recipe(saved.get(recipe, user), {**overrides, **variant}, preset) for recipe in recipes for variant in variants
     ]
-    plans = [(recipe, split, seed) for split in splits for recipe in chosen for seed in seeds]
+    named = {*overrides, *(name for variant in variants for name in variant)}
+    plans = [(_on_split(recipe, split, named), split, seed) for split in splits for recipe in chosen for seed in seeds]
     title = name or f"{', '.join(recipes)} on {dataset.name}"
     with transaction.atomic():
         study = Study.objects.create(
@@ -99,6 +100,12 @@ def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str 
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
     return recipe
+
+
+def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -> "literature.Recipe":
+    """With what the paper chose for that split, but for the settings that somebody `named`."""
+    chosen = published.settings_on(recipe.name, split)
+    return literature.override(recipe, {name: value for name, value in chosen.items() if name not in named})
 
 
 def _publish_on_commit(run: Run) -> None:

@@ -153,3 +153,21 @@ def test_the_objective_is_predicted_from_the_pages_and_actions_so_far(dataset, w
     third = next(text for text in objectives if text.rpartition("Trajectory:\n")[2].count("\nAction: `") == 2)
     first_page = third.rpartition("Trajectory:\n")[2].partition("\nAction:")[0]
     assert any(first_page in action for action in actions), "shown as the planner is shown it"
+
+
+def test_mims_shows_as_many_workflows_as_its_paper_chose_for_the_split(dataset, weights, endpoint) -> None:
+    def planned(**changes: str) -> list[int]:
+        study = running.create_study(
+            user=None,
+            dataset=dataset,
+            recipes=["mims"],
+            splits=["test_task", "test_website", "test_domain", "train"],
+            overrides={"rank.model": str(weights["cross_encoder"]), **changes},
+            publish=False,
+        )
+        return [found.recipe["recall"]["workflow_k"] for found in study.runs.order_by("pk")]
+
+    for split in (Split.TEST_WEBSITE, Split.TEST_DOMAIN):
+        factories.make_conversation(turns=1, steps=1, split=split, dataset=dataset)
+    assert planned() == [13, 2, 89, 13]
+    assert planned(**{"recall.workflow_k": "5"}) == [5, 5, 5, 5], "what somebody sets stands"

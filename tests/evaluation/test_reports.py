@@ -157,6 +157,22 @@ def test_run_times_stand_beside_those_of_the_paper(study) -> None:
     assert [float(line["value"]) for line in lines if line["metric"] == "seconds_per_step"][:2] == [1.0, base]
 
 
+def test_what_a_paper_chose_for_each_split_shares_a_row(study) -> None:
+    dataset, runs = factories.make_dataset(name="m2w", source_format="mind2web"), []
+    for split, chosen in published.SETTINGS_OF_SPLITS["mims"].items():
+        runs.append(add_run(dataset, "mims", split, overrides=chosen))
+    (table,) = report([factories.make_study(runs=runs, preset="faithful")])
+    assert [row.label for row in table.rows] == ["mims"]
+    assert table.notes == [
+        "mims as the paper chose it for each split: test_task: recall.workflow_k=13, test_website: "
+        "recall.workflow_k=2, test_domain: recall.workflow_k=89."
+    ]
+    assert len(table.rows[0].published) == 1
+    other = add_run(dataset, "mims", "test_website", overrides={"recall.workflow_k": "5"})
+    (table,) = report([factories.make_study(runs=[*runs, other], preset="faithful")])
+    assert [row.label for row in table.rows] == ["mims", "mims (recall.workflow_k=5)"]
+
+
 def test_every_deviation_is_told_once_with_the_recipes_that_it_touches(study) -> None:
     text = printed(study.pk)
     assert "Where these agents still differ from the papers and their code:" in text
