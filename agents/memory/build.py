@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from agents.encoders.embedding import Encoder
 from agents.models import Exemplar, MemorySnippet
 from agents.observations import RecordedConversation
-from agents.stages.compose.trajectory import memory_key
+from agents.stages.compose.trajectory import exemplar_key
 from agents.stages.recall.select import CORRECTED, FAITHFUL, item_text
 from agents.stages.simplify.trajectory_page import page_text
 from annotations.dom.limits import PageError
@@ -65,30 +65,39 @@ def _snippet_text(recorded: RecordedConversation, step: Step, form: SnippetForm)
     return item_text(past.observation.instruction, before, past.action.representation, quirks, state)
 
 
+def exemplars_of(encoder: str, key: str) -> str:
+    """The name that exemplars are stored under which this key text of them finds."""
+    return encoder if key == "metadata" else f"{encoder}+{key}"
+
+
 def build_exemplars(
-    dataset: Dataset, encoder: Encoder, on_batch: Callable[[int, int], None] = lambda done, total: None
+    dataset: Dataset,
+    encoder: Encoder,
+    on_batch: Callable[[int, int], None] = lambda done, total: None,
+    key: str = "metadata",
 ) -> int:
     """Add the exemplars that are missing, one per turn of the train split that has steps; their number.
 
-    They are found by the four lines of metadata that Synapse embeds (planners.md 7.6). `on_batch` gets how many of
-    how many are there. Safe to run twice and side by side.
+    They are found by the four lines of metadata that Synapse embeds (planners.md 7.6), with `key` task by the last of
+    them alone. `on_batch` gets how many of how many are there. Safe to run twice and side by side.
     """
-    Exemplar.objects.open_for(encoder.name, encoder.dimensions)
+    name = exemplars_of(encoder.name, key)
+    Exemplar.objects.open_for(name, encoder.dimensions)
     turns = (
         Turn.objects.filter(conversation__dataset=dataset, conversation__split=Split.TRAIN, steps__isnull=False)
         .select_related("conversation__website")
         .distinct()
         .order_by("pk")
     )
-    done = set(dataset.exemplars.filter(encoder=encoder.name).values_list("turn_id", flat=True))
+    done = set(dataset.exemplars.filter(encoder=name).values_list("turn_id", flat=True))
     missing = [turn for turn in turns if turn.pk not in done]
     for start in range(0, len(missing), BATCH):
         batch = missing[start : start + BATCH]
-        texts = [_key_text(turn) for turn in batch]
+        texts = [_key_text(turn, key) for turn in batch]
         vectors = encoder.encode(texts)
         Exemplar.objects.bulk_create(
             (
-                _exemplar(dataset, turn, encoder.name, text, vector)
+                _exemplar(dataset, turn, name, text, vector)
                 for turn, text, vector in zip(batch, texts, vectors, strict=True)
             ),
             ignore_conflicts=True,
@@ -97,9 +106,9 @@ def build_exemplars(
     return len(missing)
 
 
-def _key_text(turn: Turn) -> str:
+def _key_text(turn: Turn, key: str) -> str:
     website = turn.conversation.website
-    return memory_key(website.name, website.domain, website.subdomain, turn.instruction)
+    return exemplar_key(key, website.name, website.domain, website.subdomain, turn.instruction)
 
 
 def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector) -> Exemplar:

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from agents import types
 from agents.encoders.embedding import Encoder
-from agents.memory.build import SnippetForm, build_exemplars, build_snippets
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets, exemplars_of
 from agents.models import Exemplar, MemorySnippet, Run
 from agents.observations import RecordedConversation
 from agents.stages.kind import CannotRun
@@ -52,11 +52,13 @@ class DatasetMemory(ConversationMemory):
         seed: int = 0,
         run: Run | None = None,
         others_only: bool = False,
+        exemplar_key: str = "metadata",
     ) -> None:
         """`others_only`: no exemplar comes from the conversation that asks, for steps of the train split."""
         super().__init__(form.key(encoder.name))
         self.dataset, self.encoder, self.form, self.seed, self.run = dataset, encoder, form, seed, run
         self.others_only = others_only
+        self.exemplar_key = exemplar_key
         self._conversations: OrderedDict[int, RecordedConversation] = OrderedDict()
 
     def prepare_snippets(self, conversation_ids: Sequence[int]) -> None:
@@ -65,9 +67,13 @@ class DatasetMemory(ConversationMemory):
 
     def prepare_exemplars(self) -> None:
         """Embed the tasks of the train split. CannotRun where there are none."""
-        build_exemplars(self.dataset, self.encoder)
-        if not self.dataset.exemplars.filter(encoder=self.encoder.name).exists():
+        build_exemplars(self.dataset, self.encoder, key=self.exemplar_key)
+        if not self.dataset.exemplars.filter(encoder=self._exemplars_name).exists():
             raise CannotRun(f"{self.dataset.name} has no train split to take exemplars from")
+
+    @property
+    def _exemplars_name(self) -> str:
+        return exemplars_of(self.encoder.name, self.exemplar_key)
 
     def prepare_workflows(self, embedded: bool) -> None:
         """CannotRun where the train split has no workflows. Those of the run itself come while it runs."""
@@ -99,7 +105,7 @@ class DatasetMemory(ConversationMemory):
     ) -> list[types.PromptExemplar]:
         """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
         8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
-        rows = self.dataset.exemplars.filter(encoder=self.encoder.name)
+        rows = self.dataset.exemplars.filter(encoder=self._exemplars_name)
         if self.others_only:
             rows = rows.exclude(conversation_id=observation.conversation)
         if how == "semantic":

@@ -237,7 +237,12 @@ _RECIPES = (
         "mims",
         "Workflows nearest to the predicted objective, and similar trajectories.",
         recall=RecallSettings(
-            exemplars="semantic", exemplar_k=2, workflows="semantic", workflow_k=13, workflow_query="objective"
+            exemplars="semantic",
+            exemplar_k=2,
+            exemplar_key="task",
+            workflows="semantic",
+            workflow_k=13,
+            workflow_query="objective",
         ),
     ),
     _DMR,

@@ -78,6 +78,9 @@ class RecallSettings(SettingGroup):
         "none", "whole trajectories of the train split shown as examples"
     )
     exemplar_k: int = setting(0, "how many exemplars", least=0)
+    exemplar_key: Literal["metadata", "task"] = setting(
+        "metadata", "what the nearest exemplars are searched by: website, domain and task, or the task alone"
+    )
     workflows: Literal["none", "environment", "semantic"] = setting(
         "none", "routines shown: those of the site, or those nearest to a query"
     )

@@ -33,7 +33,8 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
         raise CannotRun(f"{recipe.name} cannot run: it needs {'; '.join(lacking)}")
     encoder = memory_encoder(recipe)
     online = recipe.recall.induction == "online"
-    memory = DatasetMemory(run.dataset, encoder, snippet_form(recipe), run.seed, run if online else None)
+    form, key = snippet_form(recipe), recipe.recall.exemplar_key
+    memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, key)
     return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, RationaleWriter(llm)))
 
 

@@ -7,7 +7,7 @@ import pytest
 from django.db import IntegrityError, connection, transaction
 
 from agents.encoders.embedding import HashEncoder, load_encoder
-from agents.memory.build import build_snippets
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.retrieve import ConversationMemory, DatasetMemory
 from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.memory import ExemplarQuerySet
@@ -228,7 +228,9 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     site = exemplars[0].conversation.website
     workflow = Workflow.objects.create(dataset=dataset, website=site, name="w")
     WorkflowVector.objects.put("test", [(workflow, vectors[7])])
-    memory = DatasetMemory("any", dataset, "test")
+    encoder = HashEncoder()
+    encoder.name = "test"
+    memory = DatasetMemory(dataset, encoder, SnippetForm())
     seen = observation(factories.make_conversation(), 0)
     distances = np.linalg.norm(vectors - vectors[5], axis=1)
     shown = memory.exemplars(seen, vectors[5], 3, "semantic")
@@ -237,6 +239,19 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     )
     (found,) = memory.workflows(seen, vectors[5], 1, "semantic")
     assert (found.key, found.distance) == (workflow.pk, pytest.approx(distances[7], abs=1e-3))
+
+
+def test_exemplars_are_found_by_their_metadata_or_by_their_task_alone(db) -> None:
+    conversation = factories.make_conversation(turns=2, split="train")
+    dataset, seen = conversation.dataset, observation(conversation, 0)
+    texts = {}
+    for key in ("metadata", "task"):
+        memory = DatasetMemory(dataset, ENCODER, SnippetForm(), exemplar_key=key)
+        assert build_exemplars(dataset, ENCODER, key=key) == 2
+        shown = memory.exemplars(seen, ENCODER.encode(["any"])[0], 2, "semantic")
+        texts[key] = set(dataset.exemplars.filter(pk__in=[e.key for e in shown]).values_list("key_text", flat=True))
+    assert texts["task"] == set(conversation.turns.values_list("instruction", flat=True))
+    assert all(text.startswith("Website: ") and text.count("\n") == 3 for text in texts["metadata"])
 
 
 # Several encoders

@@ -50,6 +50,11 @@ def memory_key(website: str, domain: str, subdomain: str, task: str) -> str:
     return f"Website: {website}\nDomain: {domain}\nSubdomain: {subdomain}\nTask: {task}"
 
 
+def exemplar_key(key: str, website: str, domain: str, subdomain: str, task: str) -> str:
+    """The text by which exemplars are found: Synapse's four lines (metadata), or the task alone (MIMS)."""
+    return task if key == "task" else memory_key(website, domain, subdomain, task)
+
+
 def exemplar_messages(task: str, steps: Sequence[ShownStep]) -> list[Message]:
     """A whole trajectory as it stands in a prompt."""
     messages: list[Message] = []

@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.trajectory import memory_key
+from agents.stages.compose.trajectory import exemplar_key
 from agents.stages.kind import Parts, StageKind
 from agents.stages.recall.asked import objectives
 from agents.stages.state import StepState
@@ -48,11 +48,14 @@ class DrawnExemplars(StageKind):
 
 
 class NearestExemplars(DrawnExemplars):
-    """The k trajectories whose website, domain and task are nearest in meaning (Synapse)."""
+    """The k trajectories whose website, domain and task are nearest in meaning (Synapse), or whose task alone."""
+
+    reads = DrawnExemplars.reads | {"recall.exemplar_key"}
 
     def query(self, state: StepState) -> np.ndarray | None:
         seen = state.observation
-        text = memory_key(seen.website, seen.domain, seen.subdomain, seen.instruction)
+        key = self.recipe.recall.exemplar_key
+        text = exemplar_key(key, seen.website, seen.domain, seen.subdomain, seen.instruction)
         query: np.ndarray = self.parts.the_encoder().encode([text])[0]
         return query
 
