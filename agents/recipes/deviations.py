@@ -39,6 +39,12 @@ DEVIATIONS = (
         lambda recipe: _on_pages(recipe) or _on_trajectories(recipe) or recipe.plan.kind == "action_string",
     ),
     Deviation(
+        "single-layout",
+        "A task of one turn is laid out as a conversation of MT-Mind2Web is: a sentence on the role, then page and "
+        "question with their speakers. MindAct on single tasks reads the page and the question alone.",
+        lambda recipe: recipe.plan.kind == "multichoice" and recipe.plan.backend == "local",
+    ),
+    Deviation(
         "default-rationale",
         "The fixed rationale of a step whose answer is none says in our words what the paper quotes.",
         lambda recipe: recipe.recall.rationales != "none",
@@ -97,6 +103,12 @@ DEVIATIONS = (
         "A site without workflows gets those of its domain, or of all, at random, as many as recall.workflow_k says: "
         "the AWM paper gives no number, and 9 is what the authors of MIMS used.",
         lambda recipe: recipe.recall.workflows == "environment" and recipe.recall.induction == "offline",
+    ),
+    Deviation(
+        "grid-sites",
+        "A sweep runs whole splits; the thesis searched its numbers of exemplars and workflows (Figures 4.1 to 4.4) on "
+        "one website of each subdomain.",
+        lambda recipe: recipe.recall.workflows == "semantic" and recipe.recall.workflow_query == "objective",
     ),
     Deviation(
         "baselines",
