@@ -72,7 +72,8 @@ class Pipeline:
     def _leave(self, states: Sequence[StepState], wanted: Wanted) -> None:
         for state in states:
             if state.open and not wanted(state.observation, state.ranking):
-                state.note("plan", kind=self.recipe.plan.kind, not_asked=True)
+                for stage in ("recall", "plan"):  # a trace says something of every stage
+                    state.note(stage, not_asked=True)
                 state.close(None)
 
     def _run(self, stage: str, states: Sequence[StepState], ended: bool = False) -> None:

@@ -107,6 +107,7 @@ def test_a_step_without_gold_in_reach_is_failed_unasked_as_published(name, datas
     assert set(out) == set(result.steps.not_asked())
     for row in out:
         assert (row.calls, row.operation, row.success, row.operation_f1, row.error) == (0, "", False, 0.0, "")
+        assert set(row.trace) >= {"observe", "rank", "recall", "plan", "act", "seconds"}
         assert "prompt" not in row.trace.get("compose", {})
         assert row.verdict(list(row.step.targets.all()), 5)[0] == "not asked, as published"
     assert all(row.calls for row in result.steps.exclude(pk__in=[row.pk for row in out]))
