@@ -34,7 +34,7 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     encoder = memory_encoder(recipe)
     online = recipe.recall.induction == "online"
     form, key = snippet_form(recipe), recipe.recall.exemplar_key
-    memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, key)
+    memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, exemplar_key=key)
     return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, RationaleWriter(llm)))
 
 
@@ -42,7 +42,8 @@ def build_reminding(recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | 
     """The stages of a recipe that recall, for a training; a step of the train split never recalls its own
     conversation as an exemplar. CannotRun says what is missing."""
     encoder = memory_encoder(recipe)
-    memory = DatasetMemory(dataset, encoder, snippet_form(recipe), seed, others_only=True)
+    form, key = snippet_form(recipe), recipe.recall.exemplar_key
+    memory = DatasetMemory(dataset, encoder, form, seed, others_only=True, exemplar_key=key)
     recall = recipe.recall
     ranks = recall.state_in_query or (recall.workflows == "semantic" and recall.workflow_query == "objective")
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")

@@ -84,7 +84,8 @@ class _Keeps:
 def asked(recipe: Recipe, dataset: Dataset, observations: Sequence[Observation]) -> list[list[int]]:
     """Token ids of the first prompt of each step, in use."""
     encoder, keeps = memory_encoder(recipe), _Keeps()
-    memory = DatasetMemory(dataset, encoder, snippet_form(recipe), others_only=True)
+    key = recipe.recall.exemplar_key
+    memory = DatasetMemory(dataset, encoder, snippet_form(recipe), others_only=True, exemplar_key=key)
     pipeline = Pipeline.of(Parts(recipe, 0, None, memory, encoder, ranker=_Everything(), generator=keeps))
     ids = []
     for observation in observations:
