@@ -117,6 +117,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "quirks.q20_exact_string_success": _plans("trajectory"),
     "quirks.q25_punctuation_counts": _plans("multichoice"),
     "quirks.click_value_counts": _plans(*ASKED_IN_PAGES),
+    "quirks.q27_fails_unasked": _plans(*ASKED),
     "quirks.wq1_history_hides_attributes": _on_weblinx(_ranks_weblinx),
     "quirks.first_utterance_is_extra": _on_weblinx(_ranks_weblinx),
     "quirks.wq2_numbers_lose_quotes": STRING,
