@@ -72,7 +72,9 @@ def evaluate(name: str) -> dict[str, Any]:
     """The recipe over the first conversation, with what was trained where it needs weights. Five candidates instead of
     fifty, and short answers: models that know nothing need no more."""
     recipe = literature.get(name)
-    changes = ["rank.top_k=5", "plan.max_new_tokens=20"]
+    changes = ["rank.top_k=5"]
+    if recipe.plan.kind not in ("first", "grounded"):
+        changes.append("plan.max_new_tokens=20")
     if recipe.rank.kind in RANKERS and not recipe.rank.model:
         changes.append(f"rank.model={RANKERS[recipe.rank.kind]}")
     if recipe.plan.kind in PLANNERS and recipe.plan.backend == "local":
