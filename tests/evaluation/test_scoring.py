@@ -1,11 +1,11 @@
 """From a decision to a judgement, and from stored rows to scores."""
 
 import pytest
-from agents.stages.plan.prepared import read_action
 
 from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
+from agents.stages.plan.choice import _action as action_of
 from agents.stages.plan.parse import parse_multichoice
 from agents.types import Action, RankedCandidate
 from evaluation.models import Score
@@ -154,7 +154,7 @@ CLICKED = Gold("CLICK", "", ("a",))
 
 @pytest.mark.parametrize("planner", ["multichoice", "generation"])
 def test_a_value_beside_a_click_fails_the_step_as_published_and_only_there(planner) -> None:
-    action = read_action("a", parse_multichoice("B.\nAction: CLICK\nValue: 2 adults", [("a", "(a id=0 x")]).action)
+    action = action_of(parse_multichoice("B.\nAction: CLICK\nValue: 2 adults", [("a", "(a id=0 x")]))
     assert judge_as_published(planner, action, "", CLICKED) == (1.0, 0.5, False)
     assert judge(action, RANKING, CLICKED).success
     forgiving = Quirks(click_value_counts=False)
