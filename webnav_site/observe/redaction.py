@@ -11,16 +11,15 @@ _NAMES = re.compile(
     r"pass(word|wd|phrase)?$|^pw$|secret|token$|api_?key|authorization|cookie|session_?(id|key)$|csrf|signature|credential",
     re.IGNORECASE,
 )
-_SAFE = r"[^\s\"'\\,;&<>)\]}]+"
 _SHAPES = (
     # user:password@ in an address
     (re.compile(r"(\b[a-z][a-z0-9+.-]{0,30}://[^\s/@:\"']*):[^\s/@\"']+@", re.IGNORECASE), rf"\1:{GONE}@"),
     (re.compile(r"\b(Bearer|Token|Basic)\s+[A-Za-z0-9+/=._~-]{8,}", re.IGNORECASE), rf"\1 {GONE}"),
-    # name=value and "name": "value", as in queries, cookies, forms and JSON
+    # name=value and "name": "value", as in queries, cookies, forms and JSON, whatever the name begins with
     (
         re.compile(
-            r"""((?:[\w-]*(?:password|passwd|passphrase|secret|token|api[_-]?key|signature|authorization)|sessionid"""
-            r"""|csrfmiddlewaretoken)["']?\s*[=:]\s*["']?)(?!\[redacted\]|Bearer |Token |Basic )""" + _SAFE,
+            r"""((?:password|passwd|passphrase|secret|token|api[_-]?key|signature|authorization|sessionid)["']?\s*[=:]"""
+            r"""\s*["']?)(?!\[redacted\]|Bearer |Token |Basic )[^\s"'\\,;&<>)\]}]+""",
             re.IGNORECASE,
         ),
         rf"\1{GONE}",
