@@ -300,7 +300,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.MayUse"],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["annotations.access.json_input.StrictJSONParser"],
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["webnav_site.filtering.KnownFilters"],
     "DEFAULT_PAGINATION_CLASS": "webnav_site.pagination.StablePagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour"},

@@ -28,6 +28,7 @@ class Elsewhere(Protocol):
         ...
 
 
+MAX_NAME = 300  # characters, as a trained model's base
 elsewhere: Elsewhere | None = None
 
 
@@ -109,12 +110,17 @@ def require_open(settings: Mapping[str, object]) -> None:
 
 def check(name: str) -> None:
     """ValueError unless some host has these weights or can fetch them; nothing is fetched for it."""
+    if len(name) > MAX_NAME or "\0" in name:
+        raise ValueError(f"there is no model {name[:40]!r}…: a name has at most {MAX_NAME} characters, and no NUL")
     if find(name) is None and not (elsewhere and elsewhere.known(name)):
         source(name)
 
 
 def _complete(folder: Path) -> bool:
-    return (folder / "config.json").is_file()
+    try:
+        return (folder / "config.json").is_file()
+    except (OSError, ValueError):  # a name that is too long, or with a NUL
+        return False
 
 
 def _cached(name: str) -> Path | None:

@@ -67,3 +67,11 @@ def test_the_command_line_may_name_any_place() -> None:
     dataset = factories.make_conversation().dataset
     with pytest.raises(ValueError, match="no model '/nowhere'"):
         create_study(user=None, dataset=dataset, recipes=["mindact"], overrides={"rank.model": "/nowhere"})
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["a" * 1_000, "a/" * 5_000, "a\0b"])
+def test_a_name_that_no_disk_can_hold_is_not_found(name) -> None:
+    assert weights.find(name) is None
+    with pytest.raises(ValueError, match="a name has at most 300 characters, and no NUL"):
+        weights.check(name)

@@ -133,6 +133,21 @@ def make_page(project: Project, html: str = "") -> Step:
     return factories.make_step(factories.make_turn(conversation, steps=0), html=html)
 
 
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("conversations/?spilt=train", {"spilt": "There are: "}),
+        ("snapshots/?website=a", {"website": "This list has none."}),
+        ("conversations/?split=train&page_size=5&format=json", {}),
+    ],
+)
+def test_a_filter_that_a_list_does_not_have_is_named(reader: Client, asked: str, told: dict[str, str]) -> None:
+    answer = reader.get(f"/api/{asked}")
+    assert answer.status_code == (400 if told else 200)
+    for name, words in told.items():
+        assert words in answer.json()[name][0]
+
+
 def test_a_page_is_given_as_json_and_never_as_html(reader: Client, project: Project) -> None:
     page = '<html backend_node_id="1"><input backend_node_id="5" onfocus="alert(1)"/></html>'
     step = make_page(project, page)

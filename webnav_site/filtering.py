@@ -1,0 +1,27 @@
+"""Filters of the API's lists: one that a list does not have is an error, as `?spilt=train` would give every row."""
+
+from typing import Any
+
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.exceptions import ValidationError
+from rest_framework.settings import api_settings
+
+
+class KnownFilters(DjangoFilterBackend):
+    """As django-filter's, for lists only: a detail has parameters of its own."""
+
+    def filter_queryset(self, request: HttpRequest, queryset: QuerySet, view: Any) -> QuerySet:
+        if view.action == "list":
+            filterset = self.get_filterset(request, queryset, view)
+            known = list(filterset.filters) if filterset else []
+            allowed = {*known, *_of_pages(view.paginator), api_settings.URL_FORMAT_OVERRIDE}
+            if strange := sorted(set(request.GET) - allowed):
+                there = f"There are: {', '.join(known)}." if known else "This list has none."
+                raise ValidationError({name: [f"There is no such filter. {there}"] for name in strange})
+        return super().filter_queryset(request, queryset, view)
+
+
+def _of_pages(paginator: Any) -> list[str]:
+    return [paginator.cursor_query_param, paginator.page_size_query_param] if paginator else []
