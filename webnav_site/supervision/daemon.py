@@ -4,8 +4,13 @@
 """
 
 import os
+import shutil
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
 
 from supervisor import supervisord
 
@@ -14,6 +19,8 @@ from webnav_site.supervision import lock, processes, programs
 
 LOCK = 3  # supervisord closes inherited files from 5 on when it is told to reload, and none of them before
 ORIGIN = "WEBNAV_ORIGIN"  # in its environment: where people find the app
+ROOM = 2_000_000  # bytes that a start writes at most: configuration, lock, first lines of logs
+LOOK_SECONDS = 1
 LEFT_SECONDS = 3  # for what is left of a killed supervisor to end by itself
 
 
@@ -39,13 +46,45 @@ def start(descriptor: int | None = None) -> subprocess.Popen:
         )
 
 
+class ForgivingStream:
+    """A stream on a disk that may be full: what cannot be written is lost. supervisord writes to its standard error
+    that it could not write to a log, and would end of that."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+
+def wait_for_room(folder: Path) -> None:
+    """Until the disk has room for what a start writes; under the lock, so that nobody takes us for gone."""
+    told = False
+    while shutil.disk_usage(folder).free < ROOM:
+        if not told:
+            sys.stderr.write(f"the disk of {folder} is full: the app starts when there is room\n")
+        told = True
+        time.sleep(LOOK_SECONDS)
+
+
 def main(arguments: list[str]) -> None:
+    sys.stdout, sys.stderr = ForgivingStream(sys.stdout), ForgivingStream(sys.stderr)
     descriptor = int(arguments[0]) if arguments else lock.take()
     if descriptor is None:
         return  # somebody was quicker: one is enough
     if descriptor != LOCK:
         os.dup2(descriptor, LOCK, inheritable=False)
         os.close(descriptor)
+    wait_for_room(services.VAR)
     lock.tell(LOCK, lock.Holder(os.getpid(), os.environ.get(ORIGIN, "")))
     processes.end(processes.marked(), LEFT_SECONDS)
     supervisord.main(["-c", str(programs.write_configuration())])
