@@ -216,9 +216,3 @@ class Ranker(Protocol):
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """Each step's candidates, best first; all of the page's elements where a step names none."""
         ...
-
-
-class Policy(Protocol):
-    """The whole composition; batch-first, a live episode is a batch of one."""
-
-    def decide(self, observations: list[Observation]) -> list[Decision]: ...

@@ -32,8 +32,8 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        forms paging admin_base dom sandbox datasets text hosts observe storage models access pages corpus jobs
-        retention
+        extensions forms paging admin_base dom sandbox datasets text hosts observe storage models access pages corpus
+        jobs retention
         work.tell work.edits work.propose work.measure work.publishing work.stages work.queue work.write work.keys
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),
@@ -60,7 +60,8 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
 }
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = """
-    annotations.datasets annotations.datasets.* annotations.dom annotations.dom.* annotations.sandbox
+    annotations.extensions annotations.datasets annotations.datasets.* annotations.dom annotations.dom.*
+    annotations.sandbox
     annotations.sandbox.* annotations.text annotations.text.* annotations.observe.spans annotations.sample
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy annotations.work.measure.agreement
     annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations

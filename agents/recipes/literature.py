@@ -292,6 +292,9 @@ def get(name: str) -> Recipe:
     return RECIPES[name]
 
 
+ASKING = ("multichoice", "generation", "trajectory", "action_string")  # planners of ours that ask a model
+
+
 # What is lacking -------------------------------------------------------------------------------------------------
 
 
@@ -314,7 +317,7 @@ def missing(recipe: Recipe) -> list[str]:
     if rank.kind != "none":
         trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
         lacking += _lacking_model("rank.model", rank.model, rank.base, trainer, rank.kind == "score_file")
-    if plan.kind not in ("first", "grounded") and plan.backend == "local" and not recipe.needs:
+    if plan.kind in ASKING and plan.backend == "local" and not recipe.needs:
         trainer = f"manage.py train_planner DATASET --recipe {recipe.name}"
         lacking += _lacking_model("plan.model", plan.model, plan.base, trainer)
     if plan.kind == "grounded":

@@ -160,7 +160,7 @@ def _rank(recipe: Recipe) -> str:
         "cross_encoder": f"Scores every element together with the instruction by {model}.",
         "dmr": f"Embeds the last {rank.history_turns} turns and every element with {model} and compares them.",
         "score_file": f"Takes the scores of every element from the file {rank.model or '(none named)'}.",
-    }[rank.kind]
+    }.get(rank.kind, f"Ranks as the added kind {rank.kind}.")
     return how if rank.kind == "none" else f"{how} Keeps the best {rank.top_k}."
 
 
@@ -172,7 +172,7 @@ def _evidence(rank: RankSettings) -> str:
 
 def _recall(recipe: Recipe) -> str:
     recall = recipe.recall
-    parts = [MEMORY[recall.memory].format(k=recall.k)]
+    parts = [MEMORY.get(recall.memory, f"Recalls as the added kind {recall.memory}.").format(k=recall.k)]
     if recall.rewrite_instruction:
         parts.insert(0, "A model rewrites the instruction so that it stands alone.")
     if recall.rationales != "none":
@@ -227,7 +227,9 @@ def _compose(recipe: Recipe) -> str:
 
 def _plan(recipe: Recipe) -> str:
     plan = recipe.plan
-    sentence = PLAN[plan.kind].format(group=recipe.simplify.group_size)
+    sentence = PLAN.get(plan.kind, f"Decides as the added kind {plan.kind}.").format(group=recipe.simplify.group_size)
+    if plan.kind not in PLAN:
+        return sentence
     if plan.kind == "first":
         return sentence
     if plan.kind == "grounded":

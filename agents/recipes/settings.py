@@ -8,15 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agents.recipes.declaring import SettingGroup, one_of, setting
+from annotations.extensions import added_kinds
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
 T = TypeVar("T", bound="DataclassInstance")
 
-RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file")
-MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn")
-PLANNERS = ("first", "grounded", "multichoice", "generation", "trajectory", "action_string")
+RANKERS = ("none", "dual_encoder", "cross_encoder", "dmr", "score_file", *added_kinds("rank.kind"))
+MEMORIES = ("none", "multifaceted", "chronological", "fixed", "task_knn", *added_kinds("recall.memory"))
+PLANNERS = (
+    *("first", "grounded", "multichoice", "generation", "trajectory", "action_string"),
+    *added_kinds("plan.kind"),
+)
 PRESETS = ("faithful", "corrected")
 
 
@@ -65,7 +69,11 @@ class RecallSettings(SettingGroup):
 
     stage = "recall"
 
-    memory: str = setting("none", "which earlier steps of the conversation are recalled", choices=MEMORIES)
+    memory: str = setting(
+        "none",
+        "which earlier steps of the conversation are recalled",
+        choices=(*MEMORIES, *added_kinds("recall.memory")),
+    )
     k: int = setting(3, "how many: snippets (multifaceted) or turns (fixed, task_knn)", least=0)
     sort_by: Literal["relevance", "time"] = setting("relevance", "order of recalled steps")
     state_in_query: bool = setting(False, "pages are compared too (Self-MAP, Figure 6)")

@@ -5,7 +5,6 @@ Other packages add kinds by entry point: group `webnav.stages`, name `SETTING.KI
 
 from collections.abc import Sequence
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from agents.recipes.literature import Recipe
@@ -23,8 +22,8 @@ from agents.stages.rank.similar import SimilarElements
 from agents.stages.recall.asked import RewrittenInstruction
 from agents.stages.recall.earlier import Chronological, FirstTurns, Multifaceted, NoMemory, SimilarTurns
 from agents.stages.recall.train_split import DrawnExemplars, NearestExemplars, NearestWorkflows, SiteWorkflows
+from annotations.extensions import STAGES, added
 
-GROUP = "webnav.stages"
 RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
 NOTHING = ("none", "False")  # what a setting says where no kind is wanted
 
@@ -63,12 +62,12 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
 def kinds() -> dict[str, dict[str, type[StageKind]]]:
     """`KINDS` and what other packages add. ValueError names an entry point that cannot be used."""
     found = {setting: dict(own) for setting, own in KINDS.items()}
-    for point in entry_points(group=GROUP):
+    for point in added(STAGES).values():
         setting, _, name = point.name.rpartition(".")
-        added = point.load()
-        if setting not in found or name in found[setting] or not issubclass(added, StageKind):
-            raise ValueError(f"the entry point {point.name!r} of {GROUP} is no new kind of {', '.join(found)}")
-        found[setting][name] = added
+        kind = point.load()
+        if setting not in found or name in found[setting] or not issubclass(kind, StageKind):
+            raise ValueError(f"the entry point {point.name!r} of {STAGES} is no new kind of {', '.join(found)}")
+        found[setting][name] = kind
     return found
 
 

@@ -7,6 +7,7 @@ from typing import BinaryIO
 
 from annotations.datasets.files import data_files
 from annotations.datasets.records import ConversationRecord, Readable
+from annotations.extensions import DATASETS, added
 
 # Format name -> module with `read(path)`, the `SUFFIXES` of its files, and `NUMBERED` where their order is by number;
 # `files(path)` where what is read one after the other are folders.
@@ -16,7 +17,7 @@ READERS = {
     "miniwob-demos": "annotations.datasets.miniwob_demos",
     "weblinx": "annotations.datasets.weblinx",
     "jsonl": "annotations.datasets.jsonl",
-}
+} | {name: point.value for name, point in added(DATASETS).items()}
 # Format name -> module with `write(records, out)`, or `write_folder(records, out)` where a conversation is a folder.
 WRITERS = {
     "mt-mind2web": "annotations.datasets.mt_mind2web",

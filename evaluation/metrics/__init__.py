@@ -3,26 +3,13 @@
 `scores.score` turns judged steps into named values with intervals; `aggregate` groups them as published or corrected.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, Literal
-
+from annotations.extensions import METRICS as GROUP
+from annotations.extensions import added
+from evaluation.metrics.definition import Definition, Unit
 from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
 from evaluation.metrics.turn import all_succeeded
 
-Unit = Literal["step", "turn", "conversation"]
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A metric: its short name in tables, what it judges, and how.
-
-    `judge` takes a `StepOutcome` where the unit is a step, else the successes of the unit's steps in order.
-    """
-
-    label: str
-    unit: Unit
-    judge: Callable[[Any], float | None]
+__all__ = ["ADDED", "METRICS", "WEBLINX_LABELS", "Definition", "Unit", "is_ranking", "label"]
 
 
 def _recall(k: int) -> Definition:
@@ -51,6 +38,8 @@ METRICS: dict[str, Definition] = {
     "mrr": Definition("MRR", "step", lambda step: reciprocal_rank(step.gold_rank)),
     "mrr@50": Definition("MRR@50", "step", lambda step: reciprocal_rank(step.gold_rank, PUBLISHED_MRR_CUT)),
 }
+ADDED = tuple(name for name in added(GROUP) if name not in METRICS)  # by other packages; ours cannot be replaced
+METRICS |= {name: added(GROUP)[name].load() for name in ADDED}
 
 
 def is_ranking(metric: str) -> bool:

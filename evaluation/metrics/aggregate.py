@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from evaluation.metrics import METRICS, Unit
+from evaluation.metrics import ADDED, METRICS, Unit
 from evaluation.metrics.grouping import Groups
 from evaluation.metrics.outcomes import StepOutcome
 
@@ -23,6 +23,7 @@ PUBLISHED: dict[str, tuple[str, Unit]] = {
 CORRECTED_METRICS = (
     *("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success"),
     *("recall@1", "recall@5", "recall@10", "recall@20", "recall@50", "recall@100", "mrr"),
+    *ADDED,
 )
 # What a metric of each unit can be averaged over; the headline, the mean over conversations, comes first.
 GROUPINGS: dict[Unit, tuple[Unit, ...]] = {

@@ -90,16 +90,16 @@ class _Point:
 
 
 def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
-    points = [_Point("rank.kind.loudest", Loudest)]
-    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "webnav.stages" else [])
+    points = {"x": _Point("rank.kind.loudest", Loudest)}
+    monkeypatch.setattr(registry, "added", lambda group: points if group == "webnav.stages" else {})
     registry.kinds.cache_clear()
     try:
         assert registry.kinds()["rank.kind"]["loudest"] is Loudest
         registry.kinds.cache_clear()
-        points[0] = _Point("rank.kind.dmr", Loudest)
+        points["x"] = _Point("rank.kind.dmr", Loudest)
         with pytest.raises(ValueError, match=r"rank\.kind\.dmr.* is no new kind"):
             registry.kinds()
-        points[0] = _Point("rank.kind.odd", dict)
+        points["x"] = _Point("rank.kind.odd", dict)
         registry.kinds.cache_clear()
         with pytest.raises(ValueError, match="is no new kind"):
             registry.kinds()

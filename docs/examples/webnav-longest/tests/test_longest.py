@@ -1,0 +1,63 @@
+"""Run in the folder of the product: `.venv/bin/python -m pytest docs/examples/webnav-longest/tests`."""
+
+import csv
+from pathlib import Path
+
+from agents.pipeline import Pipeline
+from agents.recipes.checking import read_by, vary
+from agents.recipes.literature import get, override
+from agents.recipes.sentences import stages
+from agents.stages.kind import Parts
+from agents.types import Observation, RankedCandidate
+from annotations.datasets import reader
+from annotations.datasets.records import BadRecord, ConversationRecord
+from evaluation.metrics import METRICS
+from evaluation.metrics.scores import CORRECTED
+
+PAGE = '<html backend_node_id="1"><button backend_node_id="2">Go</button><a backend_node_id="3">Read on</a></html>'
+
+
+COLUMNS = ["task", "instruction", "operation", "value", "html", "target"]
+
+
+class Ranked:
+    """In place of a ranker's weights."""
+
+    def rank(self, observations: list[Observation]) -> list[tuple[RankedCandidate, ...]]:
+        return [(RankedCandidate("2", 0.9, 0, "Go"), RankedCandidate("3", 0.1, 1, "Read on")) for _ in observations]
+
+
+def decide(**settings: str) -> str | None:
+    changes = {"plan.kind": "longest"} | {name.replace("__", "."): value for name, value in settings.items()}
+    pipeline = Pipeline.of(Parts(override(get("deberta"), changes), ranker=Ranked()))
+    (decision,) = pipeline.decide([Observation(1, 1, 0, 0, "w", "", "", "Go", PAGE)])
+    return decision.actions[0].node_id
+
+
+def test_the_longest_text_is_clicked() -> None:
+    assert decide() == "3"
+    assert decide(rank__top_k="1") == "2"
+
+
+def test_the_metric_is_among_those_that_are_scored() -> None:
+    assert METRICS["long_operation"].label == "Long Op."
+    assert ("long_operation", "long_operation", "conversation") in CORRECTED
+
+
+def test_the_reader_reads(tmp_path: Path) -> None:
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, ["t1", "Go", "CLICK", "", PAGE, "2"]])
+    (tmp_path / "b.csv").write_text("task,instruction\nt2,Stop\n")
+    good, bad = reader("csv-tasks")(tmp_path)
+    assert isinstance(good, ConversationRecord)
+    assert good.turns[0].steps[0].html == PAGE
+    assert isinstance(bad, BadRecord)
+    assert "html" in bad.field
+
+
+def test_a_recipe_may_choose_it_and_says_so() -> None:
+    recipe = vary(get("grounded"), {"plan.kind": "longest"})
+    assert "rank.top_k" in read_by(recipe)
+    assert [stage.sentence for stage in stages(recipe) if stage.name == "plan"] == [
+        "Decides as the added kind longest."
+    ]

@@ -1,0 +1,1 @@
+"""A planner that clicks the longest text, a metric that likes long answers, a reader of tasks in CSV."""

@@ -1,0 +1,5 @@
+"""The metric `long_operation`: the operation F1 of steps whose element was right, else 0."""
+
+from evaluation.metrics.definition import Definition
+
+LONG_OPERATION = Definition("Long Op.", "step", lambda step: step.operation_f1 if step.element_correct else 0.0)

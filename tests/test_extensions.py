@@ -1,0 +1,58 @@
+"""The package of docs/extending.md: it is found by its entry points alone, and its own test passes."""
+
+import os
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from annotations import extensions
+
+ROOT = Path(__file__).resolve().parent.parent
+EXAMPLE = ROOT / "docs" / "examples" / "webnav-longest"
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder that tells Python of the package as pip would."""
+    project = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    info = tmp_path / "webnav_longest-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n")
+    groups = [
+        "\n".join([f"[{group}]", *(f"{name} = {value}" for name, value in points.items())])
+        for group, points in project["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n\n".join(groups) + "\n")
+    (tmp_path / "webnav_longest").symlink_to(EXAMPLE / "webnav_longest")
+    return tmp_path
+
+
+def test_the_example_works_as_the_page_says(installed: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider", str(EXAMPLE / "tests")],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "4 passed" in done.stdout
+
+
+def test_two_packages_cannot_add_the_same_name(monkeypatch) -> None:
+    class Point:
+        def __init__(self, value: str) -> None:
+            self.name, self.value = "mine", value
+
+    monkeypatch.setattr(extensions, "entry_points", lambda group: [Point("a:A"), Point("b:B")])
+    extensions.added.cache_clear()
+    try:
+        with pytest.raises(ValueError, match=r"two packages add 'mine' to webnav\.stages: a:A, b:B"):
+            extensions.added(extensions.STAGES)
+    finally:
+        extensions.added.cache_clear()
