@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.core.files.uploadedfile import UploadedFile
 
-from annotations.datasets.files import is_zip, unpack_zip
+from annotations.datasets.files import ArchiveError, is_zip, unpack_zip
 from annotations.storage import private_folder, scratch, store
 
 UPLOADS = "uploads"
@@ -45,7 +45,10 @@ def source_of(upload: str, original_name: str) -> tuple[Path, list[tuple[str, st
     """File or folder on this machine to import, and the damaged members of a zip: (name, what is wrong)."""
     content, folder, name = store.local(upload), scratch(upload) / "source", safe_name(original_name)
     if is_zip(content):
-        return _unpacked(content, folder, Path(name).stem)
+        try:
+            return _unpacked(content, folder, Path(name).stem)
+        except ArchiveError as error:  # it names the file as it is stored
+            raise ArchiveError(str(error).replace(content.name, name)) from error
     # Readers learn the format from the content; the original name tells people which file it was.
     private_folder(folder)
     named = folder / name

@@ -1,10 +1,13 @@
 """What killed processes leave on the disk is removed, and nothing that a living one works on."""
 
+import io
+import zipfile
 from pathlib import Path
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from annotations.datasets.files import ArchiveError
 from annotations.jobs import uploads
 from annotations.retention import left
 from annotations.storage import scratch, store
@@ -42,6 +45,16 @@ def test_the_named_copy_of_an_upload_goes_when_its_remover_was_killed_half_way(l
     assert not scratch(gone).exists()
     assert wanted.exists()
     assert store.exists(kept)
+
+
+def test_an_archive_that_is_refused_is_called_as_its_sender_calls_it(later: None) -> None:
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr("a.json", b"[]")
+    cut = made.getvalue()[:-30]
+    name = uploads.keep_upload(SimpleUploadedFile("my data.zip", cut))
+    with pytest.raises(ArchiveError, match=r"^my_data\.zip is cut off"):
+        uploads.source_of(name, "my data.zip")
 
 
 def test_bodies_and_files_that_were_not_whole_go(later: None, folders: Path) -> None:

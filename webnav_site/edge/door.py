@@ -98,7 +98,8 @@ class Door:
         if length > most:
             raise TurnedAway(413, f"The body has {length:,} bytes; at most {most:,} are taken here from you.")
         if not bodies.has_room(self.folder, length, self.limits.spare_bytes):
-            raise TurnedAway(507, "The server's disk has no room for this.")
+            kept = f"{self.limits.spare_bytes / 1e9:.1f} GB of the server's disk are kept free"
+            raise TurnedAway(507, f"There is no room for this: {kept}, and it would take some of them.")
 
     async def _in_turn(self, client: str, sender: Sender, environ: Environ, executor: Executor) -> Answer:
         """Django's answer, made in a thread when one is free; a client that has left by then is not worked for."""
