@@ -28,6 +28,7 @@ PIECE = 256  # compressed bytes fed to a decoder at a time
 COPY_BYTES = 4096  # uncompressed bytes of a zip member copied at a time
 ZIP_TAIL_BYTES = (64 << 10) + 128  # the end record, its comment and the zip64 locator
 ZIP_ENTRY_BYTES = 512  # generous mean size of a directory entry
+TOLD_CHARS = 100  # of a member's name, in a message
 XZ_MEMORY = 256 << 20  # xz -9 needs 65 MiB; a header may claim 4 GiB
 
 
@@ -217,7 +218,7 @@ def unpack_zip(path: Path, into: Path, limits: FileLimits = FileLimits()) -> Unp
         for member in members:  # every name is judged before the first byte is written
             place = _inside(into, member.filename)
             if place in places:
-                raise ArchiveError(f"{path.name} holds {member.filename!r} twice")
+                raise ArchiveError(f"{path.name} holds {_told(member.filename)} twice")
             places[place] = member
         unpacking = _Unpacking(archive, path, limits)
         try:
@@ -259,8 +260,13 @@ def _inside(into: Path, name: str) -> Path:
     name = name.replace("\\", "/")  # some Windows tools write those
     parts = [part for part in name.split("/") if part not in ("", ".")]
     if not parts or name.startswith("/") or ".." in parts or re.match("[A-Za-z]:", name):
-        raise ArchiveError(f"the archive holds the unsafe name {name!r}")
+        raise ArchiveError(f"the archive holds the unsafe name {_told(name)}")
     return into.joinpath(*parts)
+
+
+def _told(name: str) -> str:
+    """A member's name in a message: one of 65,535 letters would be all of it."""
+    return repr(name if len(name) <= TOLD_CHARS else f"{name[:TOLD_CHARS]}…")
 
 
 def _special(member: zipfile.ZipInfo) -> bool:
@@ -286,7 +292,7 @@ class _Unpacking:
             place.parent.mkdir(parents=True, exist_ok=True)
             target = place.open("xb", buffering=1 << 20)
         except OSError as error:
-            raise ArchiveError(f"{self._name}: cannot write {member.filename!r}: {error.strerror}") from error
+            raise ArchiveError(f"{self._name}: cannot write {_told(member.filename)}: {error.strerror}") from error
         self.files.append(place)
         with target:
             try:

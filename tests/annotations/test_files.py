@@ -178,6 +178,12 @@ def test_a_name_that_leaves_the_folder_refuses_the_archive(tmp_path, name):
     assert not (tmp_path / "evil.json").exists()
 
 
+def test_a_name_that_is_too_long_is_cut_in_the_message(tmp_path):
+    with pytest.raises(ArchiveError, match=r"cannot write 'aaa.*…'") as refused:
+        unpack_zip(make_zip(tmp_path, {"a" * 10_000: b"{}"}), tmp_path / "out")
+    assert len(str(refused.value)) < 300
+
+
 def test_links_in_a_zip_are_left_out(tmp_path):
     file = make_zip(tmp_path, {"link": b"/etc/passwd"}, mode=stat.S_IFLNK | 0o777)
     assert unpack_zip(file, tmp_path / "into").files == []
