@@ -47,7 +47,7 @@ class Pattern(NamedTuple):
 
 
 def _patterns() -> Iterator[Pattern]:
-    """Every pattern that is written as a constant."""
+    """Every pattern that is written as a constant, or put together of the module's constants."""
     for app in APPS:
         for path in sorted((ROOT / app).rglob("*.py")):
             place = path.relative_to(ROOT).as_posix()
@@ -64,14 +64,43 @@ def _patterns() -> Iterator[Pattern]:
                 if isinstance(node, ast.Assign)
                 for value, name in _assigned(node.targets[0], node.value)
             }
+            texts = {name.id: value for name, value in _constants(nodes)}
             for node in nodes:
-                if isinstance(node, ast.Call) and _is_re(node.func) and isinstance(node.args[0], ast.Constant):
+                if (
+                    isinstance(node, ast.Call)
+                    and _is_re(node.func)
+                    and (text := _text(node.args[0], texts)) is not None
+                ):
                     methods = (
                         used.get(names.get(node, ""), METHODS) if node.func.attr == "compile" else {node.func.attr}
                     )
-                    if (place, node.args[0].value) in OF_MARKUP:
+                    if (place, text) in OF_MARKUP:
                         continue
-                    yield Pattern(f"{place}:{node.lineno}", node.args[0].value, _flags(node), frozenset(methods))
+                    yield Pattern(f"{place}:{node.lineno}", text, _flags(node), frozenset(methods))
+
+
+def _constants(nodes: list[ast.AST]) -> Iterator[tuple[ast.Name, Any]]:
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name() as name], value=ast.Constant(value=str() | bytes() as text)):
+                yield name, text
+
+
+def _text(node: ast.expr, texts: dict[str, Any]) -> Any:
+    """A pattern's text: a constant, the name of one, or several put together; None where that cannot be told."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if isinstance(node, ast.Name):
+        return texts.get(node.id)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = _text(node.left, texts), _text(node.right, texts)
+        return None if left is None or right is None else left + right
+    if isinstance(node, ast.FormattedValue) and node.conversion == -1 and node.format_spec is None:
+        return _text(node.value, texts)
+    if isinstance(node, ast.JoinedStr):
+        parts = [_text(part, texts) for part in node.values]
+        return None if None in parts else "".join(parts)
+    return None
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -231,6 +260,15 @@ PATTERNS = list(_patterns())
 @pytest.mark.parametrize("pattern", PATTERNS, ids=[pattern.place for pattern in PATTERNS])
 def test_a_pattern_takes_time_in_proportion_to_the_text(pattern) -> None:
     assert slow_text(pattern) == ""
+
+
+def test_patterns_put_together_of_constants_are_read() -> None:
+    nodes = list(
+        ast.walk(ast.parse('END = "b"\nre.compile(r"a*" + END)\nre.compile(f"{END}c")\nre.compile(END + other)'))
+    )
+    texts = {name.id: value for name, value in _constants(nodes)}
+    calls = [node for node in nodes if isinstance(node, ast.Call) and _is_re(node.func)]
+    assert [_text(call.args[0], texts) for call in calls] == ["a*b", "bc", None]
 
 
 @pytest.mark.parametrize("text", [r"\s*<\?xml\s[^>]*\?>", r"\[\d\]\s*(.*?)\s*(?:;\s*)?(?=\[\d\]|$)", r"(\w+\s?)+!"])
