@@ -116,11 +116,16 @@ def check(name: str) -> None:
         source(name)
 
 
-def _complete(folder: Path) -> bool:
+def is_file(path: Path) -> bool:
+    """Whether there is such a file; none where the name is too long or holds a NUL."""
     try:
-        return (folder / "config.json").is_file()
-    except (OSError, ValueError):  # a name that is too long, or with a NUL
+        return path.is_file()
+    except (OSError, ValueError):
         return False
+
+
+def _complete(folder: Path) -> bool:
+    return is_file(folder / "config.json")
 
 
 def _cached(name: str) -> Path | None:

@@ -11,7 +11,6 @@ from functools import cache
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
 _PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
@@ -50,10 +49,9 @@ class Prompt:
 @cache
 def load(name: str) -> Prompt:
     """The prompt in `agents/prompts/<name>.txt`; ValueError lists the choices."""
-    path = FOLDER / f"{name}.txt"
-    if not _NAME.fullmatch(name) or not path.is_file():
+    if name not in names():
         raise ValueError(f"there is no prompt {name!r}; choose one of {', '.join(names())}")
-    source = path.read_bytes()
+    source = (FOLDER / f"{name}.txt").read_bytes()
     text = source.decode("utf-8")
     return Prompt(name, text.removesuffix("\n"), hashlib.sha256(source).hexdigest())
 

@@ -338,7 +338,7 @@ def missing(recipe: Recipe) -> list[str]:
 
 def _lacking_model(setting: str, name: str, base: str, trainer: str, is_file: bool = False) -> list[str]:
     if is_file:
-        return [] if Path(name).is_file() else [f"a score file: {setting}={name!r} is no file"]
+        return [] if weights.is_file(Path(name)) else [f"a score file: {setting}={name!r} is no file"]
     if not name:
         published = f" from {base}" if base else ""
         return [f"{setting}: train one{published} ({trainer} --name NAME) or name a folder"]

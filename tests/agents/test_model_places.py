@@ -5,7 +5,8 @@ from django.core.exceptions import ValidationError
 
 from agents.encoders import weights
 from agents.memory.jobs import start_embedding
-from agents.recipes import saved
+from agents.prompts import render
+from agents.recipes import literature, saved
 from agents.recipes.literature import RECIPES
 from agents.training.jobs import start_training
 from evaluation.studies.running import create_study
@@ -38,6 +39,16 @@ def test_a_place_below_the_model_folder_is_open(tmp_path, monkeypatch) -> None:
     (tmp_path / "out").symlink_to("/etc")
     assert weights.open_to_people(str(tmp_path / "scores" / "a.json"))
     assert not weights.open_to_people(str(tmp_path / "out" / "passwd"))
+
+
+def test_a_name_too_long_for_a_file_names_no_score_file() -> None:
+    settings = {"rank.kind": "score_file", "rank.model": "a" * 1000}
+    assert any("is no file" in line for line in literature.missing(literature.override(RECIPES["mindact"], settings)))
+
+
+def test_a_name_too_long_for_a_file_names_no_prompt() -> None:
+    with pytest.raises(ValueError, match="there is no prompt"):
+        render.load("a" * 1000)
 
 
 @pytest.mark.parametrize("setting", ["rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder"])
