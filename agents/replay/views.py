@@ -43,7 +43,7 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     if found.has_own_steps:
         own = get_object_or_404(found.steps.select_related("snapshot").defer("snapshot__data", "trace"), seq=seq)
-        return JsonResponse({"detail": detail, "page": own_page_view(request, own.snapshot, marks, gold)})
+        return JsonResponse({"detail": detail, "snapshot": own_page_view(request, own.snapshot, marks, gold)})
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
     return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})

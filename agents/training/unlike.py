@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from agents.models import Run, TrainedModel
+from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import training_of
@@ -10,14 +10,14 @@ from agents.stages.registry import training_of
 NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
 
 
-def unlike_training(run: Run) -> list[str]:
-    """A sentence for each model of the project that the run gives other inputs than its training did."""
+def unlike_training(stored: dict[str, Any], project: int) -> list[str]:
+    """A sentence for each model of the project that this recipe gives other inputs than it was trained on."""
     try:
-        recipe = literature.from_dict(run.recipe)
+        recipe = literature.from_dict(stored)
     except (KeyError, TypeError, ValueError):  # an older version stored it so that it cannot be read
         return []
     named = {"rank.model": recipe.rank.model, "plan.model": recipe.plan.model}
-    rows = TrainedModel.objects.filter(project=run.dataset.project_id, name__in=[n for n in named.values() if n])
+    rows = TrainedModel.objects.filter(project=project, name__in=[n for n in named.values() if n])
     models = {model.name: model for model in rows}
     return [
         said for setting, name in named.items() if name in models and (said := _said(setting, models[name], recipe))

@@ -138,7 +138,7 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     for run in scored:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
-        row.unlike = row.unlike or unlike_training(run)
+        row.unlike = row.unlike or unlike_training(run.recipe, run.dataset.project_id)
         if sees(run) and (not_asked := run.steps.not_asked().count()):
             row.not_asked[run.split] = not_asked, run.step_count
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}

@@ -78,7 +78,7 @@ def test_pages_that_take_json_answer_400() -> None:
         said_no(annotator, f"/annotate/assignments/{work.pk}/{name}/", DEEP[0])
     said_no(annotator, "/keys/choose/", DEEP[1])
     said_no(annotator, f"/annotate/sessions/{session.pk}/comments/", DEEP[0])
-    said_no(admin, f"/annotate/campaigns/{session.campaign.pk}/organise/act/", DEEP[0])
+    said_no(admin, f"/annotate/campaigns/{session.campaign.pk}/organise/change/", DEEP[0])
     said_no(reviewer, f"/annotate/verify/{verification.pk}/judge/", DEEP[0])
 
 

@@ -38,10 +38,10 @@ WHERE dataset_id = %(dataset)s AND split = %(split)s ORDER BY position LIMIT %(c
 RESULTS_SQL = f"""
 INSERT INTO agents_trajectorystep (run_id, trajectory_id, step_id, seq, operation, node_id, value, call_index,
     candidate_ids, candidate_scores, gold_rank, element_correct, operation_f1, success, error, calls, prompt_tokens,
-    completion_tokens, cost, exemplar_ids, workflow_ids, milliseconds, trace, created_at)
+    completion_tokens, cost, exemplar_ids, workflow_ids, milliseconds, trace, created_at, url, outcome, branches)
 SELECT trajectory.run_id, trajectory.id, step.id, turn.index * {STEPS} + step.index, 'CLICK', '9', '', 0,
     '{{9,5}}', '{{0.9,0.1}}', 0, step.id %% 3 > 0, 1.0, step.id %% 3 > 0, '', 0, 0, 0, 0, '{{}}', '{{}}', 1.0, '{{}}',
-    now() - interval '1 day'
+    now() - interval '1 day', '', '', '[]'
 FROM agents_trajectory trajectory JOIN annotations_turn turn ON turn.conversation_id = trajectory.conversation_id
 JOIN annotations_step step ON step.turn_id = turn.id WHERE trajectory.run_id = %(run)s
 """

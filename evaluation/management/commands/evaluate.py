@@ -74,7 +74,7 @@ class Command(BaseCommand):
             )
         except ValueError as error:
             raise CommandError(str(error)) from error
-        for said in unlike_training(study.runs.order_by("pk")[0]):
+        for said in unlike_training(study.runs.order_by("pk")[0].recipe, found.project_id):
             self.stderr.write(said)
         try:
             if options["inline"]:
