@@ -94,8 +94,8 @@ def test_pages_and_api_answer(trajectory) -> None:
     assert client.get(f"/trajectories/{trajectory.pk}/steps/1/").status_code == 200
     view = client.get(f"/trajectories/{trajectory.pk}/steps/1/view/").json()
     assert view["detail"]["operation"] == "TYPE"
-    assert view["page"]["before"]["url"]
-    assert view["page"]["bytes"] == len(PAGE) == Snapshot.objects.get().raw_size
+    assert view["snapshot"]["before"]["url"]
+    assert view["snapshot"]["bytes"] == len(PAGE) == Snapshot.objects.get().raw_size
     assert [line[2] for line in client.get(f"/trajectories/{trajectory.pk}/steps/1/tree/").json()["lines"]]
     assert client.get(f"/trajectories/{trajectory.pk}/steps/3/").status_code == 404
     assert client.get(f"/api/trajectories/{trajectory.pk}/steps/2/").json()["outcome"] == "done"

@@ -286,7 +286,9 @@ def test_an_index_is_made_once(db) -> None:
     Exemplar.objects.open_for("b", 5000)  # more than an index can hold: it is searched exactly
     with connection.cursor() as cursor:
         cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = 'agents_exemplar' AND indexname ~ 'hnsw'")
-        assert [name for (name,) in cursor.fetchall()] == [ExemplarQuerySet.INDEX.named("a")]
+        names = [name for (name,) in cursor.fetchall()]  # those of encoders that other tests have used stay
+    assert names.count(ExemplarQuerySet.INDEX.named("a")) == 1
+    assert ExemplarQuerySet.INDEX.named("b") not in names
 
 
 def test_a_random_bert_of_768_dimensions_serves_as_memory_encoder(conversation, tmp_path) -> None:
