@@ -117,16 +117,12 @@ class Snippet:
     similarity: float | None  # cosine; None where order is not by similarity
 
 
-class SnippetMemory(Protocol):
-    """Where a policy recalls earlier steps from."""
+class Memory(Protocol):
+    """Where the stages recall from; the shell implements it over pgvector, tests over lists."""
 
     def snippets(self, observations: list[Observation], queries: Sequence[np.ndarray], k: int) -> list[list[Snippet]]:
         """The k nearest snippets of earlier turns for each observation, most similar first."""
         ...
-
-
-class Memory(SnippetMemory, Protocol):
-    """Where a policy recalls from; the shell implements it over pgvector, tests over lists."""
 
     def earlier_steps(self, observation: Observation) -> list[RecordedStep]:
         """All steps of earlier turns, oldest first, without their pages."""

@@ -5,7 +5,7 @@ import pytest
 from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
-from agents.stages.plan.choice import _action as action_of
+from agents.stages.plan.choice import action_of
 from agents.stages.plan.parse import parse_multichoice
 from agents.types import Action, RankedCandidate
 from evaluation.models import Score

@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.recipes.literature import Recipe
 from agents.stages.compose.action_strings import RecordedTurns
-from agents.stages.kind import Parts
+from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.generator import Generated
 from agents.stages.plan.kinds import AskingPlanner
 from agents.stages.state import StepState
@@ -41,7 +41,7 @@ class ActionString(AskingPlanner):
         self.quirks = self.recipe.quirks.narrowed(WeblinxQuirks)
 
     @classmethod
-    def before(cls) -> Any:
+    def before(cls) -> tuple[type[StageKind], ...]:
         return (RecordedTurns,)
 
     @classmethod

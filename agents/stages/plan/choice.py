@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.compose.page import Paradigm
 from agents.stages.compose.pages import LetteredPages, PagesInTurn
-from agents.stages.kind import Parts
+from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.generator import Generated
 from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
 from agents.stages.plan.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
@@ -31,7 +31,7 @@ class MultipleChoice(AskingPlanner):
         self.quirks = self.recipe.quirks.narrowed(ParseQuirks)
 
     @classmethod
-    def before(cls) -> Any:
+    def before(cls) -> tuple[type[StageKind], ...]:
         return LetteredGroups, LetteredPages
 
     @classmethod
@@ -54,7 +54,7 @@ class MultipleChoice(AskingPlanner):
             match: Match = state.shown
             if state.open and match.group is None:
                 winner = match.winner
-                state.close(_action(winner) if winner else None)
+                state.close(action_of(winner) if winner else None)
                 self._note(state, match)
 
     def _read(self, state: StepState, match: Match, generated: Generated) -> None:
@@ -83,13 +83,13 @@ class Generation(MultipleChoice):
     paradigm: ClassVar[Paradigm] = "generation"
 
     @classmethod
-    def before(cls) -> Any:
+    def before(cls) -> tuple[type[StageKind], ...]:
         return ElementGroups, PagesInTurn
 
     parse = staticmethod(parse_generation)
 
 
-def _action(reply: ParsedReply) -> Action | None:
+def action_of(reply: ParsedReply) -> Action | None:
     """The action of "OP value" on an element; None where no element was chosen."""
     if reply.element is None:
         return None

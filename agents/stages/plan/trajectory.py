@@ -1,9 +1,9 @@
 """`plan.kind=trajectory`: Synapse, AWM and MIMS continue the trajectory with the next action. Core."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from agents.stages.compose.trajectories import Trajectories
+from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import AskingPlanner
 from agents.stages.plan.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.stages.simplify.around import AroundBest
@@ -17,7 +17,7 @@ class NextAction(AskingPlanner):
     fails_unasked = True
 
     @classmethod
-    def before(cls) -> Any:
+    def before(cls) -> tuple[type[StageKind], ...]:
         return AroundBest, Trajectories
 
     def run(self, states: Sequence[StepState]) -> None:
