@@ -20,9 +20,13 @@ case "$*" in
   *"import pip"*) test ! -e .venv/broken ;;
   *importlib.metadata*) exit 1 ;;
   *--dry-run*) cat report.json ;;
+  *"pip config list"*) test ! -e settings || cat settings ;;
+  *"-m uv "*) echo "$*" >> .venv/calls; test ! -e no-uv && test ! -e no-network ;;
+  *--torch-backend*) exit 1 ;;
   *) echo "$*" >> .venv/calls; test ! -e no-network ;;
 esac
 """
+UV = "uv==0.1 \\\n    --hash=a \\\n    --hash=b\n"
 
 
 class Machine:
@@ -33,6 +37,9 @@ class Machine:
         self.folder.mkdir()
         self.programs.mkdir()
         (self.folder / "requirements.txt").write_text("torch==2.13.0   # tensors\n")
+        locks = self.folder / "webnav_site" / "locks"
+        locks.mkdir(parents=True)
+        (locks / "common.lock").write_text("anyio==4 \\\n    --hash=a\n" + UV + "uvicorn==1 \\\n    --hash=c\n")
         (self.folder / "report.json").write_text('{"version": "2.13.0", "hashes": "a"}\n')
         for name in ("mkdir", "cp", "touch", "cat", "sed", "head"):
             (self.programs / name).symlink_to(shutil.which(name) or name)
@@ -147,16 +154,62 @@ def test_packages_that_cannot_be_had_leave_no_mark_of_an_installation(machine: M
     assert not (machine.folder / ".venv" / "installed").exists()
 
 
+def test_uv_comes_first_with_the_hashes_of_the_lock_and_installs_the_rest(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    machine.install()
+    first, second = machine.calls.splitlines()[:2]
+    assert first.endswith(
+        "-m pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r .venv/uv.lock"
+    )
+    assert (machine.folder / ".venv" / "uv.lock").read_text() == UV
+    assert second.startswith("-m uv pip install")
+    assert second.endswith("--require-hashes --no-deps -r webnav_site/locks/common.lock")
+
+
+def test_where_uv_cannot_do_it_pip_does(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    (machine.folder / "no-uv").touch()
+    assert machine.install().returncode == 0
+    wanted = "-m pip --disable-pip-version-check --quiet install --require-hashes --no-deps -r webnav_site/locks/"
+    assert wanted + "common.lock" in machine.calls
+    assert wanted + "torch.lock" in machine.calls
+
+
+def test_uv_looks_where_pip_is_set_up_to_look(machine: Machine) -> None:
+    machine.add("python3.11", "3.11")
+    (machine.folder / "settings").write_text(
+        ":env:.find-links='/wheels'\n"
+        "global.extra-index-url='https://one.example/simple\\nhttps://two.example/*'\n"
+        "global.find-links='/others'\n"
+        "global.index-url='https://three.example/simple'\n"
+    )
+    machine.install()
+    assert (
+        "--default-index https://three.example/simple --index https://one.example/simple --index https://two.example/* "
+        "--find-links /wheels --require-hashes"
+    ) in machine.calls
+    assert "/others" not in machine.calls
+
+
 @pytest.mark.parametrize(
-    ("build", "taken", "left"),
-    [("2.13.0", "-r webnav_site/locks/torch.lock", "torch=="), ("2.13.0+cpu", "torch==2.13.0+cpu", "torch.lock")],
+    ("build", "there", "taken", "left"),
+    [
+        ("2.13.0", "nvidia-smi", "-r webnav_site/locks/torch.lock", "torch=="),
+        ("2.13.0", "no-uv", "-r webnav_site/locks/torch.lock", "unused"),
+        ("2.13.0", None, "--no-deps --torch-backend cpu torch==2.13.0", "torch.lock"),
+        ("2.13.0+cpu", None, "torch==2.13.0+cpu", "torch.lock"),
+    ],
 )
-def test_torch_comes_from_the_lock_or_is_the_machines_own_build(
-    machine: Machine, build: str, taken: str, left: str
+def test_torch_comes_from_the_lock_or_is_a_build_without_cuda(
+    machine: Machine, build: str, there: str | None, taken: str, left: str
 ) -> None:
+    """The machine's own build first; of others the one without CUDA, unless there is a GPU for it."""
     machine.add("python3.11", "3.11")
     (machine.folder / "report.json").write_text(f'{{"version": "{build}", "hashes": "a"}}\n')
+    if there:
+        program = (machine.programs if there == "nvidia-smi" else machine.folder) / there
+        program.touch(0o755)
     done = machine.install()
     assert taken in machine.calls
     assert left not in machine.calls
-    assert ("its hash is not checked" in done.stderr) is ("+" in build)
+    assert ("its hash is not checked" in done.stderr) is ("torch.lock" not in taken)
