@@ -13,6 +13,8 @@ class AnnotationsConfig(AppConfig):
         from annotations.pages import checks  # noqa: F401  registers the system checks
         from annotations.releases import releasing
         from annotations.retention import kinds, ours
+        from annotations.sample import project
 
         RUNNERS.update(releasing.RUNNERS)
+        RUNNERS.update(project.RUNNERS)
         kinds.KINDS.extend(ours.KINDS)

@@ -22,7 +22,7 @@ LESS_MEMORY = {
     "import": "import the file in parts.",
 }
 """Kind of job -> what makes it need less memory."""
-IO_KINDS = ("import", "export", "release")  # files: what trains, embeds or asks models is `gpu` work
+IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
 
 
 class Cancelled(Exception):
@@ -54,6 +54,7 @@ class Job(Leased):
         REFINE = "refine", "rationales"
         PROPOSE = "propose", "proposals"
         RELEASE = "release", "release"
+        SAMPLE = "sample", "sample data"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")

@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import tempfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,8 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from annotations.corpus.importing import import_files
-from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Membership, Project, Role, Split
+from annotations.jobs import running
+from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Job, Membership, Project, Role, Split
 from annotations.sample.build import build
 from annotations.sample.weblinx import build as build_weblinx
 from annotations.work import stages
@@ -34,27 +36,50 @@ DATASETS = {  # name -> format and description
 }
 
 
-def load_sample(say: Callable[[str], None] = lambda _: None) -> bool:
-    """Build and import the sample datasets once, and make the demo accounts; False when they were there, or were
-    deleted since."""
-    missing = [name for name in DATASETS if not _marker(name).exists()]
-    if not missing:
-        return False
-    project, _ = Project.objects.get_or_create(slug="sample", defaults={"name": "Sample"})
+def order_sample() -> Job | None:
+    """Make the demo accounts and queue the building of the sample datasets, once: nobody waits for it before the first
+    page. None when it was ordered before, also where people deleted the sample since."""
+    if not (missing := _missing()):
+        return None
+    with transaction.atomic():
+        project, _ = Project.objects.get_or_create(slug="sample", defaults={"name": "Sample"})
+        if NAME in missing:
+            make_demo_accounts(project)
+        job = running.queue(Job(kind=Job.Kind.SAMPLE, project=project, params={"datasets": missing}))
+    mark_loaded()
+    return job
+
+
+def run_sample(job: Job) -> bool:
+    """Build what was ordered; done again after a kill, it changes nothing of what is there already."""
+    said: list[str] = []
+
+    def say(text: str) -> None:
+        said.append(text)
+        job.go_on({"phase": text, "done": len(said) - 1, "total": len(job.params["datasets"]) + 1, "unit": "parts"})
+
+    begun = time.monotonic()
+    _load(job.project, job.params["datasets"], say)
+    report = {"said": "The sample is ready", "landed": len(said) - 1, "seconds": time.monotonic() - begun}
+    job.finish(Job.State.DONE, report=report, last_error="")
+    return False
+
+
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.SAMPLE: run_sample}
+
+
+def _load(project: Project, names: list[str], say: Callable[[str], None]) -> None:
+    """Build and import these of the sample datasets, and the campaign of the first."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, NAME)
-        say("building the sample datasets …")
+        say("building the sample datasets")
         build(source)
-        for name in missing:
+        for name in names:
             if name == WEBLINX_NAME:
                 build_weblinx(source, Path(folder, name))
             _import(name, Path(folder, name), project, say)
-    if NAME in missing:
-        make_demo_accounts(project)
+    if NAME in names:
         make_demo_campaign(Dataset.objects.get(name=NAME), say)
-    for name in missing:
-        _marker(name).touch()
-    return True
 
 
 def mark_loaded() -> None:
@@ -80,8 +105,12 @@ def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
     say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")
 
 
+def _missing() -> list[str]:
+    return [name for name in DATASETS if not _marker(name).exists()]
+
+
 def _marker(name: str) -> Path:
-    """The file that says that a dataset has been loaded."""
+    """The file that says that a dataset has been loaded, or will be."""
     return Path(settings.VAR_DIR) / f"{name}-loaded"
 
 
@@ -109,6 +138,8 @@ def make_demo_accounts(project: Project) -> None:
         Membership.objects.get_or_create(
             project=project, user=user, defaults={"role": role, "sees_test_gold": sees_test_gold}
         )
+    if not passwords:  # made before
+        return
     path = Path(settings.VAR_DIR) / "secrets" / DEMO_ACCOUNTS
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

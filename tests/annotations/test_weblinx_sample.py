@@ -5,9 +5,11 @@ import struct
 import zlib
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 import pytest
 import weblinx
+from django.contrib.auth import authenticate
 
 from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
@@ -15,12 +17,14 @@ from annotations.corpus.statistics import dataset_stats
 from annotations.corpus.weblinx_turns import replay_turns
 from annotations.datasets.weblinx_turns import active_turns, page_of, uid_of, viewport_of
 from annotations.dom.weblinx_page import candidates
-from annotations.models import Project, Step, Target
+from annotations.jobs.progress import job_live
+from annotations.models import Dataset, Job, Project, Step, Target
 from annotations.releases.datasheet import statistics_table
 from annotations.sample.build import SCRIPTS, SITES, build_website
-from annotations.sample.project import load_sample
+from annotations.sample.project import DEMO_ACCOUNTS, order_sample
 from annotations.sample.script import read_script
 from annotations.sample.weblinx import DEMONSTRATIONS, HEIGHT, WIDTH, build
+from annotations.tasks import run_job
 from tests import factories
 from tests.annotations import weblinx_folder as demo
 
@@ -183,16 +187,34 @@ def test_statistics_of_chat_rows_leave_out_what_they_do_not_tell() -> None:
     assert "active_turns" not in other
 
 
-@pytest.mark.slow
 @pytest.mark.django_db
-def test_the_sample_project_gets_the_demonstrations_once(tmp_path: Path, settings) -> None:
+def test_the_sample_is_ordered_once_and_built_by_a_worker(tmp_path: Path, settings: Any) -> None:
     settings.VAR_DIR = tmp_path
     (tmp_path / "sample-loaded").touch()  # an installation that has the other sample already
-    assert load_sample()
+    job = order_sample()
+    assert job is not None
+    assert (job.kind, job.queue_of(job.kind), Dataset.objects.count()) == ("sample", "io", 0)
+    assert order_sample() is None
+    run_job(job.pk)
+    job.refresh_from_db()
+    assert (job.state, job_live(job).fields["headline"]) == (Job.State.DONE, "The sample is ready")
     (loaded,) = Project.objects.get(slug="sample").datasets.all()
     assert (loaded.name, loaded.source_format) == ("sample-weblinx", "weblinx")
     assert dict(loaded.conversations.values_list("source_id", "split")) == DEMONSTRATIONS
-    assert not load_sample()
     loaded.conversations.all().delete()
     loaded.delete()
-    assert not load_sample()  # deleted by people: it does not come back
+    assert order_sample() is None  # deleted by people: it does not come back
+
+
+@pytest.mark.django_db
+def test_the_demo_accounts_are_there_before_the_sample_is(tmp_path: Path, settings: Any) -> None:
+    """Who opens the first page signs in while the datasets are built."""
+    settings.VAR_DIR = tmp_path
+    assert order_sample() is not None
+    passwords = json.loads((tmp_path / "secrets" / DEMO_ACCOUNTS).read_text())
+    assert set(passwords) == {"admin", "annotator", "reviewer"}
+    assert all(authenticate(username=name, password=password) for name, password in passwords.items())
+    for marker in tmp_path.glob("*-loaded"):  # a start that was killed before it noted what it had ordered
+        marker.unlink()
+    order_sample()
+    assert json.loads((tmp_path / "secrets" / DEMO_ACCOUNTS).read_text()) == passwords

@@ -14,7 +14,8 @@ from agents.models import Run, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
 from agents.stages.compose.page import HEADER
-from annotations.sample.project import load_sample
+from annotations.sample.project import order_sample
+from annotations.tasks import run_job
 from evaluation.models import Study
 from tests.agents.llm_server import LlmServer, serve
 from tests.evaluation.recipe_world import TEXTS, reply
@@ -48,7 +49,9 @@ def trained(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> N
     settings.VAR_DIR, settings.MODEL_ROOT = tmp_path / "var", tmp_path / "models"
     settings.VAR_DIR.mkdir()
     monkeypatch.setenv("MODEL_ROOT", str(settings.MODEL_ROOT))
-    load_sample()
+    job = order_sample()
+    assert job is not None
+    run_job(job.pk)
     texts = [*TEXTS, HEADER]
     ranker, t5 = tiny_cross_encoder(tmp_path / "ranker", texts, layers=1), tiny_t5(tmp_path / "t5", texts, layers=1)
     dual = tiny_encoder(tmp_path / "dual", texts, width=384, layers=1)

@@ -14,7 +14,7 @@ from django.core.management.base import BaseCommand
 
 from annotations.access.host_secret import refuse_another
 from annotations.models import Invite
-from annotations.sample.project import DEMO_ACCOUNTS, load_sample
+from annotations.sample.project import DEMO_ACCOUNTS, order_sample
 from webnav_site import services
 from webnav_site.health import disk_banner
 from webnav_site.supervision import daemon, lock, processes
@@ -39,8 +39,8 @@ class Command(BaseCommand):
         held = self._alone()
         self._check_port(bind, port)
         self._collect_static()
-        if sample == "yes":
-            load_sample(lambda text: self.stdout.write(f"  {text}"))
+        if sample == "yes" and order_sample():
+            self.stdout.write("  The sample datasets are built in the background; Jobs shows how far that is.")
         self._free_leases()
         self._announce()
         sys.exit(self._run(held, bind, port))
