@@ -65,7 +65,7 @@ class ChatLlm:
                 replies.append(answer)
         texts = tuple(text for reply in replies for text in reply.texts)
         reasons = tuple(reason for reply in replies for reason in reply.finish_reasons)
-        return Reply(texts, usage, replies[0].model, reasons, time.monotonic() - started)
+        return Reply(texts, usage, replies[0].model, reasons, time.monotonic() - started, len(replies))
 
     def _parts(self, request: Request, done: int) -> list[Request]:
         """The request for the samples from number `done` on, in as many as the endpoint needs; each draws with a seed

@@ -67,6 +67,9 @@ class Sampling:
             raise ValueError(f"top_p must be more than 0 and at most 1, got {self.top_p}")
 
 
+GREEDY = Sampling()
+
+
 @dataclass(frozen=True)
 class Request:
     """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string."""
@@ -118,13 +121,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Reply:
-    """The `n` texts of a request. `seconds` includes waits between attempts."""
+    """The `n` texts of a request, given in so many `requests`. `seconds` includes waits between attempts."""
 
     texts: tuple[str, ...]
     usage: Usage
     model: str  # as the endpoint names it
     finish_reasons: tuple[str, ...]  # of each text: "stop", "length", or the endpoint's word
     seconds: float
+    requests: int = 1  # more where an endpoint gives fewer than n at once
 
     @property
     def text(self) -> str:
@@ -143,6 +147,7 @@ class Reply:
             values["model"],
             tuple(values["finish_reasons"]),
             values["seconds"],
+            values.get("requests", 1),
         )
 
 

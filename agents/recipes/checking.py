@@ -65,6 +65,7 @@ def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
 
 
 LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
+DRAWN: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.temperature > 0, "plan.temperature above 0")
 STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
 # Setting -> when it counts although its kind is chosen, and that in words.
 CONDITIONS: dict[str, tuple[Holds, str]] = {
@@ -96,6 +97,8 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "compose.piece_tokens": LOCAL,
     "plan.base": LOCAL,
     "plan.constrained": LOCAL,
+    "plan.top_p": DRAWN,
+    "plan.samples": DRAWN,
     "quirks.q7_single_candidate_fails": _plans(*ASKED_IN_PAGES),
     "quirks.q8_empty_reply_crashes": _plans("multichoice"),
     "quirks.q9_option_before_a_wraps": _plans("multichoice"),

@@ -64,6 +64,7 @@ _CROSS = RankSettings(kind="cross_encoder", base=_DEBERTA, top_k=50)
 _MULTICHOICE = PlanSettings("multichoice", base=_FLAN)
 _GENERATION = PlanSettings("generation", base=_FLAN)
 _TRAJECTORY = PlanSettings("trajectory", backend="endpoint", max_new_tokens=100)
+_SAMPLED = dataclasses.replace(_TRAJECTORY, temperature=1.0, top_p=0.95, samples=20)
 _WHOLE = SimplifySettings(memory_pages="whole")
 _MINDACT, _MT, _SYNAPSE = "Mind2Web (2023)", "MT-Mind2Web (2024)", "Synapse (2024)"
 _AWM, _MIMS, _WEBLINX, _WMA = "Agent Workflow Memory (2024)", "MIMS", "WebLINX (2024)", "WMA (2025)"
@@ -268,7 +269,7 @@ _RECIPES = (
         "wma",
         "A world model imagines the outcome of several actions.",
         _WMA,
-        plan=_TRAJECTORY,
+        plan=_SAMPLED,
         imagine=ImagineSettings("world_model", 20),
         needs=("a world model, which is not built yet",),
     ),
@@ -276,7 +277,7 @@ _RECIPES = (
         "cot",
         "WMA's baseline: the most frequent of 20 samples.",
         _WMA,
-        plan=_TRAJECTORY,
+        plan=_SAMPLED,
         imagine=ImagineSettings("majority", 20),
         needs=("choosing among samples, which is not built yet",),
     ),

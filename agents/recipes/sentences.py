@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.recipes.declaring import declarations, settings_of, values_of
-from agents.recipes.literature import Recipe
+from agents.recipes.literature import ASKING, Recipe
 from agents.recipes.settings import Quirks, RankSettings
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
@@ -226,6 +226,18 @@ def _compose(recipe: Recipe) -> str:
 
 
 def _plan(recipe: Recipe) -> str:
+    drawn = _drawn(recipe) if recipe.plan.kind in ASKING and recipe.plan.temperature else ""
+    return f"{_planned(recipe)}{drawn}"
+
+
+def _drawn(recipe: Recipe) -> str:
+    plan = recipe.plan
+    replies = "reply" if plan.samples == 1 else f"{plan.samples} replies of each prompt"
+    of = f", of the likeliest tokens with {plan.top_p:.0%} together" if plan.top_p < 1 else ""
+    return f" Draws {'a ' if plan.samples == 1 else ''}{replies} at temperature {plan.temperature:g}{of}."
+
+
+def _planned(recipe: Recipe) -> str:
     plan = recipe.plan
     sentence = PLAN.get(plan.kind, f"Decides as the added kind {plan.kind}.").format(group=recipe.simplify.group_size)
     if plan.kind not in PLAN:

@@ -148,6 +148,10 @@ class PlanSettings(SettingGroup):
     base: str = setting("", "published weights that training starts from")
     max_new_tokens: int = setting(50, "longest reply, in tokens", least=1)
     temperature: float = setting(0.0, "sampling temperature; 0: the most likely reply", least=0)
+    top_p: float = setting(
+        1.0, "tokens are drawn of the likeliest that together have this probability", above=0, most=1
+    )
+    samples: int = setting(1, "replies drawn of each prompt, with the run's seed; the first one is acted on", least=1)
     constrained: bool = setting(False, "a local model can only answer in the expected form")
 
 

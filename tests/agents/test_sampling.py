@@ -61,7 +61,7 @@ def test_an_endpoint_is_given_every_setting_and_gives_every_sample() -> None:
         return failure(400, "n must be 1") if body.get("n", 1) > 1 else f"{body['seed']} {body['top_p']}"
 
     with serve(one) as server:
-        generator = ChatGenerator(ChatLlm(Endpoint(server.url, "m")), temperature=0.7, seed=5, top_p=0.9, n=3)
+        generator = ChatGenerator(ChatLlm(Endpoint(server.url, "m")), sampling=Sampling(3, 0.7, 0.9, 5))
         (answer,) = generator.generate(PROMPTS[:1])
         (other,) = generator.generate(PROMPTS[:1], Sampling(1, 0.2, 0.5, 1))
     assert answer.texts == ("5 0.9", "6 0.9", "7 0.9")

@@ -59,7 +59,8 @@ class MultipleChoice(AskingPlanner):
 
     def _read(self, state: StepState, match: Match, generated: Generated) -> None:
         assert match.page is not None
-        match.asked.append({"elements": list(match.group or ()), "reply": generated.text})
+        drawn = {"samples": list(generated.texts)} if generated.others else {}
+        match.asked.append({"elements": list(match.group or ()), "reply": generated.text, **drawn})
         self._note(state, match)
         if generated.error:
             state.fail(generated.error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agents.llm.errors import BadReply, LlmError, RequestRefused
-from agents.llm.protocol import Image, Llm, Reply, Request, Sampling
+from agents.llm.protocol import GREEDY, Image, Llm, Reply, Request, Sampling
 from agents.llm.protocol import Message as ChatMessage
 from agents.llm.tokens import counter
 from agents.stages.compose.sequence import SYSTEM, PagePart
@@ -100,16 +100,11 @@ class ChatGenerator:
         llm: Llm,
         model: str = "",
         max_tokens: int = 100,
-        temperature: float = 0.0,
-        seed: int | None = None,
-        *,
-        top_p: float = 1.0,
-        n: int = 1,
+        sampling: Sampling = GREEDY,
     ) -> None:
         self.llm = llm
         self.model = model or llm.info.model
-        self.max_tokens = max_tokens
-        self.sampling = Sampling(n, temperature, top_p, seed)
+        self.max_tokens, self.sampling = max_tokens, sampling
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
         drawn = sampling or self.sampling
@@ -146,7 +141,8 @@ def complete(llm: Llm, requests: list[Request]) -> list[Reply | LlmError]:
 
 
 def _generated(request: Request, reply: Reply | LlmError) -> Generated:
-    usage = DecisionUsage(1, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
+    calls = reply.requests if isinstance(reply, Reply) else 1
+    usage = DecisionUsage(calls, reply.usage.prompt_tokens, reply.usage.completion_tokens, reply.usage.cost)
     if isinstance(reply, LlmError):
         return Generated("", transcript(request.messages), usage, str(reply))
     return Generated(reply.text, transcript(request.messages), usage, others=reply.texts[1:])

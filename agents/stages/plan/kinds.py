@@ -1,10 +1,12 @@
 """What the kinds of `plan` have in common: the stages that go with them, and asking a model. Core."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from typing import ClassVar
 
 from agents.encoders import weights
+from agents.llm.protocol import Sampling
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.generator import ChatGenerator, Generated, Generator, Prompt
@@ -12,7 +14,8 @@ from agents.stages.plan.local import LocalGenerator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.state import StepState
 
-MODEL_SETTINGS = frozenset({"plan.backend", "plan.model", "plan.base", "plan.max_new_tokens", "plan.temperature"})
+SAMPLING = ("plan.temperature", "plan.top_p", "plan.samples")
+MODEL_SETTINGS = frozenset({"plan.backend", "plan.model", "plan.base", "plan.max_new_tokens", *SAMPLING})
 
 
 class Planning(StageKind):
@@ -45,6 +48,7 @@ class AskingPlanner(Planning):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.generator = generator_of(parts)
+        self.sampling = sampling_of(parts)
 
     def generate(self, states: Sequence[StepState]) -> list[tuple[StepState, Generated]]:
         """The states with a prompt, and what the model answered each."""
@@ -54,7 +58,20 @@ class AskingPlanner(Planning):
         found = [(state, generated) for (state, _), generated in zip(asked, answers, strict=True)]
         for state, generated in found:
             state.usage += generated.usage
+            if self.sampling.temperature:
+                self._note_drawn(state, generated)
         return found
+
+    def _note_drawn(self, state: StepState, generated: Generated) -> None:
+        """What was asked for, and in how many requests: more than one where an endpoint gives fewer than n samples."""
+        asked = asdict(self.sampling) | {"requests": generated.usage.calls}
+        state.note("plan", sampling=asked, samples=list(generated.texts))
+
+
+def sampling_of(parts: Parts) -> Sampling:
+    """How the recipe has replies drawn, with the run's seed."""
+    plan = parts.recipe.plan
+    return Sampling(plan.samples, plan.temperature, plan.top_p, parts.seed if plan.temperature else None)
 
 
 def generator_of(parts: Parts) -> Generator:
@@ -68,8 +85,7 @@ def _endpoint(parts: Parts) -> Generator:
     plan = parts.recipe.plan
     if parts.llm is None:
         raise CannotRun(f"{parts.recipe.name} asks an LLM endpoint, and none was given")
-    seed = parts.seed if plan.temperature else None
-    return ChatGenerator(parts.llm, plan.model, plan.max_new_tokens, plan.temperature, seed)
+    return ChatGenerator(parts.llm, plan.model, plan.max_new_tokens, sampling_of(parts))
 
 
 def _local(parts: Parts) -> Generator:
@@ -79,9 +95,8 @@ def _local(parts: Parts) -> Generator:
         max_new_tokens=plan.max_new_tokens,
         max_tokens=compose.max_tokens,
         max_piece=compose.piece_tokens,
-        temperature=plan.temperature,
         constrained=plan.constrained,
-        seed=parts.seed,
+        sampling=sampling_of(parts),
     )
     return generator
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from agents.llm.protocol import Sampling, cut
+from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.stages.plan.drawing import drawing
 from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
@@ -67,16 +67,12 @@ class LocalGenerator:
         max_new_tokens: int = 50,
         max_tokens: int = MAX_INPUT,
         max_piece: int = MAX_PIECE,
-        temperature: float = 0.0,
         constrained: bool = False,
-        seed: int = 0,
-        top_p: float = 1.0,
-        n: int = 1,
+        sampling: Sampling = GREEDY,
     ) -> None:
         """Settings of a recipe; the weights stay loaded when another recipe uses them."""
         self.max_new_tokens, self.max_tokens, self.max_piece = max_new_tokens, max_tokens, max_piece
-        self.constrained = constrained
-        self.sampling = Sampling(n, temperature, top_p, seed)
+        self.constrained, self.sampling = constrained, sampling
 
     def count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])

@@ -231,11 +231,15 @@ export class SidePane {
     const used = calls
       ? `${asked.toLocaleString("en")} + ${answered.toLocaleString("en")} tokens · ${calls} ${calls === 1 ? "call" : "calls"}`
       : "no model call";
-    const { reply, why, rounds } = trace.plan ?? {};
+    const { reply, why, rounds, samples = [] } = trace.plan ?? {};
     const { prompt } = trace.compose ?? {};
     const shown = [];
     if (reply !== undefined) shown.push(make("pre", {}, asText(reply)));
     if (why !== undefined) shown.push(facts(why));
+    if (samples.length > 1) {
+      const texts = samples.map((text) => make("pre", {}, asText(text)));
+      shown.push(folded("samples", `${samples.length} replies drawn`, make("div", {}, ...texts), this.open));
+    }
     if (rounds?.length) shown.push(folded("rounds", `${rounds.length} rounds`, facts(roundFacts(rounds)), this.open));
     if (prompt !== undefined) shown.push(folded("prompt", "Prompt", make("pre", {}, asText(prompt)), this.open));
     if (!shown.length) shown.push(missing("compose", "plan"));
