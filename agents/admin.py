@@ -11,6 +11,7 @@ from agents.models import (
     Exemplar,
     LlmReply,
     MemorySnippet,
+    PromptPack,
     Run,
     SavedRecipe,
     TextEmbedding,
@@ -73,6 +74,16 @@ class SavedRecipeAdmin(MadeElsewhere):
     list_select_related = ["project", "created_by"]
     list_filter = ["project"]
     search_fields = ["name", "parent", "description"]
+
+
+@admin.register(PromptPack)
+class PromptPackAdmin(MadeElsewhere):
+    heavy = ("texts",)
+    list_display = ["name", "version", "base", "source", "note", "project", "created_by", "created_at"]
+    list_select_related = ["project", "created_by"]
+    list_filter = ["project"]
+    search_fields = ["name", "source", "note", "sha256__startswith"]
+    fields = ["project", "name", "version", "base", "source", "note", "sha256", "texts", "created_by", "created_at"]
 
 
 @admin.register(Run)

@@ -8,8 +8,8 @@ from collections.abc import Callable, Collection, Sequence
 from itertools import groupby
 
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Parts, StageKind
-from agents.stages.registry import recipe_kinds
+from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.registry import recipe_kinds, unfit
 from agents.stages.state import StepState
 from agents.types import STAGES, Decision, Observation, RankedCandidate
 from annotations.observe.spans import span
@@ -38,6 +38,8 @@ class Pipeline:
         """The kinds that the recipe chooses, put together; those of some `stages` only for `reminded`. CannotRun says
         what one of them lacks."""
         kinds = recipe_kinds(parts.recipe)
+        if said := unfit(parts.recipe, parts.words):
+            raise CannotRun(said)
         parts.shown = frozenset().union(*(kind.takes for kind in kinds if kind.stage == "compose"))
         return cls(parts.recipe, [kind(parts) for kind in kinds if kind.stage in stages], parts.seed)
 

@@ -12,7 +12,7 @@ from agents.encoders.weights import MINILM
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
-from agents.prompts.render import load
+from agents.prompts.packs import webnav
 from agents.stages.plan.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
 from annotations.work.edits.mentions import PHENOMENA
@@ -74,7 +74,7 @@ def ask(llm: Llm, question: str, read: Callable[[str], Parts]) -> Parts:
         except BadProposal as error:
             if attempt + 1 == TRIES:
                 raise ValueError(f"the model's proposal cannot be used: {error}") from error
-            wrong = f"This cannot be used: {error}. Answer again, with the whole JSON only."
+            wrong = webnav().prompt("propose_again").fill(error=error)
             messages += [Message("assistant", answer.text), Message("user", wrong)]
     raise AssertionError("every try ends in an answer or an error")
 
@@ -117,14 +117,14 @@ def _cuts_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]
         page = f" (page: {step.face.title})" if step.face and step.face.title else ""
         lines.append(f"{place + 1}. {step.text}{page}")
     wanted = assignment.item.session.campaign.target_parts(len(steps))
-    question = load("propose_cuts").fill(parts=wanted, steps="\n".join(lines).strip())
+    question = webnav().prompt("propose_cuts").fill(parts=wanted, steps="\n".join(lines).strip())
     return question, lambda text: read_cuts(text, steps)
 
 
 def _rewrites_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
     parts = assignment.ordered_parts()
     requests = "\n".join(f"{turn}. {' '.join(part.instruction.split())}" for turn, part in enumerate(parts, 1))
-    question = load("propose_rewrites").fill(requests=requests, phenomena=", ".join(PHENOMENA))
+    question = webnav().prompt("propose_rewrites").fill(requests=requests, phenomena=", ".join(PHENOMENA))
     return question, lambda text: read_rewrites(text, [part.first_step_id for part in parts])
 
 

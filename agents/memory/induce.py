@@ -17,11 +17,12 @@ from agents.memory.workflow_text import (
     online_prompt,
     parse_workflows,
 )
-from agents.models import Run, Trajectory, TrajectoryStep, Workflow, WorkflowVector
+from agents.models import PromptPack, Run, Trajectory, TrajectoryStep, Workflow, WorkflowVector
 from agents.observations import past_action
+from agents.prompts.packs import NoSuchText, Pack, webnav
 from agents.recipes import literature
-from agents.runs.building import memory_encoder
-from agents.stages.plan.generator import complete
+from agents.runs.building import memory_encoder, pack_of
+from agents.stages.plan.generator import complete, transcript
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published
@@ -74,16 +75,26 @@ def induce_offline(
 
 
 def induce_sites(
-    dataset: Dataset, sites: Sequence[Website], llm: Llm, encoder: Encoder, style: str = Workflow.Style.CONCRETE
+    dataset: Dataset,
+    sites: Sequence[Website],
+    llm: Llm,
+    encoder: Encoder,
+    style: str = Workflow.Style.CONCRETE,
+    pack: Pack | None = None,
 ) -> list[Induced]:
     """The workflows of some sites, asked for side by side. Workflows that people wrote or edited are kept."""
     tasks = {site.pk: train_tasks(site) for site in sites}
-    prompts = [train_prompt(site, tasks[site.pk], style) for site in sites]
+    prompts = [train_prompt(site, tasks[site.pk], style, pack) for site in sites]
     found = []
     for site, answer in zip(sites, _ask(llm, prompts, llm.info.model), strict=True):
         sources = list(dict.fromkeys(turn.conversation_id for turn in tasks[site.pk]))
         blank = Workflow(
-            dataset=dataset, website=site, origin=Workflow.Origin.OFFLINE, style=style, model_name=llm.info.model
+            dataset=dataset,
+            website=site,
+            origin=Workflow.Origin.OFFLINE,
+            style=style,
+            prompts=(pack or webnav()).reference,
+            model_name=llm.info.model,
         )
         found.append(_store(answer, blank, sources, len(tasks[site.pk]), encoder))
     return found
@@ -94,7 +105,9 @@ def train_tasks(website: Website) -> list[Turn]:
     return list(_tasks(Conversation.objects.filter(website=website, split=Split.TRAIN)))
 
 
-def train_prompt(website: Website, turns: Sequence[Turn], style: str = Workflow.Style.CONCRETE) -> str:
+def train_prompt(
+    website: Website, turns: Sequence[Turn], style: str = Workflow.Style.CONCRETE, pack: Pack | None = None
+) -> tuple[Message, ...]:
     """What the model is asked. AssertionError for a turn outside of the train split: test data must not get in."""
     for turn in turns:
         if turn.conversation.split != Split.TRAIN:
@@ -102,7 +115,7 @@ def train_prompt(website: Website, turns: Sequence[Turn], style: str = Workflow.
                 f"workflows come from the train split, {turn.conversation} is of {turn.conversation.split}"
             )
     examples = [(turn.instruction, [past_action(s).representation for s in turn.steps.all()]) for turn in turns]
-    return offline_prompt(website.name, website.domain, website.subdomain, examples, style)
+    return offline_prompt(website.name, website.domain, website.subdomain, examples, style, pack)
 
 
 def _tasks(conversations: QuerySet[Conversation]) -> QuerySet[Turn]:
@@ -139,10 +152,17 @@ def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
     model = (recipe.plan.model if recipe.plan.backend == "endpoint" else "") or llm.info.model
     examples = online_examples(run, sources)
     style = recipe.recall.induction_style
-    prompt = online_prompt(website.name, website.domain, website.subdomain, examples, style)
+    pack = pack_of(recipe, run.dataset)
+    prompt = online_prompt(website.name, website.domain, website.subdomain, examples, style, pack)
     answer = _ask(llm, [prompt], model)[0]
     blank = Workflow(
-        dataset=run.dataset, website=website, run=run, origin=Workflow.Origin.ONLINE, style=style, model_name=model
+        dataset=run.dataset,
+        website=website,
+        run=run,
+        origin=Workflow.Origin.ONLINE,
+        style=style,
+        prompts=pack.reference,
+        model_name=model,
     )
     encoder = memory_encoder(recipe) if recipe.recall.workflows == "semantic" else None
     return _store(answer, blank, sources, len(examples), encoder)
@@ -176,14 +196,21 @@ def _last_message(prompt: str) -> str:
 
 
 def prompt_of(workflow: Workflow) -> str:
-    """What was asked to get a workflow, made again from its sources; "" for one that a person wrote."""
+    """What was asked to get a workflow, made again from its sources; "" for one that a person wrote, and where its
+    prompt pack is gone."""
     website, sources = workflow.website, workflow.sources.order_by("position", "pk")
     if website is None or not sources:
         return ""
+    try:
+        pack = PromptPack.objects.pack(workflow.prompts, workflow.dataset.project)
+    except NoSuchText:
+        return ""
     if workflow.run is not None:
         examples = online_examples(workflow.run, list(sources.values_list("pk", flat=True)))
-        return online_prompt(website.name, website.domain, website.subdomain, examples, workflow.style)
-    return train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))), workflow.style)
+        asked = online_prompt(website.name, website.domain, website.subdomain, examples, workflow.style, pack)
+    else:
+        asked = train_prompt(website, list(_tasks(sources.filter(split=Split.TRAIN))), workflow.style, pack)
+    return asked[0].content if len(asked) == 1 else transcript(asked)
 
 
 def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
@@ -192,8 +219,8 @@ def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
     WorkflowVector.objects.put(encoder.name, list(zip(rows, vectors, strict=True)))
 
 
-def _ask(llm: Llm, prompts: Sequence[str], model: str) -> list[str | LlmError]:
-    requests = [Request((Message("user", prompt),), model, max_tokens=MAX_TOKENS) for prompt in prompts]
+def _ask(llm: Llm, prompts: Sequence[tuple[Message, ...]], model: str) -> list[str | LlmError]:
+    requests = [Request(prompt, model, max_tokens=MAX_TOKENS) for prompt in prompts]
     return [answer if isinstance(answer, LlmError) else answer.text for answer in complete(llm, requests)]
 
 

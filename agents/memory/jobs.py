@@ -19,7 +19,9 @@ from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.induce import embed_workflows, induce_sites, train_websites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
-from agents.models import MemorySnippet, Workflow
+from agents.models import MemorySnippet, PromptPack, Workflow
+from agents.prompts.catalogue import induction_texts
+from agents.prompts.packs import PACKAGED, NoSuchText, Pack
 from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -52,22 +54,40 @@ def start_induction(
     websites: Iterable[str] = (),
     encoder: str = weights.MINILM,
     style: str = Workflow.Style.CONCRETE,
+    prompts: str = PACKAGED,
     publish: bool = True,
 ) -> Job:
-    """A queued job that induces the workflows of all train websites, or of some. Raises ValidationError."""
+    """A queued job that induces the workflows of all train websites, or of some, in the words of a prompt pack. Raises
+    ValidationError."""
     names = list(websites)
     try:
         train_websites(dataset, names or None)
     except ValueError as error:
         raise ValidationError({"websites": str(error)}) from error
-    return _start(Job.Kind.INDUCE, user, dataset, {"websites": names, "encoder": encoder, "style": style}, publish)
+    params = {"websites": names, "encoder": encoder, "style": style}
+    params |= _prompts(prompts, dataset, induction_texts(style))
+    return _start(Job.Kind.INDUCE, user, dataset, params, publish)
 
 
-def start_rationales(*, user, dataset: Dataset, split: str = "", publish: bool = True) -> Job:
+def start_rationales(*, user, dataset: Dataset, split: str = "", prompts: str = PACKAGED, publish: bool = True) -> Job:
     """A queued job that has a model write the rationales of the steps that have none. Raises ValidationError."""
     if split and split not in Split.values:
         raise ValidationError({"split": f"Choose one of {', '.join(Split.values)}."})
-    return _start(Job.Kind.REFINE, user, dataset, {"split": split}, publish)
+    params = {"split": split} | _prompts(prompts, dataset, ["rationale"])
+    return _start(Job.Kind.REFINE, user, dataset, params, publish)
+
+
+def _prompts(reference: str, dataset: Dataset, names: Sequence[str]) -> dict[str, str]:
+    """The pack as a parameter of a job, where it is not the packaged one. Raises ValidationError."""
+    try:
+        pack = PromptPack.objects.holding(reference, dataset.project, *names)
+    except NoSuchText as error:
+        raise ValidationError({"prompts": str(error)}) from error
+    return {} if pack.name == PACKAGED else {"prompts": pack.reference}
+
+
+def _pack(job: Job, dataset: Dataset) -> Pack:
+    return PromptPack.objects.pack(job.params.get("prompts", PACKAGED), dataset.project)
 
 
 def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Job:
@@ -193,7 +213,7 @@ def induce(job: Job) -> bool:
         progress.tell("asking the model", "websites", len(sites) - len(waiting), len(sites), resume=sorted(resume))
         for start in range(0, len(waiting), llm.info.lanes):
             group = waiting[start : start + llm.info.lanes]
-            for found in induce_sites(dataset, group, llm, encoder, style):
+            for found in induce_sites(dataset, group, llm, encoder, style, _pack(job, dataset)):
                 counts["websites"] += 1
                 counts["tasks"] += found.tasks
                 counts["workflows"] += len(found.workflows)
@@ -219,7 +239,7 @@ def refine(job: Job) -> bool:
     waiting = list(steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id"))
     report: dict[str, Any] = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
     report["model"] = llm.info.model
-    counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm)
+    counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm, pack=_pack(job, dataset))
     total = counts["steps"] + len(waiting)
     try:
         progress.tell("asking the model", "steps", counts["steps"], total, resume=last)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
-from agents.prompts.render import load
+from agents.prompts.packs import Pack, webnav
 from agents.stages.plan.generator import complete
 from agents.stages.simplify.snippets import RationaleRequest
 from agents.types import DecisionUsage
@@ -19,8 +19,8 @@ MAX_TOKENS = 100  # as published (planners.md 5.4)
 class RationaleWriter:
     """Asks for the rationales of steps that have none. Without an LLM (`recall.rationales=stored`) it asks nobody."""
 
-    def __init__(self, llm: Llm | None, model: str = "") -> None:
-        self.llm = llm
+    def __init__(self, llm: Llm | None, model: str = "", pack: Pack | None = None) -> None:
+        self.llm, self.pack = llm, pack or webnav()
         self.model = model or (llm.info.model if llm else "")
         self._texts: dict[int, str] = {}  # step -> text
 
@@ -30,7 +30,7 @@ class RationaleWriter:
         missing = list({r.step.key: r for r in requests if r.step.key not in found}.values())
         if self.llm is None or not missing:
             return found
-        questions = [Request(_question(request), self.model, max_tokens=MAX_TOKENS) for request in missing]
+        questions = [Request(question(request, self.pack), self.model, max_tokens=MAX_TOKENS) for request in missing]
         rows = []
         for request, reply in zip(missing, complete(self.llm, questions), strict=True):
             if isinstance(reply, LlmError) or not (text := _first_lines(reply.text)):
@@ -45,17 +45,17 @@ class RationaleWriter:
         return found
 
 
-def _question(request: RationaleRequest) -> tuple[Message, ...]:
-    """A system message, two worked examples as if they had been asked before, and the step (planners.md 5.4)."""
-    step, examples = request.step, load("rationale_demos").pairs()
-    asked = load("rationale").fill(
+def question(request: RationaleRequest, pack: Pack) -> tuple[Message, ...]:
+    """What a model is asked about a step; as published, worked examples stand before it as if they had been asked
+    (planners.md 5.4)."""
+    step = request.step
+    said = pack.prompt("rationale").messages(
         page=request.page,
         task=step.instruction,
         actions="\n".join(step.past_actions) or "None",
         answer=request.answer,
     )
-    shown = [Message(role, text) for pair in examples for role, text in zip(("user", "assistant"), pair, strict=True)]
-    return (Message("system", load("rationale_system").text), *shown, Message("user", asked))
+    return tuple(Message(*message) for message in said)
 
 
 def _first_lines(text: str) -> str:

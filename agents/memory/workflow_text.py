@@ -8,12 +8,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agents.prompts.render import load
+from agents.llm.protocol import Message
+from agents.prompts.catalogue import induction_texts
+from agents.prompts.packs import Pack, webnav
 
 EXAMPLE_SITE = "delta"  # of the prompt's worked example; models repeat it, so the filter drops what mentions it
-PROMPTS = {"concrete": "workflow_induction", "abstract": "workflow_induction_abstract"}
-"""How workflows are written: with the elements' own names, or with their meaning in braces in place of these too."""
-SUMMARY = "# Summary Workflows"
 MIN_LINES = 4  # name, description and two steps
 
 _CLICK_BY_NUMBER = re.compile(r"""\w*click\((['"])\d+\1\)""")
@@ -56,9 +55,10 @@ def offline_prompt(
     subdomain: str,
     examples: Iterable[tuple[str, Sequence[str]]],
     style: str = "concrete",
-) -> str:
+    pack: Pack | None = None,
+) -> tuple[Message, ...]:
     """What a model is asked, to induce the workflows of a website from (task, action representations) of its tasks."""
-    return _induction(format_examples(examples, f"Website: {domain},{subdomain},{website}", SUMMARY), style)
+    return _induction(examples, f"Website: {domain},{subdomain},{website}", style, pack or webnav())
 
 
 def online_prompt(
@@ -67,14 +67,17 @@ def online_prompt(
     subdomain: str,
     examples: Iterable[tuple[str, Sequence[tuple[str, str]]]],
     style: str = "concrete",
-) -> str:
+    pack: Pack | None = None,
+) -> tuple[Message, ...]:
     """The same from what an agent did so far: (task, its calls), a call being (last message to the model, answer)."""
     shown = [(task, [f"# {message}\n{answer}" for message, answer in calls]) for task, calls in examples]
-    return _induction(format_examples(shown, f"Website: {domain}, {subdomain}, {website}", SUMMARY), style)
+    return _induction(shown, f"Website: {domain}, {subdomain}, {website}", style, pack or webnav())
 
 
-def _induction(examples: str, style: str) -> str:
-    return load(PROMPTS[style]).fill(examples=examples)
+def _induction(examples: Iterable[tuple[str, Sequence[str]]], site: str, style: str, pack: Pack) -> tuple[Message, ...]:
+    asks, summary = induction_texts(style)
+    text = format_examples(examples, site, pack.prompt(summary).text)
+    return tuple(Message(*said) for said in pack.prompt(asks).messages(examples=text))
 
 
 def filter_workflows(text: str, website: str, example_site: str = EXAMPLE_SITE) -> str:

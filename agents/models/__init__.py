@@ -4,6 +4,7 @@ May import where weights lie (`encoders`) and all of `annotations`.
 """
 
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
+from agents.models.prompts import PromptPack
 from agents.models.recipes import SavedRecipe
 from agents.models.replies import LlmReply, TextEmbedding
 from agents.models.runs import Run, RunTally
@@ -15,6 +16,7 @@ __all__ = [
     "Exemplar",
     "LlmReply",
     "MemorySnippet",
+    "PromptPack",
     "Run",
     "RunTally",
     "SavedRecipe",

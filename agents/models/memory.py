@@ -12,6 +12,7 @@ from pgvector.django import CosineDistance, HalfVectorField, L2Distance, VectorF
 
 from agents.encoders import weights
 from agents.models.searching import EncodedQuerySet, NearestIndex, NearestQuerySet
+from agents.prompts.packs import PACKAGED
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 # One round trip for a whole batch. Ties go to the later step, as in the published code (planners.md 5.2).
@@ -206,6 +207,9 @@ class Workflow(models.Model):
     origin = models.CharField(max_length=8, choices=Origin.choices, default=Origin.OFFLINE)
     style = models.CharField(
         max_length=8, choices=Style.choices, default=Style.CONCRETE, help_text="How a model was asked to write it."
+    )
+    prompts = models.CharField(
+        max_length=100, default=PACKAGED, help_text="The prompt pack whose words asked a model for it."
     )
     run = models.ForeignKey("Run", models.CASCADE, null=True, blank=True, related_name="workflows")
     position = models.PositiveIntegerField(default=0, help_text="Order within the site.")

@@ -1,1 +1,4 @@
-"""Prompt texts, one file each, and their renderer (`agents.prompts.render`)."""
+"""Prompt packs: every text that a model reads, by name (`catalogue.py`), in a versioned pack (`packs.py`).
+
+The packaged pack `webnav` lies in files, one a text; people's packs are rows (`agents.models.prompts`).
+"""

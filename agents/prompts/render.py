@@ -1,4 +1,4 @@
-"""Prompt files with `{{name}}` placeholders, filled strictly and literally. Core.
+"""Texts of prompts: messages parted by marks, and `{{name}}` placeholders that are filled strictly and literally. Core.
 
 Pages and instructions are full of braces, dollar signs and percent signs: a value is inserted as it is and never read
 again, so a page that contains `{{instruction}}` shows just that.
@@ -6,35 +6,45 @@ again, so a page that contains `{{instruction}}` shows just that.
 
 import hashlib
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
+from functools import cached_property
 
-FOLDER = Path(__file__).parent
+from agents.prompts.marks import Marked, marked
+
 _PLACEHOLDER = re.compile(r"\{\{([a-z][a-z0-9_]*)\}\}")
 
 
 @dataclass(frozen=True)
 class Prompt:
-    """A prompt's text without its last line break; `sha256` is that of the file, in hexadecimal."""
+    """A text by its name."""
 
     name: str
     text: str
-    sha256: str
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def marked(self) -> Marked:
+        """Its messages and tools. Raises BadText."""
+        return marked(self.text)
 
     def placeholders(self) -> frozenset[str]:
         return frozenset(_PLACEHOLDER.findall(self.text))
 
-    def pairs(self) -> list[tuple[str, str]]:
-        """(question, answer) of worked examples, which the file parts by lines of "=====" and each by "-----"."""
-        found = []
-        for example in self.text.split("\n=====\n"):
-            question, answer = example.split("\n-----\n")
-            found.append((question, answer))
-        return found
-
     def fill(self, **values: object) -> str:
         """The text with each `{{name}}` replaced by `str(value)`. ValueError names what is missing or unknown."""
+        self._require(values)
+        return _filled(self.text, values)
+
+    def messages(self, role: str = "user", **values: object) -> list[tuple[str, str]]:
+        """(role, words) of its messages, filled as above; `role` is that of a text without marks."""
+        self._require(values)
+        return [(said.role or role, _filled(said.words, values)) for said in self.marked.messages]
+
+    def _require(self, values: Mapping[str, object]) -> None:
         wanted = self.placeholders()
         wrong = [
             f"{label} {', '.join(sorted(names))}"
@@ -43,19 +53,7 @@ class Prompt:
         ]
         if wrong:
             raise ValueError(f"the prompt {self.name!r} {' and '.join(wrong)}")
-        return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), self.text)
 
 
-@cache
-def load(name: str) -> Prompt:
-    """The prompt in `agents/prompts/<name>.txt`; ValueError lists the choices."""
-    if name not in names():
-        raise ValueError(f"there is no prompt {name!r}; choose one of {', '.join(names())}")
-    source = (FOLDER / f"{name}.txt").read_bytes()
-    text = source.decode("utf-8")
-    return Prompt(name, text.removesuffix("\n"), hashlib.sha256(source).hexdigest())
-
-
-def names() -> list[str]:
-    """Every prompt there is, sorted."""
-    return sorted(path.stem for path in FOLDER.glob("*.txt"))
+def _filled(text: str, values: Mapping[str, object]) -> str:
+    return _PLACEHOLDER.sub(lambda match: str(values[match[1]]), text)

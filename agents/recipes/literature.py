@@ -15,6 +15,7 @@ from typing import Any
 
 from agents.encoders import weights
 from agents.encoders.weights import MINILM
+from agents.prompts.packs import Pack
 from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, setting, settings_of, values_of
 from agents.recipes.declaring import schema as declared_schema
 from agents.recipes.settings import (
@@ -22,6 +23,7 @@ from agents.recipes.settings import (
     ComposeSettings,
     ImagineSettings,
     ObserveSettings,
+    PackSettings,
     PlanSettings,
     Quirks,
     RankSettings,
@@ -46,6 +48,7 @@ class Recipe(SettingGroup):
     recall: RecallSettings = field(default_factory=RecallSettings)
     simplify: SimplifySettings = field(default_factory=SimplifySettings)
     compose: ComposeSettings = field(default_factory=ComposeSettings)
+    prompts: PackSettings = field(default_factory=PackSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
     imagine: ImagineSettings = field(default_factory=ImagineSettings)
     quirks: Quirks = field(default_factory=Quirks)
@@ -382,6 +385,7 @@ def schema() -> dict[str, Any]:
     own = {"name": text, "description": text, "paper": text, "parent": text, "data": data}
     needs = {"type": "array", "items": text, "description": "what is not built yet and without which it cannot run"}
     properties = own | {"needs": needs} | found["properties"]
+    properties["prompts"]["properties"]["sha256"] = text | {"description": "of the texts that it was planned with"}
     return found | {"properties": properties, "required": list(properties)}
 
 
@@ -393,6 +397,11 @@ def overrides_schema() -> dict[str, Any]:
 def sha256(recipe: Recipe) -> str:
     """Identity of the settings; the same recipe gives the same hash on every machine."""
     return hashlib.sha256(json.dumps(to_dict(recipe), sort_keys=True).encode()).hexdigest()
+
+
+def with_pack(recipe: Recipe, pack: Pack) -> Recipe:
+    """The recipe with the very texts that its models will be given, which makes them part of its identity."""
+    return dataclasses.replace(recipe, prompts=PackSettings(pack.reference, pack.sha256))
 
 
 def with_preset(recipe: Recipe, preset: str) -> Recipe:

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import declarations, settings_of, values_of
 from agents.recipes.literature import ASKING, Recipe
 from agents.recipes.settings import Quirks, RankSettings
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
-BATCH = "batch_size"
+ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
 OBSERVE = {
     "text": "Reads the page as text.",
     "image": "Sees a screenshot of the page.",
@@ -133,9 +134,10 @@ def quirks(recipe: Recipe, parent: Recipe | None = None) -> list[Quirk]:
 
 
 def names_of(recipe: Recipe, stage: str) -> list[str]:
-    """The dotted names of a stage's settings; the size of batches counts as one of `act`."""
+    """The dotted names of a stage's settings; the prompt pack counts as one of `compose`, the size of batches as one of
+    `act`."""
     names = settings_of(type(recipe))
-    return [name for name in names if name.startswith(f"{stage}.") or (stage, name) == ("act", BATCH)]
+    return [name for name in names if name.startswith(f"{stage}.") or name == ELSEWHERE.get(stage)]
 
 
 def flat(recipe: Recipe) -> dict[str, Any]:
@@ -205,6 +207,11 @@ def _simplify(recipe: Recipe) -> str:
 
 
 def _compose(recipe: Recipe) -> str:
+    pack = recipe.prompts.pack
+    return _layout(recipe) + (f" In the words of the prompt pack {pack}." if pack != PACKAGED else "")
+
+
+def _layout(recipe: Recipe) -> str:
     compose, kind = recipe.compose, recipe.plan.kind
     if kind in ("first", "grounded"):
         return "No prompt is written."

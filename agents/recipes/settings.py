@@ -137,6 +137,16 @@ class ComposeSettings(SettingGroup):
 
 
 @dataclass(frozen=True)
+class PackSettings(SettingGroup):
+    """The words that models are given. `sha256` is of the texts of the pack that was planned with; "": not planned."""
+
+    stage = "prompts"
+
+    pack: str = setting("webnav", "whose words models are given: webnav, or NAME or NAME@VERSION of a project's packs")
+    sha256: str = ""
+
+
+@dataclass(frozen=True)
 class PlanSettings(SettingGroup):
     """Stage `plan`: how the action is made."""
 

@@ -8,16 +8,26 @@ from agents.llm.protocol import Llm
 from agents.memory.build import SnippetForm
 from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
-from agents.models import Run
+from agents.models import PromptPack, Run
 from agents.pipeline import Pipeline
+from agents.prompts.packs import NoSuchText, Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
-from agents.stages.registry import ranking_of
+from agents.stages.registry import ranking_of, texts_of, unfit
 from annotations.models import Dataset
 
-__all__ = ["CannotRun", "build_pipeline", "build_reminding", "encoder_named", "memory_encoder", "snippet_form"]
+__all__ = [
+    "CannotRun",
+    "build_pipeline",
+    "build_reminding",
+    "encoder_named",
+    "memory_encoder",
+    "pack_of",
+    "planned",
+    "snippet_form",
+]
 
 
 @lru_cache(maxsize=KEPT_MODELS)
@@ -35,7 +45,9 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     online = recipe.recall.induction == "online"
     form, key = snippet_form(recipe), recipe.recall.exemplar_key
     memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, exemplar_key=key)
-    return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, RationaleWriter(llm)))
+    pack = pack_of(recipe, run.dataset)
+    writer = RationaleWriter(llm, pack=pack)
+    return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack))
 
 
 def build_reminding(recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | None = None) -> Pipeline:
@@ -47,7 +59,31 @@ def build_reminding(recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | 
     recall = recipe.recall
     ranks = recall.state_in_query or (recall.workflows == "semantic" and recall.workflow_query == "objective")
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
-    return Pipeline.of(Parts(recipe, seed, llm, memory, encoder, RationaleWriter(llm)), stages)
+    pack = pack_of(recipe, dataset)
+    return Pipeline.of(Parts(recipe, seed, llm, memory, encoder, RationaleWriter(llm, pack=pack), pack=pack), stages)
+
+
+def planned(recipe: Recipe, dataset: Dataset) -> Recipe:
+    """The recipe with the texts that its models are given today, where they are given any. CannotRun says which text is
+    missing, or that there is no such pack."""
+    if not texts_of(recipe):
+        return recipe
+    pack = pack_of(recipe, dataset)
+    if said := unfit(recipe, pack):
+        raise CannotRun(said)
+    return literature.with_pack(recipe, pack)
+
+
+def pack_of(recipe: Recipe, dataset: Dataset) -> Pack:
+    """The prompt pack that a recipe names, of the dataset's project. CannotRun where there is none, or where its texts
+    are not those that the recipe was planned with."""
+    try:
+        pack = PromptPack.objects.pack(recipe.prompts.pack, dataset.project)
+    except NoSuchText as error:
+        raise CannotRun(str(error)) from error
+    if recipe.prompts.sha256 not in ("", pack.sha256):
+        raise CannotRun(f"the texts of {pack.reference} have changed since {recipe.name} was planned; start it anew")
+    return pack
 
 
 def snippet_form(recipe: Recipe) -> SnippetForm:

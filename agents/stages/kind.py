@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from agents.encoders.embedding import Encoder
 from agents.llm.protocol import Llm
+from agents.prompts.packs import PACKAGED, Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.plan.generator import Generator
 from agents.stages.rank.rankings import Rankings
@@ -31,9 +32,17 @@ class Parts:
     writer: MissingRationales | None = None  # asked for rationales that nobody has written
     ranker: Ranker | None = None
     generator: Generator | None = None
+    pack: Pack | None = None  # None: the packaged one
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)
+
+    @property
+    def words(self) -> Pack:
+        """The texts that models are given. CannotRun where the recipe names a pack of somebody and none is given."""
+        if self.pack is None and self.recipe.prompts.pack != PACKAGED:
+            raise CannotRun(f"prompts.pack={self.recipe.prompts.pack}: no such prompt pack was given")
+        return self.pack or webnav()
 
     def past_pages(self) -> PastPages:
         """Past steps as trajectory prompts show them; the same for all kinds of the recipe."""
@@ -71,6 +80,11 @@ class StageKind:
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
         """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`."""
+        return frozenset()
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        """The texts of a prompt pack that it gives to models."""
         return frozenset()
 
     @classmethod

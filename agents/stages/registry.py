@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from agents.prompts.catalogue import misfit
+from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
 from agents.stages.kind import CannotRun, StageKind
@@ -125,6 +127,21 @@ def trained_for(recipe: Recipe, kinds: Sequence[str]) -> str:
     """Which of these kinds of model the recipe uses; "" for none of them."""
     stages = [stage for stage in (planner_of(recipe), chosen(recipe, "rank.kind")) if stage]
     return next((kind for stage in stages if (kind := stage.training(recipe)[0]) in kinds), "")
+
+
+def texts_of(recipe: Recipe) -> dict[str, type[StageKind]]:
+    """Name of each text of a prompt pack that a recipe gives to models -> the kind that does."""
+    return {name: kind for kind in recipe_kinds(recipe) for name in sorted(kind.texts(recipe))}
+
+
+def unfit(recipe: Recipe, pack: Pack) -> str:
+    """Why a recipe cannot use a pack: the first text that it lacks or that its kind cannot show; "" where it can."""
+    for name, kind in texts_of(recipe).items():
+        if name not in pack.texts:
+            return f"the prompt pack {pack.reference} has no text {name!r}, which {recipe.name} needs to {kind.stage}"
+        if said := misfit(pack.prompt(name)):
+            return f"{recipe.name} cannot use the prompt pack {pack.reference} to {kind.stage}: its {name!r} {said}"
+    return ""
 
 
 def told(recipe: Recipe) -> frozenset[str]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agents.pipeline import Pipeline
+from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
@@ -46,13 +47,18 @@ class ActionRows:
     """The turns that models are trained on, as token ids of the prompt and the text of the answer."""
 
     def __init__(
-        self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any, recipe: Recipe | None = None
+        self,
+        rows: SplitRows,
+        settings: PlannerSettings,
+        tokenizer: Any,
+        recipe: Recipe | None = None,
+        pack: Pack | None = None,
     ) -> None:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
         self.recipe = literature.override(recipe or literature.get(RECIPE), changes)
         self._asked = _Asked(tokenizer)
-        self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked))
+        self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked, pack=pack))
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
         for number, recorded in self.rows.recorded(skip):

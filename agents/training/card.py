@@ -34,6 +34,8 @@ class Training:
     metrics: dict[str, Any]
     recipe: str = ""  # whose stages made the samples; "": none was named
     recipe_sha256: str = ""
+    prompts: str = ""  # the pack whose words the samples hold
+    prompts_sha256: str = ""  # "": no model is given words
 
 
 def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
@@ -94,7 +96,10 @@ def _recipe(training: Training) -> list[str]:
     if not training.recipe:
         return []
     said = f"Its samples are composed as the recipe `{training.recipe}` composes what it asks"
-    return ["## Recipe", "", f"{said} (SHA-256 of the recipe `{training.recipe_sha256}`).", ""]
+    lines = ["## Recipe", "", f"{said} (SHA-256 of the recipe `{training.recipe_sha256}`).", ""]
+    if training.prompts_sha256:
+        lines += [f"Words: prompt pack `{training.prompts}` (SHA-256 of its texts `{training.prompts_sha256}`).", ""]
+    return lines
 
 
 def _table(values: dict[str, Any]) -> list[str]:

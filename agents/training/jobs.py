@@ -16,6 +16,7 @@ from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from agents.runs.building import planned
 from agents.stages.registry import training_of
 from agents.training.settings import SETTINGS, make_settings
 from annotations.access import rules
@@ -80,7 +81,7 @@ def start_training(
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
     params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
-    params |= {"recipe": literature.to_dict(recipe)} if recipe is not None else {}
+    params |= {"recipe": literature.to_dict(planned(recipe, dataset))} if recipe is not None else {}
     job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
     with transaction.atomic():
         model.predecessors().delete()

@@ -7,10 +7,12 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Protocol
 
+from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import PageTask, Paradigm, format_input
+from agents.stages.compose.page import PageTask, PageWording, Paradigm, format_input
 from agents.stages.compose.pages import opening
-from agents.stages.compose.sequence import MAX_PIECE, SYSTEM, PagePart, input_ids, label_ids, page_messages
+from agents.stages.compose.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
+from agents.stages.compose.shots import shot_messages
 from agents.stages.simplify.groups import snippet_settings
 from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
@@ -60,6 +62,7 @@ class PageSamples:
         repeats: int,
         left_out: LeftOut | None = None,
         recipe: Recipe | None = None,
+        pack: Pack | None = None,
     ) -> None:
         """`recipe`: whose prompts the samples are; without one, prompts have the published form."""
         if settings.paradigm == "action_string":
@@ -69,7 +72,9 @@ class PageSamples:
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)
-        self.shots, self.max_piece = (recipe.compose.shots, recipe.compose.piece_tokens) if recipe else (0, MAX_PIECE)
+        shots, self.max_piece = (recipe.compose.shots, recipe.compose.piece_tokens) if recipe else (0, MAX_PIECE)
+        self.shots = shot_messages(pack or webnav(), self.paradigm, shots)
+        self.wording = PageWording.of(pack or webnav())
         self.snippets = snippet_settings(recipe, self.paradigm) if recipe else PUBLISHED_SNIPPETS
         self.snippets = replace(
             self.snippets,
@@ -77,6 +82,7 @@ class PageSamples:
             simplification=settings.simplification,
             refinement=settings.refinement,
             num_candidates=settings.num_candidates,
+            wording=self.wording,
         )
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
@@ -102,13 +108,13 @@ class PageSamples:
         gold, others = self.candidates.draw(*_on_page(current, node_ids(root)), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
-        page = format_input(root, chosen, task, self.paradigm, gold)
+        page = format_input(root, chosen, task, self.paradigm, gold, wording=self.wording)
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
         recalled = reversed([*step.exemplars, *step.memory])
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
-        history = chain(memory, [list(opening(self.paradigm, self.shots, step.workflows))])
+        history = chain(memory, [list(opening(self.shots, step.workflows))])
         limits = self.settings.max_length, self.max_piece
-        prompt = input_ids(history, page_messages(page), self.tokenizer, SYSTEM, *limits)
+        prompt = input_ids(history, page_messages(page), self.tokenizer, self.wording.system, *limits)
         return prompt, label_ids(page.target, self.tokenizer)
 
     def _generator(self, *parts: int) -> Random:

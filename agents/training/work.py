@@ -10,7 +10,7 @@ from agents.memory.jobs import endpoint
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs.building import build_reminding
+from agents.runs.building import build_reminding, pack_of
 from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.checkpoint import forget_checkpoint
@@ -59,6 +59,7 @@ class Work:
         self.rows = SplitRows(self.dataset, Split.TRAIN, params["limit"])
         self.dev = SplitRows(self.dataset, Split.DEV)
         self.recipe = literature.from_dict(params["recipe"]) if params.get("recipe") else None
+        self.pack = pack_of(self.recipe, self.dataset) if self.recipe else None
 
     def run(self) -> Outcome:
         """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
@@ -127,6 +128,7 @@ class Work:
             metrics,
             self.recipe.name if self.recipe else "",
             literature.sha256(self.recipe) if self.recipe else "",
+            *((self.recipe.prompts.pack, self.recipe.prompts.sha256) if self.recipe else ()),
         )
         card.write_files(self.folder, written)
         forget_checkpoint(self.kept)
@@ -179,10 +181,11 @@ class Work:
             reminding = self._reminding()
             rows = StepRows(self.rows, settings, pipeline=reminding)
             dev_rows = StepRows(self.dev, settings, settings.dev_examples, reminding)
-            samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, self.recipe)
-            return samples, PageSamples(dev_rows, tokenizer, settings, 1, recipe=self.recipe)
+            said: Any = {"recipe": self.recipe, "pack": self.pack}
+            samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, **said)
+            return samples, PageSamples(dev_rows, tokenizer, settings, 1, **said)
         paths = [
-            self._prepared(ActionRows(rows, settings, tokenizer, self.recipe), list, name)
+            self._prepared(ActionRows(rows, settings, tokenizer, self.recipe, self.pack), list, name)
             for name, rows in (("turns", self.rows), ("dev", self.dev))
         ]
         own, dev = paths

@@ -1,11 +1,12 @@
-"""The words around the parts of an action model's prompt (A6.5): three templates, ours by default.
+"""The words around the parts of an action model's prompt (A6.5): three texts of a pack.
 
-A checkpoint that was trained with other words needs those: make a `WeblinxWording` of them.
+A checkpoint that was trained with other words needs those: import them as a pack (`manage.py import_prompts weblinx`).
 """
 
 from dataclasses import dataclass
 
-from agents.prompts.render import Prompt, load
+from agents.prompts.packs import Pack, webnav
+from agents.prompts.render import Prompt
 
 
 @dataclass(frozen=True)
@@ -16,5 +17,10 @@ class WeblinxWording:
     candidates: Prompt
     request: Prompt
 
+    @classmethod
+    def of(cls, pack: Pack) -> "WeblinxWording":
+        """Raises NoSuchText."""
+        return cls(*(pack.prompt(f"weblinx_{name}") for name in ("system", "candidates", "request")))
 
-OURS = WeblinxWording(load("weblinx_system"), load("weblinx_candidates"), load("weblinx_request"))
+
+OURS = WeblinxWording.of(webnav())

@@ -48,6 +48,7 @@ PROJECT_PATHS = {
     "Dataset": "project",
     "Job": "project",
     "TrainedModel": "project",
+    "PromptPack": "project",
     "Study": "project",
     "Website": "dataset__project",
     "SourceTask": "dataset__project",

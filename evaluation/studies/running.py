@@ -14,6 +14,7 @@ from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved
 from agents.runs import events
+from agents.runs.building import planned
 from agents.runs.runner import run_conversations
 from agents.types import Decision
 from annotations.access import rules
@@ -76,7 +77,7 @@ def create_study(
             **Study.budget_fields(**(budget or {})),
         )
         for recipe, split, seed in plans:
-            run = study.plan_run(dataset, recipe, split, seed, limit)
+            run = study.plan_run(dataset, planned(recipe, dataset), split, seed, limit)
             if publish:
                 _publish_on_commit(run)
     return study

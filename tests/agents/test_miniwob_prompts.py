@@ -3,6 +3,7 @@
 import pytest
 
 from agents.llm.protocol import Message
+from agents.prompts.packs import webnav
 from agents.stages.compose.miniwob_prompts import (
     CORRECTED,
     FAITHFUL,
@@ -111,7 +112,7 @@ def test_exemplars_are_found_by_task_and_page():
 
 
 def test_the_system_message_names_every_method_of_the_agent():
-    message = system_message()
+    message = system_message(webnav())
     assert message.role == "system"
     assert [line.split("(")[0].split()[-1] for line in message.content.split("\n") if "def " in line] == [
         "type",

@@ -5,7 +5,7 @@ from django.core.exceptions import ValidationError
 
 from agents.encoders import weights
 from agents.memory.jobs import start_embedding
-from agents.prompts import render
+from agents.prompts.packs import parted
 from agents.recipes import literature, saved
 from agents.recipes.literature import RECIPES
 from agents.training.jobs import start_training
@@ -46,9 +46,9 @@ def test_a_name_too_long_for_a_file_names_no_score_file() -> None:
     assert any("is no file" in line for line in literature.missing(literature.override(RECIPES["mindact"], settings)))
 
 
-def test_a_name_too_long_for_a_file_names_no_prompt() -> None:
-    with pytest.raises(ValueError, match="there is no prompt"):
-        render.load("a" * 1000)
+def test_a_name_too_long_for_a_pack_names_none() -> None:
+    with pytest.raises(ValueError, match="names no pack: write webnav, NAME or NAME@VERSION"):
+        parted("a" * 1000)
 
 
 @pytest.mark.parametrize("setting", ["rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder"])

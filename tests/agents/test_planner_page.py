@@ -1,6 +1,6 @@
 """Formatting a page for a planner, beyond the conformance cases."""
 
-from agents.stages.compose.page import HEADER, QUESTION_MULTICHOICE, PageTask, format_input, gold_context
+from agents.stages.compose.page import OURS, PageTask, format_input, gold_context
 from annotations.dom.tree import parse
 from tests.annotations.test_dom_prune import FLIGHTS
 
@@ -12,7 +12,7 @@ def test_choices_follow_the_document_and_the_target_names_the_gold_one():
     assert page.choices == (("9", "(input id=0 text from city )"), ("10", "(button id=1 submitSearch & go)"))
     assert page.target == "C.\nAction: TYPE\nValue: Oslo"
     assert page.input == (
-        f"{HEADER}\nTask: Fly from Oslo\nPrevious actions:\n[link]  Home -> CLICK\n{QUESTION_MULTICHOICE}\n\n"
+        f"{OURS.header}\nTask: Fly from Oslo\nPrevious actions:\n[link]  Home -> CLICK\n{OURS.question_multichoice}\n\n"
         "A. None of the above\nB. (input id=0 text from city )\nC. (button id=1 submitSearch & go)\n"
     )
 

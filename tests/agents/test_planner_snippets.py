@@ -4,10 +4,10 @@ import random
 
 import pytest
 
+from agents.stages.compose.page import OURS
 from agents.stages.simplify.snippets import (
     CORRECTED,
     FAITHFUL,
-    NONE_RATIONALE,
     PastStep,
     SnippetSettings,
     draw_candidates,
@@ -57,8 +57,8 @@ def test_a_click_already_ends_in_a_line_break(quirks):
 
 def test_a_step_without_gold_element_gets_the_fixed_rationale():
     nothing = past_step(positive_ids=(), rationale=None)
-    assert answer(nothing) == f"NoneRationale: {NONE_RATIONALE}"
-    assert answer(nothing, paradigm="multichoice", quirks=CORRECTED) == f"A.\nRationale: {NONE_RATIONALE}"
+    assert answer(nothing) == f"NoneRationale: {OURS.rationale_none}"
+    assert answer(nothing, paradigm="multichoice", quirks=CORRECTED) == f"A.\nRationale: {OURS.rationale_none}"
 
 
 def test_a_step_without_a_known_rationale_keeps_its_plain_answer():

@@ -18,7 +18,14 @@ def test_every_setting_has_words() -> None:
         assert re.match(r"[A-Za-z@].{5,}[^.]$", declared.words), name
 
 
-TEXTS = {"rank.model", "rank.base", "recall.encoder", "plan.model", "plan.base"}  # names of models: no list of them
+TEXTS = {
+    "prompts.pack",
+    "rank.model",
+    "rank.base",
+    "recall.encoder",
+    "plan.model",
+    "plan.base",
+}  # names of models: no list of them
 WEIGHTS = {f"rank.{name}" for name in ("lexical_weight", "role_weight", "order_weight", "option_weight")}
 
 

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from agents.llm.protocol import Message
+from agents.prompts.packs import webnav
 from agents.stages.compose.trajectory import (
     abstraction_query,
     act_query,
@@ -122,7 +123,7 @@ def test_a_query_beyond_the_limit_gives_no_prompt():
 
 
 def test_our_demos_read_as_the_queries_and_answers_that_they_stand_for():
-    demos = naive_demos()
+    demos = naive_demos(webnav())
     assert len(demos) == 3
     for question, answer in demos:
         assert (question.role, answer.role) == ("user", "assistant")
@@ -135,7 +136,7 @@ def test_our_demos_read_as_the_queries_and_answers_that_they_stand_for():
 
 @pytest.mark.parametrize("trajectory", [True, False])
 def test_the_system_message_names_every_action(trajectory):
-    message = system_message(trajectory)
+    message = system_message(webnav(), trajectory)
     assert message.role == "system"
     assert all(text in message.content for text in ("`CLICK [id]`", "`TYPE [id] [value]`", "`SELECT [id] [value]`"))
 

@@ -1,7 +1,6 @@
 """Induction prompts, the filter against our own example, and what a workflow is found by."""
 
 from agents.memory.workflow_text import (
-    SUMMARY,
     filter_workflows,
     offline_prompt,
     online_prompt,
@@ -9,13 +8,15 @@ from agents.memory.workflow_text import (
     webarena_actions,
     webarena_trajectory,
 )
-from agents.prompts.render import load
+from agents.prompts.packs import webnav
 
+SUMMARY = webnav().prompt("workflow_summary").text
 EXAMPLES = [("Book {{a}} room", ["[link]  Rooms -> CLICK", "[button]  Book -> CLICK"])]
 
 
 def test_the_offline_prompt_ends_with_the_tasks_of_the_website():
-    assert offline_prompt("inn", "Travel", "Hotel", EXAMPLES).endswith(
+    (asked,) = offline_prompt("inn", "Travel", "Hotel", EXAMPLES)
+    assert asked.content.endswith(
         "\n\nWebsite: Travel,Hotel,inn\nQuery #1: Book {{a}} room\nActions and Environments:\n"
         "[link]  Rooms -> CLICK\n[button]  Book -> CLICK\n\n\n# Summary Workflows"
     )
@@ -23,14 +24,15 @@ def test_the_offline_prompt_ends_with_the_tasks_of_the_website():
 
 def test_the_online_prompt_shows_what_the_model_was_asked_and_answered():
     calls = [("Book a room", [("Observation: `<html/>`", "Action: `CLICK [1]`"), ("Observation: `<a/>`", "none")])]
-    assert online_prompt("inn", "Travel", "Hotel", calls).endswith(
+    (asked,) = online_prompt("inn", "Travel", "Hotel", calls)
+    assert asked.content.endswith(
         "\n\nWebsite: Travel, Hotel, inn\nQuery #1: Book a room\nActions and Environments:\n"
         "# Observation: `<html/>`\nAction: `CLICK [1]`\n# Observation: `<a/>`\nnone\n\n\n# Summary Workflows"
     )
 
 
 def test_an_answer_that_repeats_the_prompts_example_keeps_only_its_own_workflows():
-    prompt = load("workflow_induction").text
+    prompt = webnav().prompt("workflow_induction").text
     example = "# Travel, Airlines, delta\n\n" + prompt.partition(f"{SUMMARY}\n")[2].removesuffix("\n\n{{examples}}")
     own = "## book_room\nGiven that you are on the home page, this workflow books.\n[a]  x -> CLICK\n[b]  y -> CLICK"
     assert filter_workflows(f"{own}\n\n{example}", "inn") == own
@@ -39,7 +41,7 @@ def test_an_answer_that_repeats_the_prompts_example_keeps_only_its_own_workflows
 
 
 def test_the_prompts_example_follows_the_format_that_it_asks_for():
-    example = load("workflow_induction").text.partition(f"{SUMMARY}\n")[2].removesuffix("{{examples}}")
+    example = webnav().prompt("workflow_induction").text.partition(f"{SUMMARY}\n")[2].removesuffix("{{examples}}")
     workflows = parse_workflows(example, "delta")
     assert len(workflows) == 3
     assert all(workflow.description.startswith("Given that you are on the ") for workflow in workflows)

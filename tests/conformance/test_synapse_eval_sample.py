@@ -3,6 +3,7 @@
 import pytest
 
 from agents.llm.protocol import Message
+from agents.prompts.packs import webnav
 from agents.stages.compose.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
 from agents.stages.plan.trajectory_parse import in_backticks
 from agents.stages.simplify.trajectory_page import TOP_K, answerable, observation, target_act
@@ -33,7 +34,7 @@ class Evaluation:
     def prompt(self, index):
         current = observation(self.steps[index], TOP_K)
         if self.case["no_trajectory"]:
-            query, examples = abstraction_query(self.task, self.action_reprs[:index], current), naive_demos()
+            query, examples = abstraction_query(self.task, self.action_reprs[:index], current), naive_demos(webnav())
         else:
             query = act_query(self.task, [shown(step) for step in self.steps[:index]], current)
             examples = self.exemplars

@@ -49,7 +49,7 @@ def candidates_of(tree):
 
 UNKNOWN = WeblinxWording(
     *(
-        Prompt("unknown", text, sha256="")
+        Prompt("unknown", text)
         for text in (
             FIELD.join(["", "{{last_utterances}}", "{{utterances}}", "{{height}}", "{{width}}", "{{turns}}", ""]),
             f"{FIELD}{{{{candidates}}}}{FIELD}",

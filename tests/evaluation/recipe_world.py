@@ -7,15 +7,15 @@ from typing import Any
 from agents.encoders.embedding import HashEncoder
 from agents.memory.induce import embed_workflows
 from agents.models import Workflow
-from agents.stages.compose.page import HEADER, QUESTION_GENERATION, QUESTION_MULTICHOICE
+from agents.stages.compose.page import OURS
 from annotations.models import Dataset, Step
 from tests.agents.llm_server import prompt_text
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_t5
 
 TEXTS = [
-    HEADER,
-    QUESTION_MULTICHOICE,
-    QUESTION_GENERATION,
+    OURS.header,
+    OURS.question_multichoice,
+    OURS.question_generation,
     "Action: CLICK TYPE SELECT Value: Element: id=0 button input",
 ]
 ANSWERS = {  # the first words of a prompt -> how the scripted endpoint answers
@@ -43,7 +43,7 @@ def reply(body: dict[str, Any]) -> str:
         if start in text:
             return answer
     last = body["messages"][-1]["content"]
-    if QUESTION_MULTICHOICE in str(last):
+    if OURS.question_multichoice in str(last):
         return "B.\nAction: CLICK\n"
     ids = re.findall(r" id=([\w-]+)", str(last))
     return f"Action: `CLICK [{ids[-1]}]` ([button]  Continue -> CLICK)" if ids else "None"

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from agents.models import Run, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
-from agents.stages.compose.page import HEADER
+from agents.stages.compose.page import OURS
 from annotations.sample.project import order_sample
 from annotations.tasks import run_job
 from evaluation.models import Study
@@ -52,7 +52,7 @@ def trained(tmp_path: Path, settings: Any, monkeypatch: pytest.MonkeyPatch) -> N
     job = order_sample()
     assert job is not None
     run_job(job.pk)
-    texts = [*TEXTS, HEADER]
+    texts = [*TEXTS, OURS.header]
     ranker, t5 = tiny_cross_encoder(tmp_path / "ranker", texts, layers=1), tiny_t5(tmp_path / "t5", texts, layers=1)
     dual = tiny_encoder(tmp_path / "dual", texts, width=384, layers=1)
     more: dict[str, Any] = {"limit": 1, "inline": True}

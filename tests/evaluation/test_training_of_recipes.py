@@ -13,7 +13,7 @@ from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.runs.building import build_reminding, memory_encoder, snippet_form
+from agents.runs.building import build_reminding, memory_encoder, planned, snippet_form
 from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated, Prompt
 from agents.stages.plan.local import prompt_ids
@@ -173,7 +173,7 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
         "max_new_tokens": 50,
         "epochs": 2,
     }
-    assert literature.from_dict(model.job.params["recipe"]) == recipe
+    assert literature.from_dict(model.job.params["recipe"]) == planned(recipe, dataset)
 
 
 def test_every_recipe_says_what_is_trained_for_it() -> None:

@@ -4,11 +4,13 @@ import json
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
 
 from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_embedding, start_rationales
+from agents.prompts.packs import PACKAGED
 from annotations.models import Split
 
 
@@ -24,6 +26,7 @@ class Command(BaseCommand):
         parser.add_argument("--encoder", default=MINILM, metavar="NAME", help="default: %(default)s")
         parser.add_argument("--rationales", action="store_true", help="also write the rationales that are missing")
         parser.add_argument("--split", choices=Split.values, default="", help="of the rationales; default: every split")
+        parser.add_argument("--prompts", default=PACKAGED, metavar="PACK", help="whose words ask for rationales")
         parser.add_argument("--inline", action="store_true", help="work in this process instead of on a worker")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -31,12 +34,14 @@ class Command(BaseCommand):
         found, inline = dataset_named(dataset), options["inline"]
         starts = [lambda: start_embedding(user=None, dataset=found, encoder=options["encoder"], publish=not inline)]
         if options["rationales"]:
-            starts.append(
-                lambda: start_rationales(user=None, dataset=found, split=options["split"], publish=not inline)
-            )
+            asked = {"split": options["split"], "prompts": options["prompts"]}
+            starts.append(lambda: start_rationales(user=None, dataset=found, publish=not inline, **asked))
         done = []
         for start in starts:
-            job = end(start(), inline, self.stderr.write)
+            try:
+                job = end(start(), inline, self.stderr.write)
+            except ValidationError as error:
+                raise CommandError(" ".join(error.messages)) from error
             tell_errors(job, self.stderr.write)
             done.append(job)
             if not options["json"]:

@@ -11,6 +11,7 @@ from agents.encoders.weights import MINILM
 from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.memory.jobs import start_induction
 from agents.models import Workflow
+from agents.prompts.packs import PACKAGED
 
 
 class Command(BaseCommand):
@@ -30,6 +31,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--style", choices=Workflow.Style.values, default="concrete", help="how it writes (default: %(default)s)"
         )
+        parser.add_argument("--prompts", default=PACKAGED, metavar="PACK", help="whose words ask for them")
         parser.add_argument("--inline", action="store_true", help="work in this process instead of on a worker")
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
@@ -42,6 +44,7 @@ class Command(BaseCommand):
                 websites=options["website"],
                 encoder=options["encoder"],
                 style=options["style"],
+                prompts=options["prompts"],
                 publish=not inline,
             )
         except ValidationError as error:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from agents.llm.protocol import Message
+from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.generator import ChatPrompt
 from agents.stages.plan.kinds import generator_of
@@ -12,6 +13,7 @@ from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_t
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
+from agents.weblinx.wording import WeblinxWording
 from annotations.dom.limits import PageError
 
 
@@ -33,6 +35,7 @@ class RecordedTurns(StageKind):
             "compose.max_tokens",
             "rank.element_limit",
             "rank.element_limit_unit",
+            "prompts.pack",
         }
     )
 
@@ -41,9 +44,14 @@ class RecordedTurns(StageKind):
         self.quirks = self.recipe.quirks.narrowed(WeblinxQuirks)
         tokenizer = getattr(generator_of(parts), "tokenizer", None)
         self.tokenizer: SpanTokenizer = FastTokenizer(tokenizer) if tokenizer is not None else _Spans()
-        self.settings = PromptSettings(self.recipe.compose.history_turns, quirks=self.quirks)
+        wording = WeblinxWording.of(parts.words)
+        self.settings = PromptSettings(self.recipe.compose.history_turns, wording=wording, quirks=self.quirks)
         limit = self.recipe.rank.element_limit or None
         self.limit = ElementLimit(limit, self.recipe.rank.element_limit_unit)
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"weblinx_system", "weblinx_candidates", "weblinx_request"})
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agents.llm.protocol import Message
-from agents.prompts.render import load
+from agents.prompts.packs import Pack
 from agents.stages.plan.trajectory_parse import in_fence
 
 PromptType = Literal["state_act", "obs_act", "multi_state_act", "multi_obs_act"]
@@ -182,8 +182,8 @@ def act_messages(
     return [*messages, _observed(observation)]
 
 
-def system_message() -> Message:
-    return Message("system", load("miniwob_system").text)
+def system_message(pack: Pack) -> Message:
+    return Message("system", pack.prompt("miniwob_system").text)
 
 
 def _single_demos(exemplar: PublishedExemplars, kind: PromptType) -> list[Message]:

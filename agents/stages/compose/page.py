@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from agents.prompts.packs import Pack, webnav
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import NODE_ID, Element, parse
@@ -14,17 +15,6 @@ from annotations.sandbox.deadline import page_deadline
 
 Paradigm = Literal["multichoice", "generation"]
 
-HEADER = "The page is given above as simplified HTML. Carry out this task on it:"
-QUESTION_GENERATION = (
-    "Which action comes next? Answer with the element to act on, the action and, for typing or selecting, the value. "
-    "Answer None when the task cannot be continued on these elements."
-)
-QUESTION_MULTICHOICE = (
-    "Which action comes next? Choose one of the elements below, then give the action and, for typing or selecting, "
-    "the value. Choose A when the task cannot be continued on these elements."
-)
-
-NONE_CHOICE = "None of the above"
 CHOICE_WORDS = 10  # an element is offered by the first words of its text
 PREVIOUS_ACTIONS = 5
 
@@ -41,11 +31,28 @@ class PageTask:
 
 @dataclass(frozen=True, slots=True)
 class PageWording:
-    """The sentences of the prompt that carry no data."""
+    """The words of the prompt that carry no data; "" for those that a recipe does not use."""
 
-    header: str = HEADER
-    question_generation: str = QUESTION_GENERATION
-    question_multichoice: str = QUESTION_MULTICHOICE
+    header: str
+    question_generation: str
+    question_multichoice: str
+    none: str = "None of the above"
+    system: str = ""
+    rationale_none: str = ""  # why none of the elements was right
+
+    @classmethod
+    def of(cls, pack: Pack) -> "PageWording":
+        return cls(
+            pack.words("page_header"),
+            pack.words("page_question_generation"),
+            pack.words("page_question_multichoice"),
+            pack.words("page_none"),
+            pack.words("page_system"),
+            pack.words("rationale_none"),
+        )
+
+
+OURS = PageWording.of(webnav())
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ def format_input(
     gold_id: str | None = None,
     previous_k: int | None = PREVIOUS_ACTIONS,
     keep_html_brackets: bool = False,
-    wording: PageWording = PageWording(),
+    wording: PageWording = OURS,
 ) -> PageInput:
     """Format the surroundings of some candidates of a page for one planner call.
 
@@ -126,7 +133,7 @@ def _input_text(
         lines += ["Previous actions:", *(task.previous_actions[-previous_k:] or ["None"])]
     if paradigm == "generation":
         return "\n".join([*lines, wording.question_generation])
-    lines += [wording.question_multichoice, "", f"A. {NONE_CHOICE}"]
+    lines += [wording.question_multichoice, "", f"A. {wording.none}"]
     lines += [f"{choice_letter(index)}. {text}" for index, text in enumerate(choices)]
     return "\n".join(lines) + "\n"
 

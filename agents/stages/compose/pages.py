@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from agents.stages.compose.page import PageInput, PageTask, Paradigm, choice_letter, format_input
+from agents.recipes.literature import Recipe
+from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from agents.stages.compose.sequence import PagePart, page_messages
 from agents.stages.compose.shots import shot_messages
-from agents.stages.kind import StageKind
+from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.generator import PagePrompt
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
@@ -27,11 +28,23 @@ class PagesInTurn(StageKind):
             "compose.piece_tokens",
             "plan.constrained",
             "observe.observation",
+            "prompts.pack",
         }
     )
     takes = frozenset({"memory", "rationales", "exemplars", "workflows"})
 
     paradigm: ClassVar[Paradigm] = "generation"
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.wording = PageWording.of(parts.words)
+        self.shots = shot_messages(parts.words, self.paradigm, self.recipe.compose.shots)
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        shots = {f"page_shots_{cls.paradigm}"} if recipe.compose.shots else set()
+        none = {"page_none"} if cls.paradigm == "multichoice" else set()
+        return frozenset({"page_system", "page_header", f"page_question_{cls.paradigm}"} | shots | none)
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -43,14 +56,16 @@ class PagesInTurn(StageKind):
         past = [action.representation for action in state.observation.turn_actions]
         task = PageTask(state.instruction, past)
         try:
-            page = match.page = format_input(state.observation.root, match.group or [], task, self.paradigm)
+            root, group = state.observation.root, match.group or []
+            page = match.page = format_input(root, group, task, self.paradigm, wording=self.wording)
         except (PageError, IndexError) as error:
             state.fail(f"the page cannot be shown: {error}")
             return
         openings = _openings(page, self.paradigm) if self.recipe.plan.constrained else ()
         shown = page if state.sees_text else PageInput("", page.input, page.target, page.choices)
-        history = (*opening(self.paradigm, self.recipe.compose.shots, state.workflows), *match.past)
-        state.prompt = PagePrompt(tuple(page_messages(shown)), history, openings=openings, image=state.image)
+        history = (*opening(self.shots, state.workflows), *match.past)
+        current = tuple(page_messages(shown))
+        state.prompt = PagePrompt(current, self.wording.system, history, openings, state.image)
         self._note(state, match, history, shown)
 
     def _note(self, state: StepState, match: Match, history: Sequence[PagePart], page: PageInput) -> None:
@@ -68,14 +83,13 @@ class LetteredPages(PagesInTurn):
     paradigm: ClassVar[Paradigm] = "multichoice"
 
 
-def opening(paradigm: Paradigm, shots: int, workflows: Sequence[PromptWorkflow]) -> tuple[PagePart, ...]:
+def opening(shots: tuple[PagePart, ...], workflows: Sequence[PromptWorkflow]) -> tuple[PagePart, ...]:
     """What comes before recalled pages: worked examples, and the workflows as a message of the person, as AWM shows
     them."""
-    examples = shot_messages(paradigm)[: 3 * shots]
     if not workflows:
-        return examples
+        return shots
     text = "\n\n".join(workflow.text() for workflow in workflows)
-    return *examples, PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
+    return *shots, PagePart("webpage", ""), PagePart("human", text), PagePart("gpt", "")
 
 
 def _openings(page: PageInput, paradigm: Paradigm) -> tuple[str, ...]:

@@ -8,12 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agents.stages.compose.page import PageInput
+from agents.stages.compose.page import OURS, PageInput
 
-SYSTEM = (
-    "You help a person to use websites: from the page, the conversation and its earlier actions you name the next "
-    "element and action.\n\n"
-)
 MAX_PIECE = 512  # tokens of one encoded piece; of a page only the first so many are read
 MAX_INPUT = 2048  # tokens of the whole sequence
 
@@ -64,7 +60,7 @@ def input_ids(
     snippets: Iterable[Iterable[PagePart]],
     current: Iterable[PagePart],
     tokenizer: EncodingTokenizer,
-    system: str = SYSTEM,
+    system: str = OURS.system,
     max_length: int = MAX_INPUT,
     max_piece: int = MAX_PIECE,
 ) -> list[int]:

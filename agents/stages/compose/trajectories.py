@@ -7,6 +7,7 @@ from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import (
     STOP,
+    SYSTEM_TEXTS,
     abstraction_query,
     act_query,
     chat_tokens,
@@ -28,12 +29,21 @@ class Trajectories(StageKind):
     """System, workflows, exemplars and memory as far as they fit, then the turn so far and the page."""
 
     stage = "compose"
-    reads = frozenset({"compose.shots", "compose.trajectory", "compose.context_tokens", "observe.observation"})
+    reads = frozenset(
+        {"compose.shots", "compose.trajectory", "compose.context_tokens", "observe.observation", "prompts.pack"}
+    )
     takes = frozenset({"memory", "rationales", "exemplars", "workflows", "history"})
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.generator = generator_of(parts)
+        self.system = system_message(parts.words, self.recipe.compose.trajectory)
+        self.demos = naive_demos(parts.words, self.recipe.compose.shots)
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        demos = {"abstraction_demos"} if recipe.compose.shots else set()
+        return frozenset({SYSTEM_TEXTS[recipe.compose.trajectory]} | demos)
 
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
@@ -47,10 +57,10 @@ class Trajectories(StageKind):
     def _compose(self, state: StepState, pages: ShownPages) -> None:
         compose = self.recipe.compose
         query = self._query(state, pages)
-        given = naive_demos()[: compose.shots] + self._exemplars(state, pages) + self._memory(state, pages)
+        given = self.demos + self._exemplars(state, pages) + self._memory(state, pages)
         if state.workflows:
             given.insert(0, [Message("user", "\n\n".join(workflow.text() for workflow in state.workflows))])
-        messages = fit(system_message(compose.trajectory), given, query, self._count, compose.context_tokens)
+        messages = fit(self.system, given, query, self._count, compose.context_tokens)
         if messages is None:
             state.fail(f"the page and its history exceed {compose.context_tokens} tokens")
             return

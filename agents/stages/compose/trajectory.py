@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agents.llm.protocol import Message
-from agents.prompts.render import load
+from agents.prompts.packs import Pack
 from agents.stages.simplify.trajectory_page import PREVIOUS_TOP_K, GoldStep, observation, target_act
 
 PREVIOUS_ACTIONS = 5  # shown in prompts without trajectories
 EXEMPLARS = 3
 STOP = ("Task:", "obs:")
+SYSTEM_TEXTS = {True: "trajectory_system", False: "abstraction_system"}  # whether a trajectory is shown
 
 CountTokens = Callable[[Sequence[Message]], int]
 
@@ -82,15 +83,16 @@ def abstraction_query(task: str, previous_actions: Sequence[str], current: str) 
     ]
 
 
-def system_message(trajectory: bool = True) -> Message:
+def system_message(pack: Pack, trajectory: bool = True) -> Message:
     """What the model is and which actions there are."""
-    return Message("system", load("trajectory_system" if trajectory else "abstraction_system").text)
+    return Message("system", pack.prompt(SYSTEM_TEXTS[trajectory]).text)
 
 
-def naive_demos() -> list[list[Message]]:
-    """Three fixed examples for prompts without trajectories."""
-    pairs = load("abstraction_demos").pairs()
-    return [[Message("user", question), Message("assistant", answer)] for question, answer in pairs]
+def naive_demos(pack: Pack, shots: int = EXEMPLARS) -> list[list[Message]]:
+    """The first fixed examples of a pack, for prompts without trajectories: question and answer each."""
+    said = pack.prompt("abstraction_demos").messages() if shots else []
+    messages = [Message(role, words) for role, words in said[: 2 * shots]]
+    return [messages[place : place + 2] for place in range(0, len(messages), 2)]
 
 
 def fit(

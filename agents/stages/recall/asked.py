@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Message, Request
-from agents.prompts.render import Prompt, load
+from agents.prompts.render import Prompt
+from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.generator import complete
@@ -16,13 +17,20 @@ OBJECTIVE_TOKENS = 100
 REWRITE_TOKENS = 200
 
 
-def ask(parts: Parts, prompt: Prompt, texts: Sequence[str], max_tokens: int, states: Sequence[StepState]) -> list[str]:
+Filled = Mapping[str, str]
+"""What a prompt is filled with for one state."""
+
+
+def ask(
+    parts: Parts, prompt: Prompt, filled: Sequence[Filled], max_tokens: int, states: Sequence[StepState]
+) -> list[str]:
     """Answers, "" where one cannot be read; usage and prompt are noted at the states that ask."""
     if parts.llm is None:
         raise CannotRun(f"{parts.recipe.name} needs an LLM endpoint for its prompt {prompt.name!r}")
     plan = parts.recipe.plan
     model = (plan.model if plan.backend == "endpoint" else "") or parts.llm.info.model
-    requests = [Request((Message("user", text),), model, max_tokens=max_tokens) for text in texts]
+    asked = [tuple(Message(*said) for said in prompt.messages(**values)) for values in filled]
+    requests = [Request(messages, model, max_tokens=max_tokens) for messages in asked]
     answers = []
     for state, reply in zip(states, complete(parts.llm, requests), strict=True):
         used, noted = reply.usage, state.trace.setdefault("recall", {})
@@ -38,19 +46,24 @@ class RewrittenInstruction(StageKind):
     """A model makes the instruction stand alone (MindAct + CAR); a conversation's first needs no rewriting."""
 
     stage = "recall"
+    reads = frozenset({"prompts.pack"})
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"rewrite"})
 
     def run(self, states: Sequence[StepState]) -> None:
         asking = [state for state in states if state.observation.earlier_instructions]
-        prompt = load("rewrite")
-        texts = [
-            prompt.fill(
-                website=state.observation.website,
-                earlier="\n".join(state.observation.earlier_instructions),
-                instruction=state.observation.instruction,
-            )
+        prompt = self.parts.words.prompt("rewrite")
+        filled = [
+            {
+                "website": state.observation.website,
+                "earlier": "\n".join(state.observation.earlier_instructions),
+                "instruction": state.observation.instruction,
+            }
             for state in asking
         ]
-        for state, answer in zip(asking, ask(self.parts, prompt, texts, REWRITE_TOKENS, asking), strict=True):
+        for state, answer in zip(asking, ask(self.parts, prompt, filled, REWRITE_TOKENS, asking), strict=True):
             state.instruction = answer.strip() or state.instruction
             state.note("recall", rewritten=answer.strip())
 
@@ -71,16 +84,16 @@ def objectives(parts: Parts, states: Sequence[StepState]) -> list[str]:
     """What the next action is for, predicted by the model from the turn so far, pages included, and the page (MIMS,
     equation 3.5); the instruction where that fails."""
     past = parts.past_pages().show(step for state in states for step in state.observation.turn_steps)
-    prompt, shown = load("objective"), parts.recipe.simplify.page_elements
-    texts = [
-        prompt.fill(
-            task=state.observation.instruction,
-            trajectory=_trajectory(state.observation.turn_steps, past),
-            page=page_or_nothing(state.observation, state.best_ids(shown)),
-        )
+    prompt, shown = parts.words.prompt("objective"), parts.recipe.simplify.page_elements
+    filled = [
+        {
+            "task": state.observation.instruction,
+            "trajectory": _trajectory(state.observation.turn_steps, past),
+            "page": page_or_nothing(state.observation, state.best_ids(shown)),
+        }
         for state in states
     ]
-    answers = ask(parts, prompt, texts, OBJECTIVE_TOKENS, states)
+    answers = ask(parts, prompt, filled, OBJECTIVE_TOKENS, states)
     found = [
         answer.strip().removeprefix("Objective:").strip() or state.observation.instruction
         for answer, state in zip(answers, states, strict=True)

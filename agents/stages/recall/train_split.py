@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from agents.prompts.catalogue import induction_texts
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import exemplar_key
 from agents.stages.kind import Parts, StageKind
@@ -68,6 +69,11 @@ class SiteWorkflows(StageKind):
     gives = frozenset({"workflows"})
     embedded: ClassVar[bool] = False
 
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        recall = recipe.recall
+        return frozenset(induction_texts(recall.induction_style) if recall.induction == "online" else ())
+
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         self.parts.the_memory().prepare_workflows(self.embedded)
 
@@ -89,6 +95,11 @@ class NearestWorkflows(SiteWorkflows):
 
     reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder"}
     embedded = True
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        own = {"objective"} if recipe.recall.workflow_query == "objective" else set()
+        return super().texts(recipe) | own
 
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import Parts, StageKind
 from agents.stages.simplify.snippets import PastStep, RationaleRequest
@@ -33,6 +34,10 @@ class AroundBest(StageKind):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.past = parts.past_pages()
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"rationale"} if recipe.recall.rationales == "model" else ())
 
     def run(self, states: Sequence[StepState]) -> None:
         past = self.past.show(step for state in states for step in _past(state))

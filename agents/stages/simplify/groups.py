@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import PageInput, Paradigm
+from agents.stages.compose.page import OURS, PageInput, PageWording, Paradigm
 from agents.stages.compose.sequence import PagePart
 from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.parse import ParsedReply
@@ -24,6 +24,7 @@ from agents.stages.state import StepState
 from agents.types import DecisionUsage, RecordedStep
 from annotations.dom.limits import PageError
 
+RATIONALE_TEXTS = {"none": set[str](), "stored": {"rationale_none"}, "model": {"rationale_none", "rationale"}}
 Reasons = dict[int, tuple[str, DecisionUsage]]
 """Past step -> its rationale and what that took."""
 
@@ -57,7 +58,11 @@ class ElementGroups(StageKind):
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
-        self.snippets = snippet_settings(self.recipe, self.paradigm)
+        self.snippets = snippet_settings(self.recipe, self.paradigm, PageWording.of(parts.words))
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset(RATIONALE_TEXTS[recipe.recall.rationales])
 
     def run(self, states: Sequence[StepState]) -> None:
         new = [state for state in states if state.shown is None]
@@ -91,7 +96,7 @@ class ElementGroups(StageKind):
         top = state.best_ids(self.recipe.rank.top_k)
 
         def rationale(request: RationaleRequest) -> str | None:
-            return known_rationale(request) or reasons.get(request.step.key, (None,))[0]
+            return known_rationale(request, self.snippets.wording) or reasons.get(request.step.key, (None,))[0]
 
         try:
             _ = state.observation.root
@@ -116,13 +121,14 @@ class ElementGroups(StageKind):
         return (yield from rounds(candidates, self.recipe.simplify.group_size))
 
 
-def snippet_settings(recipe: Recipe, paradigm: Paradigm) -> SnippetSettings:
+def snippet_settings(recipe: Recipe, paradigm: Paradigm, wording: PageWording = OURS) -> SnippetSettings:
     """How past pages are shown, in training as in use."""
     return SnippetSettings(
         paradigm,
         recipe.simplify.memory_pages == "simplified",
         recipe.recall.rationales != "none",
         recipe.rank.top_k,
+        wording=wording,
         quirks=recipe.quirks.narrowed(SnippetQuirks),
     )
 

@@ -5,16 +5,15 @@ Core. Which steps and in which order is chosen elsewhere (`agents.stages.recall.
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
+from agents.stages.compose.page import OURS, PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
 from agents.stages.compose.sequence import PagePart, page_messages
 from agents.types import DecisionUsage, RecordedStep
 from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
-NONE_RATIONALE = "None of the elements shown fits the request, so the answer is none."
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others
 TOP_K = 50  # the others are drawn from the ranker's first so many
 
@@ -87,7 +86,7 @@ class SnippetSettings:
     refinement: bool = True  # rationales
     top_k: int = TOP_K
     num_candidates: int = NUM_CANDIDATES
-    wording: PageWording = field(default_factory=PageWording)
+    wording: PageWording = OURS
     quirks: SnippetQuirks = FAITHFUL
 
 
@@ -110,16 +109,16 @@ class MissingRationales(Protocol):
     def write(self, requests: Sequence[RationaleRequest]) -> dict[int, tuple[str, DecisionUsage]]: ...
 
 
-def known_rationale(request: RationaleRequest) -> str | None:
+def known_rationale(request: RationaleRequest, wording: PageWording = OURS) -> str | None:
     """The step's stored rationale, the fixed sentence for the answer "none", or None for a step without one."""
-    return NONE_RATIONALE if request.gold_id is None else request.step.rationale
+    return wording.rationale_none if request.gold_id is None else request.step.rationale
 
 
 def snippet_messages(
     steps: Iterable[PastStep],
     rng: Random,
     settings: SnippetSettings = SnippetSettings(),
-    rationales: Rationales = known_rationale,
+    rationales: Rationales | None = None,
 ) -> list[PagePart]:
     """Three messages for each step, in the order given. Raises IndexError where a candidate is not on its page."""
     messages: list[PagePart] = []
@@ -145,9 +144,10 @@ def snippet(
     gold_id: str | None,
     negative_ids: Sequence[str],
     settings: SnippetSettings = SnippetSettings(),
-    rationales: Rationales = known_rationale,
+    rationales: Rationales | None = None,
 ) -> list[PagePart]:
-    """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3)."""
+    """The three messages of one step with these candidates; training draws them in its own way (planners.md 4.3).
+    `rationales` None: those that are known."""
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)
     root = parse(step.html)
@@ -156,7 +156,8 @@ def snippet(
     )
     answer = page.target
     if settings.refinement:
-        reason = rationales(_request(step, root, gold_id, page, settings.paradigm))
+        request = _request(step, root, gold_id, page, settings.paradigm)
+        reason = rationales(request) if rationales else known_rationale(request, settings.wording)
         answer = answer if reason is None else _with_rationale(answer, reason, settings.quirks)
     return page_messages(page, answer)
 

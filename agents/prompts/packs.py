@@ -1,0 +1,79 @@
+"""Packs: the texts of one author in one version, and the packaged pack `webnav`. Core."""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+
+from agents.prompts.catalogue import TEXTS, check_text
+from agents.prompts.marks import BadText
+from agents.prompts.render import Prompt
+
+FOLDER = Path(__file__).parent / "webnav"
+PACKAGED = "webnav"
+REFERENCE = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:@([1-9][0-9]{0,8}))?")
+# A text of the packaged pack that changes gets the pack a new version here: its number -> what `Pack.sha256` was.
+VERSIONS = {1: "61ab532bbf48157f6cdb4690c903efc0a5986d81df2b433e2fa1c7a6e5268255"}
+
+
+class NoSuchText(ValueError):
+    """A pack lacks a text, or there is no such pack; the message names it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pack:
+    """Texts by name. Its words are its identity (`sha256`), whatever it is called."""
+
+    name: str
+    version: int
+    texts: Mapping[str, str]
+
+    @property
+    def reference(self) -> str:
+        """How a recipe names it (`prompts.pack`)."""
+        return PACKAGED if self.name == PACKAGED else f"{self.name}@{self.version}"
+
+    @cached_property
+    def sha256(self) -> str:
+        return hashlib.sha256(json.dumps(dict(self.texts), sort_keys=True).encode()).hexdigest()
+
+    def prompt(self, name: str) -> Prompt:
+        """The text of that name. Raises NoSuchText."""
+        if name not in self.texts:
+            raise NoSuchText(f"the prompt pack {self.reference} has no text {name!r}")
+        return Prompt(name, self.texts[name])
+
+    def words(self, name: str) -> str:
+        """The text as it is, "" where the pack has none: for texts of which a recipe uses some only."""
+        return self.texts.get(name, "")
+
+
+@cache
+def webnav() -> Pack:
+    """The texts that come with WebNav, each without the last line break of its file."""
+    files = sorted(FOLDER.glob("*.txt"))
+    texts = {path.stem: path.read_bytes().decode().removesuffix("\n") for path in files}
+    return checked(Pack(PACKAGED, max(VERSIONS), texts))
+
+
+def checked(pack: Pack) -> Pack:
+    """The pack; BadText names the text that is none, and why."""
+    if not pack.texts:
+        raise BadText("a pack has at least one text")
+    for name, text in pack.texts.items():
+        try:
+            check_text(name, text)
+        except BadText as error:
+            raise BadText(f"{name}: {error}" if name in TEXTS else str(error)) from error
+    return pack
+
+
+def parted(reference: str) -> tuple[str, int | None]:
+    """Name and version of a `prompts.pack`; no version: the newest. Raises NoSuchText."""
+    found = REFERENCE.fullmatch(reference)
+    if found is None or len(reference) > 100:
+        raise NoSuchText(f"prompts.pack={reference[:40]!r} names no pack: write {PACKAGED}, NAME or NAME@VERSION")
+    return found[1], int(found[2]) if found[2] else None
