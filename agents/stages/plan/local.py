@@ -8,6 +8,7 @@ from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.stages.plan.drawing import drawing
 from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
+from agents.stages.plan.reading import Remembering, encoded
 from agents.types import DecisionUsage
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
@@ -78,18 +79,20 @@ class LocalGenerator:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
-        """Batches are sorted by length, so that short prompts are not padded to the longest of all."""
+        """Batches are of about one length for a model that reads whole prompts; of prompts that begin alike for one
+        that remembers beginnings."""
         sampling = sampling or self.sampling
         copies = sampling.n if sampling.temperature else 1  # without chance all samples are the same
         ids = [prompt_ids(prompt, self.tokenizer, self.max_tokens, self.max_piece) for prompt in prompts]
-        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        memory = None if self.seq2seq else Remembering(self.model)
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]) if memory is None else ids[i])
         found: list[Generated | None] = [None] * len(ids)
         start = 0
         while start < len(order):
             end = _batch_end(order, ids, start, copies)
             chosen = order[start:end]
             rows = [i for i in chosen for _ in range(copies)]
-            answers = self._answers([ids[i] for i in rows], [prompts[i] for i in rows], sampling)
+            answers = self._answers([ids[i] for i in rows], [prompts[i] for i in rows], sampling, memory)
             for place, index in enumerate(chosen):
                 own = answers[place * copies : (place + 1) * copies]
                 found[index] = self._generated(prompts[index], len(ids[index]), own, sampling.n)
@@ -104,30 +107,22 @@ class LocalGenerator:
         texts *= n // len(texts)
         return Generated(texts[0], prompt_text(prompt), usage, others=tuple(texts[1:]))
 
-    def _answers(self, ids: list[list[int]], prompts: list[Prompt], sampling: Sampling) -> list[list[int]]:
+    def _answers(
+        self, ids: list[list[int]], prompts: list[Prompt], sampling: Sampling, memory: Remembering | None
+    ) -> list[list[int]]:
         """Generated token ids without padding, one list for each prompt; samples of a prompt stand side by side."""
-        torch, tokenizer = self._torch, self.tokenizer
-        pad = tokenizer.pad_token_id if tokenizer.pad_token_id is not None else tokenizer.eos_token_id
-        width = max(len(row) for row in ids)
-        rows = [row + [pad] * (width - len(row)) if self.seq2seq else [pad] * (width - len(row)) + row for row in ids]
-        mask = [
-            [1] * len(row) + [0] * (width - len(row)) if self.seq2seq else [0] * (width - len(row)) + [1] * len(row)
-            for row in ids
-        ]
-        skip = 1 if self.seq2seq else width  # the decoder's start token; the prompt
+        pad = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else self.tokenizer.eos_token_id
+        skip = 1 if self.seq2seq else max(map(len, ids))  # the decoder's start token; the prompt
         options: dict[str, Any] = {"max_new_tokens": self.max_new_tokens, "num_beams": 1, "pad_token_id": pad}
         options |= {"do_sample": False}  # what is drawn is drawn by row
         if sampling.temperature:
             options["logits_processor"] = drawing(sampling, ids, self.device)
         if self.constrained:
             options["prefix_allowed_tokens_fn"] = self._allowed(prompts, skip)
-        with torch.inference_mode():
-            out = self.model.generate(
-                input_ids=torch.tensor(rows, device=self.device),
-                attention_mask=torch.tensor(mask, device=self.device),
-                **options,
-            )
-        end = tokenizer.eos_token_id
+        with self._torch.inference_mode():
+            read = encoded(self.model, ids) if memory is None else memory.remembered(ids, pad)
+            out = self.model.generate(**read, **options)
+        end = self.tokenizer.eos_token_id
         return [_until(row[skip:], end) for row in out.tolist()]
 
     def _allowed(self, prompts: list[Prompt], skip: int) -> Callable[[int, Any], list[int]]:
@@ -162,9 +157,12 @@ def next_tokens(written: list[int], option: list[int], free: bool, every: list[i
 
 
 def _batch_end(order: list[int], ids: list[list[int]], start: int, copies: int = 1) -> int:
-    """How far a batch goes; lengths ascend, so its last prompt is its widest."""
-    end = start + 1
-    while end < len(order) and len(ids[order[end]]) * (end + 1 - start) * copies <= BATCH_TOKENS:
+    """How far a batch goes."""
+    end, width = start + 1, len(ids[order[start]])
+    while end < len(order):
+        width = max(width, len(ids[order[end]]))
+        if width * (end + 1 - start) * copies > BATCH_TOKENS:
+            break
         end += 1
     return end
 

@@ -1,0 +1,112 @@
+"""What local weights read before they write: every shared beginning once, nothing of it padded. Core; torch on use.
+
+Reading is what a processor is busy with, so it is done where it costs least: rows of their own length, and what several
+prompts begin with (exemplars, workflows, the turn so far) a single time. Writing takes turns of one token each and
+needs all weights for every turn, so it is done for all prompts of a batch together.
+"""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+from agents.encoders.batches import token_batches, token_budget
+
+if TYPE_CHECKING:
+    import torch
+
+Rows = Sequence[Sequence[int]]
+
+
+def encoded(model: Any, rows: Rows) -> dict[str, Any]:
+    """What `generate` of a sequence-to-sequence model takes in place of its inputs. Rows of about the same length are
+    read together, equal ones once."""
+    import torch
+    from transformers.modeling_outputs import BaseModelOutput
+
+    distinct = list(dict.fromkeys(map(tuple, rows)))
+    encoder, lengths, width = model.get_encoder(), list(map(len, distinct)), max(map(len, distinct))
+    hidden = torch.zeros((len(distinct), width, model.config.hidden_size), dtype=model.dtype, device=model.device)
+    for chosen in token_batches(lengths, token_budget(model.device.type)):
+        longest = max(lengths[i] for i in chosen)
+        ids = torch.tensor([[*distinct[i], *[0] * (longest - lengths[i])] for i in chosen], device=model.device)
+        mask = _mask([lengths[i] for i in chosen], longest, model.device)
+        hidden[chosen, :longest] = encoder(input_ids=ids, attention_mask=mask).last_hidden_state
+    places = {row: place for place, row in enumerate(distinct)}
+    order = [places[tuple(row)] for row in rows]
+    outputs = BaseModelOutput(last_hidden_state=hidden[order])
+    return {"encoder_outputs": outputs, "attention_mask": _mask(lengths, width, model.device)[order]}
+
+
+def _mask(lengths: Sequence[int], width: int, device: Any) -> "torch.Tensor":
+    import torch
+
+    return torch.tensor([[1] * length + [0] * (width - length) for length in lengths], device=device)
+
+
+class Remembering:
+    """Reads rows with a left-to-right model, those that begin alike one after another, also from batch to batch."""
+
+    def __init__(self, model: Any) -> None:
+        from transformers import DynamicCache
+
+        self.model = model
+        self.cache, self.ids = DynamicCache(config=model.config), list[int]()  # of the row that was read last
+
+    def remembered(self, rows: Rows, pad: int) -> dict[str, Any]:
+        """What `generate` takes: the rows with padding before them, and what the model remembers of all but their last
+        tokens; that is left out for a model whose memory cannot be cut and put together."""
+        import torch
+
+        width = max(map(len, rows))
+        ids = torch.tensor([[*[pad] * (width - len(row)), *row] for row in rows], device=self.model.device)
+        mask = _mask(list(map(len, rows)), width, self.model.device).flip(1)
+        kept = _Kept(len(rows), width - 1)
+        for place in sorted(range(len(rows)), key=lambda i: list(rows[i])):
+            if not self._read(list(rows[place][:-1])):
+                return {"input_ids": ids, "attention_mask": mask}
+            kept.keep(place, self.cache)
+        return {"input_ids": ids, "attention_mask": mask, "past_key_values": kept.cache(self.model.config)}
+
+    def _read(self, row: list[int]) -> bool:
+        """Read a row from where it parts from the one before; False where a part of a memory cannot be taken."""
+        import torch
+        from transformers.cache_utils import DynamicLayer
+
+        if not row or getattr(self.model, "_is_stateful", False):
+            return False
+        shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(row, self.ids, strict=False)))
+        if shared < len(self.ids):
+            self.cache.crop(shared - len(self.ids))
+        if new := row[shared:]:
+            self.model.base_model(torch.tensor([new], device=self.model.device), past_key_values=self.cache)
+        self.ids = row
+        plain = all(type(layer) is DynamicLayer and layer.is_initialized for layer in self.cache.layers)
+        return plain and self.cache.get_seq_length() == len(row)
+
+
+class _Kept:
+    """Keys and values of many rows, layer by layer, each row's at its right end."""
+
+    def __init__(self, rows: int, width: int) -> None:
+        self.rows, self.width = rows, width
+        self.layers: list[list[torch.Tensor]] = []
+
+    def keep(self, place: int, read: Any) -> None:
+        """Keep what a cache of one row holds as the row of this place."""
+        parts = [(layer.keys, layer.values) for layer in read.layers]
+        if not self.layers:
+            self.layers = [[self._room(part) for part in layer] for layer in parts]
+        for rooms, layer in zip(self.layers, parts, strict=True):
+            for room, part in zip(rooms, layer, strict=True):
+                room[place, :, self.width - part.shape[2] :] = part[0]
+
+    def _room(self, part: "torch.Tensor") -> "torch.Tensor":
+        return part.new_zeros((self.rows, part.shape[1], self.width, part.shape[3]))
+
+    def cache(self, config: Any) -> Any:
+        from transformers import DynamicCache
+
+        cache = DynamicCache(config=config)
+        for number, (keys, values) in enumerate(self.layers):
+            cache.update(keys, values, number)
+        return cache
