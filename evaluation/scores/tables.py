@@ -83,7 +83,9 @@ def planners(runs: Iterable[Run]) -> set[str]:
     return {run.recipe.get("plan", {}).get("kind", "") for run in runs} - {"first"}
 
 
-def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str) -> list[ScoreTable]:
+def tables(
+    runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...], plotted: str, width: int = PLOT_WIDTH
+) -> list[ScoreTable]:
     """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
     headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
     several_seeds = len({run.seed for run in runs}) > 1
@@ -97,7 +99,7 @@ def tables(runs: Iterable[Run], scores: Iterable[Score], metrics: tuple[str, ...
         table.rows.append(RunRow(run, name, changed_settings(run.recipe), cells))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
     for table in together:
-        _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None)
+        _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None, width)
         table.sizes = _sizes(table)
     return together
 
@@ -133,7 +135,7 @@ def _sizes(table: ScoreTable) -> list[str]:
     return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
 
 
-def _sort_and_plot(table: ScoreTable, column: int | None) -> None:
+def _sort_and_plot(table: ScoreTable, column: int | None, width: int) -> None:
     if column is None:
         return
     table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
@@ -144,7 +146,7 @@ def _sort_and_plot(table: ScoreTable, column: int | None) -> None:
     high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
 
     def pixel(value: float) -> float:
-        return round(PLOT_MARGIN + (value - low) / (high - low) * (PLOT_WIDTH - 2 * PLOT_MARGIN), 1)
+        return round(PLOT_MARGIN + (value - low) / (high - low) * (width - 2 * PLOT_MARGIN), 1)
 
     step = 0.1 if high - low <= 0.5 else 0.2
     values = [low + place * step for place in range(int((high - low) / step + 1.001))]

@@ -8,14 +8,12 @@ from django.views.decorators.http import require_POST
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.models import Assignment, Campaign, NotFree, Stage
-from annotations.work.queue import claiming
+from annotations.models import Assignment, Campaign, NotFree
+from annotations.work.queue import claiming, waiting
 from annotations.work.queue.reasons import why_nothing
 
 SHOWN = 200
 DONE_SHOWN = 20
-# What waits for verification holds up what is done already, so it comes first.
-STAGES = (Stage.VERIFY, Stage.REWRITE, Stage.DECOMPOSE)
 
 
 def queue(request: HttpRequest) -> HttpResponse:
@@ -50,27 +48,17 @@ def give_back(request: HttpRequest, pk: int) -> HttpResponse:
 
 def _wanted(request: HttpRequest) -> list[tuple[Campaign, str]]:
     """Campaigns and stages to look in: own work first wherever it is, then what the role allows."""
-    open_ones = Campaign.objects.live().filter(closed_at=None).select_related("project")
-    campaigns = list(rules.visible(request.user, open_ones))
+    user, wanted = signed_in(request), request.POST.get("stage", "")
+    campaigns = waiting.campaigns(user)
     if (named := request.POST.get("campaign", "")).isdecimal():
         campaigns = [campaign for campaign in campaigns if campaign.pk == int(named)]
-    stages = [stage for stage in STAGES if request.POST.get("stage", stage) == stage]
     by_key = {campaign.pk: campaign for campaign in campaigns}
-    mine = _mine(request).filter(item__session__campaign__in=by_key, item__stage__in=stages)
-    first = [(by_key[one.item.session.campaign_id], one.item.stage) for one in mine[:1]]
-    able = {
-        ability: set(rules.projects(request.user, ability).values_list("pk", flat=True))
-        for ability in {stage.ability for stage in Stage}
-    }
-    rest = [(c, stage) for c in campaigns for stage in stages if c.project_id in able[stage.ability]]
+    own = waiting.mine(user).filter(item__session__campaign__in=by_key)
+    if wanted:
+        own = own.filter(item__stage=wanted)
+    first = [(by_key[one.item.session.campaign_id], one.item.stage) for one in own[:1]]
+    rest = [pair for pair in waiting.places(user, campaigns) if wanted in ("", pair[1])]
     return first + [pair for pair in rest if pair not in first]
-
-
-def _mine(request: HttpRequest):
-    """The user's unfinished assignments that can be worked on, in the order in which they should be."""
-    own = rules.visible(signed_in(request), Assignment.objects.filter(user=signed_in(request)))
-    open_ones = own.filter(item__session__campaign__deleted_at=None, item__session__campaign__closed_at=None)
-    return open_ones.workable().in_order_of_need().select_related("item__session__campaign", "item__session__website")
 
 
 def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> HttpResponse:
@@ -78,7 +66,9 @@ def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> Htt
     done = own.filter(state=Assignment.State.SUBMITTED, item__session__deleted_at=None)
     may = {ability: rules.projects(request.user, ability).exists() for ability in ("annotate", "review", "manage")}
     context = {
-        "mine": _mine(request).annotate(steps=Count("item__session__tasks__conversation__turns__steps"))[:SHOWN],
+        "mine": waiting.mine(signed_in(request)).annotate(
+            steps=Count("item__session__tasks__conversation__turns__steps")
+        )[:SHOWN],
         "done": done.select_related("item__session__campaign").order_by("-submitted_at")[:DONE_SHOWN],
         "reasons": reasons,
         "may": may,

@@ -1,0 +1,114 @@
+"""The first page: what waits for each role, what runs, what the last study found, and no link that is refused."""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import Assignment, Campaign
+from tests import factories
+from tests.web.reading import source
+from tests.web.test_pages_studies import add_scores, make_study
+from tests.web.test_permissions import client_of
+from tests.web.world import make_world
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def campaign() -> Campaign:
+    return factories.make_campaign(mode=Campaign.Mode.OPEN)
+
+
+def home(client: Client) -> str:
+    return source(client.get("/"))
+
+
+def card(page: str, heading: str) -> str:
+    return page.partition(f"<h2>{heading}</h2>")[2].partition("</section>")[0]
+
+
+def test_an_annotator_sees_what_an_open_campaign_has_for_them_and_starts_it_with_one_key(campaign: Campaign) -> None:
+    for _ in range(3):
+        factories.make_item(factories.make_session(campaign))
+    annotator = factories.make_user("annotator", campaign.project)
+    client = client_of(annotator)
+    shown = card(home(client), "To decompose")
+    assert '<span class="big">3</span>' in shown
+    assert campaign.name in shown
+    assert 'data-key="1"' in shown
+    started = client.post("/annotate/next/", {"campaign": campaign.pk, "stage": "decompose"})
+    (own,) = Assignment.objects.filter(user=annotator)
+    assert started.url == reverse("annotate-item", args=[own.pk])
+    assert "1 of them yours already" in card(home(client), "To decompose")
+
+
+def test_returned_work_comes_first_with_what_is_wrong_and_is_not_counted_twice(campaign: Campaign) -> None:
+    annotator = factories.make_user("annotator", campaign.project)
+    mine = factories.make_assignment(
+        factories.make_item(factories.make_session(campaign)), annotator, review=Assignment.Review.RETURNED
+    )
+    reviewer = factories.make_user("reviewer", campaign.project)
+    given = factories.make_assignment(factories.make_item(mine.item.session, stage="verify", subject=mine), reviewer)
+    verdict = mine.verdicts.create(verification=given, outcome="return", reason="see the cuts", round=1, version=0)
+    verdict.defects.create(code="cut-misplaced")
+    page = home(client_of(annotator))
+    shown = card(page, "Returned to you")
+    assert "cut-misplaced" in shown
+    assert f'href="{reverse("annotate-item", args=[mine.pk])}"' in shown
+    assert "To decompose" not in page
+    assert "1 item waits for you" in page
+
+
+def test_who_has_handed_in_a_few_sees_their_own_pace(campaign: Campaign) -> None:
+    annotator = factories.make_user("annotator", campaign.project)
+    for seconds in (60, 120, 600):
+        item = factories.make_item(factories.make_session(campaign))
+        factories.make_assignment(item, annotator, state="submitted", active_seconds=seconds)
+    for _ in range(2):
+        factories.make_item(factories.make_session(campaign))
+    assert "your pace: 2 min each, about 4 min in all" in card(home(client_of(annotator)), "To decompose")
+
+
+def test_nothing_waits_where_the_role_may_not_or_others_have_it(campaign: Campaign) -> None:
+    item = factories.make_item(factories.make_session(campaign))
+    assert "Nothing waits for you" in home(client_of(factories.make_user("reader", campaign.project)))
+    factories.make_assignment(item)
+    page = home(client_of(factories.make_user("annotator", campaign.project)))
+    assert "Nothing waits for you" in page
+    assert "Nothing to do right now" in page
+
+
+def test_a_manager_sees_what_holds_a_campaign_up(campaign: Campaign) -> None:
+    admin = client_of(factories.make_user("admin", campaign.project))
+    assert "no sessions yet: organise some" in home(admin)
+    factories.make_item(factories.make_session(campaign))
+    assert "1 left to decompose" in home(admin)
+    assert "1 left to decompose" not in home(client_of(factories.make_user("reader", campaign.project)))
+
+
+def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
+    study, run = make_study()
+    client = client_of(factories.make_user("admin", study.project))
+    assert "Find out which agent works" in home(client)
+    add_scores(run, turn_success=0.4, step_success=0.6)
+    factories.make_study(study.project, [factories.make_run(run.dataset)])
+    page = home(client)
+    assert f"Which agent works on {run.dataset}" in page
+    assert 'aria-label="40.0, from 30.0 to 50.0"' in page
+    assert f'href="/studies/{study.pk}/failures/"' in page
+    assert "Find out which agent works" not in page
+    other = client_of(factories.make_user("admin"))
+    assert "Which agent works" not in home(other)
+
+
+@pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
+def test_no_link_of_the_first_page_is_refused(role: str) -> None:
+    world = make_world()
+    client = client_of(factories.make_user(role, world.project))
+    page = client.get("/").content.decode()
+    links = set(re.findall(r'href="(/[^"#]*)"', page))
+    assert len(links) > 10
+    refused = {link: code for link in links if (code := client.get(link).status_code) >= 400}
+    assert not {link for link in refused if not link.startswith("/static/")}
