@@ -58,7 +58,9 @@ class PromptPack(models.Model):
     """One version of a pack. It never changes, as runs are planned with it; an edit makes the next one."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="prompt_packs")
-    name = models.SlugField(max_length=60)
+    LONGEST_NAME = 60
+
+    name = models.SlugField(max_length=LONGEST_NAME)
     version = models.PositiveIntegerField()
     texts = models.JSONField(help_text="Name of a text -> the text.")
     sha256 = models.CharField(max_length=64, help_text="Of the texts: equal ones are the same pack, whatever its name.")

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, from_dict
 
 
@@ -24,6 +25,10 @@ def _embeds(recipe: Recipe) -> bool:
     return recall.memory in ("multifaceted", "task_knn") or "semantic" in (recall.exemplars, recall.workflows)
 
 
+def _in_our_words(recipe: Recipe) -> bool:
+    return recipe.prompts.pack == PACKAGED
+
+
 def _on_pages(recipe: Recipe) -> bool:
     return recipe.plan.kind in ("multichoice", "generation")
 
@@ -35,8 +40,9 @@ def _on_trajectories(recipe: Recipe) -> bool:
 DEVIATIONS = (
     Deviation(
         "wording",
-        "Prompts have the published parts, order and cuts, and sentences of our own.",
-        lambda recipe: _on_pages(recipe) or _on_trajectories(recipe) or recipe.plan.kind == "action_string",
+        "Prompts have the published parts, order and cuts, and sentences of our own. Those of the authors can be read "
+        "from their repositories (manage.py import_prompts).",
+        lambda recipe: _in_our_words(recipe) and recipe.plan.kind not in ("first", "grounded"),
     ),
     Deviation(
         "single-layout",
@@ -47,7 +53,7 @@ DEVIATIONS = (
     Deviation(
         "default-rationale",
         "The fixed rationale of a step whose answer is none says in our words what the paper quotes.",
-        lambda recipe: recipe.recall.rationales != "none",
+        lambda recipe: _in_our_words(recipe) and recipe.recall.rationales != "none",
     ),
     Deviation(
         "encoder",

@@ -2,18 +2,22 @@
 
 import pytest
 
+from agents.prompts.importing.sources import read
 from agents.stages.compose.page import PageTask, PageWording, format_input
+from tests.agents.author_clones import clone
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
 
-PLACEHOLDERS = PageWording(
-    header="{HEADER}", question_generation="{QUESTION_GEN}", question_multichoice="{QUESTION_MCQ}"
-)
+
+@pytest.fixture(scope="module")
+def imported(tmp_path_factory) -> PageWording:
+    """Words that were read from a repository in the form of the authors': those are the marks of the cases."""
+    return PageWording.of(read("self-map", clone(tmp_path_factory.mktemp("clone"), "self-map")).pack)
 
 
 @pytest.mark.parametrize("paradigm", ["multichoice", "generation"])
 @pytest.mark.parametrize("case", params("format_input"))
-def test_formatted_page_agrees_with_the_published_code(case, paradigm):
+def test_formatted_page_agrees_with_the_published_code(case, paradigm, imported):
     sample = case["sample"]
     task = PageTask(
         sample["confirmed_task"],
@@ -31,7 +35,7 @@ def test_formatted_page_agrees_with_the_published_code(case, paradigm):
             gold_id=None if case["gt"] == -1 else case["gt"],
             previous_k=case["previous_k"],
             keep_html_brackets=case["keep_html_brackets"],
-            wording=PLACEHOLDERS,
+            wording=imported,
         )
     if crashes:
         return

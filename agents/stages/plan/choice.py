@@ -17,6 +17,8 @@ from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
 from agents.stages.state import StepState
 from agents.types import Action
 
+ANSWER = "Answer: "  # the examples that MindAct shows to language models have it before the letter
+
 
 class MultipleChoice(AskingPlanner):
     """The model answers with the letter of an element, the operation and the value."""
@@ -29,6 +31,7 @@ class MultipleChoice(AskingPlanner):
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.quirks = self.recipe.quirks.narrowed(ParseQuirks)
+        self.labelled = self.recipe.plan.backend == "endpoint"
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
@@ -59,6 +62,7 @@ class MultipleChoice(AskingPlanner):
 
     def _read(self, state: StepState, match: Match, generated: Generated) -> None:
         assert match.page is not None
+        text = generated.text.strip().removeprefix(ANSWER) if self.labelled else generated.text
         drawn = {"samples": list(generated.texts)} if generated.others else {}
         match.asked.append({"elements": list(match.group or ()), "reply": generated.text, **drawn})
         self._note(state, match)
@@ -66,7 +70,7 @@ class MultipleChoice(AskingPlanner):
             state.fail(generated.error)
             return
         try:
-            reply = self.parse(generated.text, match.page.choices, self.quirks)
+            reply = self.parse(text, match.page.choices, self.quirks)
         except (IndexError, ValueError) as error:
             state.fail(f"the reply {generated.text[:80]!r} cannot be read: {error}")
             return

@@ -1,0 +1,133 @@
+"""A cloned repository as files to read words from. Core."""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+MAX_BYTES = 5_000_000  # of one file
+
+
+class CannotImport(ValueError):
+    """A repository does not hold its words where they are looked for; the message names file and place."""
+
+
+class Clone:
+    """A folder; `used` are the files that were read."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.used: list[str] = []
+
+    def has(self, path: str) -> bool:
+        return (self.folder / path).is_file()
+
+    def text(self, path: str) -> str:
+        file = self.folder / path
+        if not file.is_file():
+            raise CannotImport(f"{self.folder} has no file {path}; is it a clone of the repository?")
+        if file.stat().st_size > MAX_BYTES:
+            raise CannotImport(f"{path} has more than {MAX_BYTES:,} bytes")
+        try:
+            found = file.read_bytes().decode().replace("\r\n", "\n")
+        except UnicodeDecodeError as error:
+            raise CannotImport(f"{path} is no UTF-8 text") from error
+        self.used.append(path)
+        return found
+
+    def json(self, path: str) -> Any:
+        try:
+            return json.loads(self.text(path))
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise CannotImport(f"{path} is no JSON: {error}") from error
+
+    def python(self, path: str) -> "Source":
+        try:
+            return Source(path, ast.parse(self.text(path)))
+        except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+            if isinstance(error, CannotImport):
+                raise
+            raise CannotImport(f"{path} is no Python: {error}") from error
+
+    def revision(self) -> str:
+        """The commit that is checked out, "" where the folder does not say."""
+        git = self.folder / ".git"
+        try:
+            head = (git / "HEAD").read_text().strip()
+            name = head.removeprefix("ref: ")
+            return (head if name == head else (git / name).read_text().strip())[:40]
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+
+class Source:
+    """A Python file, or a part of it, as a syntax tree."""
+
+    def __init__(self, path: str, tree: ast.AST) -> None:
+        self.path, self.tree = path, tree
+
+    def function(self, name: str) -> "Source":
+        """The first function of that name, wherever it stands."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef) and node.name == name:
+                return Source(f"{self.path}, {name}()", node)
+        raise CannotImport(f"{self.path} has no function {name}()")
+
+    def assigned(self, target: str) -> list[ast.expr]:
+        """What is assigned or added to a name (`seq_input`, `self.system_message`), in the order of the lines."""
+        found: list[tuple[int, ast.expr]] = []
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Assign | ast.AugAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                found += [(node.lineno, node.value) for one in targets if ast.unparse(one) == target]
+        if not found:
+            raise CannotImport(f"{self.path} assigns nothing to {target}")
+        return [value for _, value in sorted(found, key=lambda pair: pair[0])]
+
+    def returned(self) -> ast.expr:
+        """The last expression that is returned."""
+        found = [node for node in ast.walk(self.tree) if isinstance(node, ast.Return) and node.value is not None]
+        if not found:
+            raise CannotImport(f"{self.path} returns nothing")
+        value = max(found, key=lambda node: node.lineno).value
+        assert value is not None
+        return value
+
+    def default(self, argument: str) -> str:
+        """The text that a command's argument has by default (`add_argument("--suffix", default=…)`)."""
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Call) and node.args and self.constant(node.args[0]) == argument:
+                for keyword in node.keywords:
+                    if keyword.arg == "default" and isinstance(said := self.constant(keyword.value), str):
+                        return said
+        raise CannotImport(f"{self.path} has no argument {argument} with a text as default")
+
+    @staticmethod
+    def constant(node: ast.expr) -> object:
+        return node.value if isinstance(node, ast.Constant) else None
+
+    def said(self, node: ast.expr, hole: str = "") -> str:
+        """The text of an expression: literals, sums of them, f-strings. What is computed becomes `hole`."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+            return self.said(node.left, hole) + self.said(node.right, hole)
+        if isinstance(node, ast.JoinedStr):
+            return "".join(self.said(part, hole) for part in node.values)
+        if isinstance(node, ast.FormattedValue) and hole:
+            return hole
+        raise CannotImport(f"{self.path}: line {node.lineno} is no text that can be read without running it")
+
+    def messages(self, node: ast.expr) -> list[tuple[str, str]]:
+        """(role, content) of a list of dictionaries."""
+        if not isinstance(node, ast.List):
+            raise CannotImport(f"{self.path}: line {node.lineno} is no list of messages")
+        return [self._message(one) for one in node.elts]
+
+    def _message(self, node: ast.expr) -> tuple[str, str]:
+        if isinstance(node, ast.Dict):
+            names = [self.constant(key) if key else None for key in node.keys]
+            if {"role", "content"} <= set(names):
+                values = dict(zip(names, node.values, strict=True))
+                return self.said(values["role"]), self.said(values["content"])
+        raise CannotImport(f"{self.path}: line {node.lineno} is no message with role and content")
