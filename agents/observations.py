@@ -1,6 +1,6 @@
 """Recorded conversations as agents see them: observations of steps, and steps whose gold action may be shown."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from agents.llm.protocol import Image
@@ -27,8 +27,11 @@ class RecordedConversation:
         """The earlier steps of its turn."""
         return [s for s in self.steps if s.turn_id == step.turn_id and s.index < step.index]
 
-    def observation(self, step: Step, *, page: bool = True, image: bool = False, **more: Any) -> Observation:
-        """What an agent is given at a step; `more` are further fields. Without `page`, neither page nor candidates."""
+    def observation(
+        self, step: Step, *, page: bool = True, image: bool = False, told: Collection[str] = (), **more: Any
+    ) -> Observation:
+        """What an agent is given at a step; `more` are further fields. Without `page`, neither page nor candidates.
+        `told`: what its kinds must be told besides (`agents.stages.registry.told`)."""
         website, turn = self.conversation.website, step.turn
         return Observation(
             key=step.pk,
@@ -44,15 +47,28 @@ class RecordedConversation:
             score_key=f"{turn.source_id}_{step.source_id}",
             **(_page(step) if page else {"html": ""}),
             screenshot=_image(step) if image else None,
+            **self._told(step, told),
             **more,
         )
 
-    def recorded(self, step: Step, *, page: bool = True) -> RecordedStep:
+    def _told(self, step: Step, told: Collection[str]) -> dict[str, Any]:
+        more: dict[str, Any] = {}
+        if "history" in told:
+            more["turn_steps"] = tuple(self.recorded(s) for s in self.turn_so_far(step))
+        if "leaked_gold" in told:
+            more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
+        return more
+
+    def recorded(self, step: Step, *, page: bool = True, told: Collection[str] = ()) -> RecordedStep:
         """A step together with what was done."""
         positives = tuple(target.node_id for target in step.targets.all() if not target.pruned)
         raw_html = _raw_html(step) if page and not positives else ""
         return RecordedStep(
-            self.observation(step, page=page), past_action(step), positives, self._rationale_of(step.pk), raw_html
+            self.observation(step, page=page, told=told),
+            past_action(step),
+            positives,
+            self._rationale_of(step.pk),
+            raw_html,
         )
 
     def _rationale_of(self, step_id: int) -> str | None:

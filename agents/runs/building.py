@@ -14,6 +14,7 @@ from agents.prompts.packs import NoSuchText, Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
+from agents.stages.plan.generator import Generator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.registry import ranking_of, texts_of, unfit
 from annotations.models import Dataset
@@ -21,7 +22,7 @@ from annotations.models import Dataset
 __all__ = [
     "CannotRun",
     "build_pipeline",
-    "build_reminding",
+    "build_training",
     "encoder_named",
     "memory_encoder",
     "pack_of",
@@ -50,17 +51,24 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack))
 
 
-def build_reminding(recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | None = None) -> Pipeline:
-    """The stages of a recipe that recall, for a training; a step of the train split never recalls its own
-    conversation as an exemplar. CannotRun says what is missing."""
+def build_training(
+    recipe: Recipe, dataset: Dataset, seed: int = 0, llm: Llm | None = None, generator: Generator | None = None
+) -> Pipeline:
+    """A recipe for a training: all of its stages where a `generator` stands in for what will be trained, else those
+    that recall. A step of the train split never recalls its own conversation as an exemplar. CannotRun says what is
+    missing."""
     encoder = memory_encoder(recipe)
     form, key = snippet_form(recipe), recipe.recall.exemplar_key
     memory = DatasetMemory(dataset, encoder, form, seed, others_only=True, exemplar_key=key)
+    pack = pack_of(recipe, dataset)
+    writer = RationaleWriter(llm, pack=pack)
+    parts = Parts(recipe, seed, llm, memory, encoder, writer, generator=generator, pack=pack)
+    if generator is not None:
+        return Pipeline.of(parts)
     recall = recipe.recall
     ranks = recall.state_in_query or (recall.workflows == "semantic" and recall.workflow_query == "objective")
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
-    pack = pack_of(recipe, dataset)
-    return Pipeline.of(Parts(recipe, seed, llm, memory, encoder, RationaleWriter(llm, pack=pack), pack=pack), stages)
+    return Pipeline.of(parts, stages)
 
 
 def planned(recipe: Recipe, dataset: Dataset) -> Recipe:

@@ -90,23 +90,12 @@ class UndecidedSteps:
         for seq, step in enumerate(recorded.steps):
             if step.pk in done:
                 continue
-            more = self._told(recorded, step)
-            if demo is not None:
-                more |= {"demo": demo, "demo_turn": step.source_index}
-            yield Sample(trajectory, step, seq, recorded.observation(step, image=image, **more))
+            more: dict[str, Any] = {} if demo is None else {"demo": demo, "demo_turn": step.source_index}
+            yield Sample(trajectory, step, seq, recorded.observation(step, image=image, told=self.told, **more))
 
     @cached_property
     def told(self) -> frozenset[str]:
         return registry.told(self.recipe)
-
-    def _told(self, recorded: RecordedConversation, step: Step) -> dict[str, Any]:
-        """What the kinds of the recipe are told besides the page."""
-        more: dict[str, Any] = {}
-        if "history" in self.told:
-            more["turn_steps"] = tuple(recorded.recorded(s) for s in recorded.turn_so_far(step))
-        if "leaked_gold" in self.told:
-            more["leaked_gold"] = tuple(t.node_id for t in step.targets.all() if not t.pruned)
-        return more
 
 
 def run_conversations(

@@ -27,6 +27,7 @@ from agents.stages.recall.train_split import DrawnExemplars, NearestExemplars, N
 from annotations.extensions import STAGES, added
 
 RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
+LANGUAGE_MODELS = {"seq2seq", "causal"}  # either kind answers the prompts of planners that ask
 NOTHING = ("none", "False")  # what a setting says where no kind is wanted
 
 KINDS: dict[str, dict[str, type[StageKind]]] = {
@@ -117,7 +118,7 @@ def training_of(recipe: Recipe, kind: str = "") -> tuple[str, dict[str, Any]]:
     is its planner. ValueError where it trains nothing of that kind."""
     stage = chosen(recipe, "rank.kind") if kind in RANKERS else planner_of(recipe)
     own, settings = stage.training(recipe) if stage else ("", {})
-    if not own or (kind and kind != own and not (kind == "causal" and own == "seq2seq")):
+    if not own or (kind and kind != own and not {kind, own} <= LANGUAGE_MODELS):
         what = f"a {kind}" if kind else "a planner"
         raise ValueError(f"{recipe.name} has no use for {what} trained here" + (f"; it uses a {own}" if own else ""))
     return kind or own, settings

@@ -4,7 +4,7 @@ The prompts are made by the very recipe that will use the model: its ranker choo
 writes the prompt. What the planner asks is kept instead of answered.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from agents.pipeline import Pipeline
@@ -13,34 +13,13 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated, Prompt
 from agents.stages.plan.local import prompt_ids
+from agents.training.asked import Asked
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
-from agents.types import DecisionUsage
 from agents.weblinx.prompt import prompt_turns, target
 
 RECIPE = "weblinx-flan-t5"
-
-
-class _Asked:
-    """In place of a model: answers nothing and keeps the prompts that it is given."""
-
-    def __init__(self, tokenizer: Any) -> None:
-        self.tokenizer = tokenizer
-        self.prompts: list[Prompt] = []
-
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
-        self.prompts += prompts
-        return [Generated("", "", DecisionUsage()) for _ in prompts]
-
-    def taken(self) -> list[Prompt]:
-        """What was asked since the last time."""
-        taken, self.prompts = self.prompts, []
-        return taken
-
-    def count_tokens(self, text: str) -> int:
-        return len(self.tokenizer(text)["input_ids"])
 
 
 class ActionRows:
@@ -57,7 +36,7 @@ class ActionRows:
         changes = {"compose.history_turns": str(settings.history_turns), "rank.model": settings.ranker}
         self.rows, self.settings, self.tokenizer = rows, settings, tokenizer
         self.recipe = literature.override(recipe or literature.get(RECIPE), changes)
-        self._asked = _Asked(tokenizer)
+        self._asked = Asked(tokenizer)
         self._pipeline = Pipeline.of(Parts(self.recipe, generator=self._asked, pack=pack))
 
     def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:

@@ -40,7 +40,9 @@ class Training:
 
 def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
     """How a recipe is told to use the model."""
-    return USES[kind].format(name=name, paradigm=settings.get("paradigm", ""))
+    paradigm = settings.get("paradigm", "")
+    how = USES[kind].format(name=name, paradigm=paradigm)
+    return how.replace("--set", "--set plan.backend=local") if paradigm == "trajectory" else how
 
 
 def write_files(folder: Path, training: Training) -> None:

@@ -5,6 +5,7 @@ Nothing here imports torch until a slice runs, so the web process can start trai
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -65,6 +66,7 @@ def start_training(
             raise ValidationError({"base": str(error)}) from error
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     if recipe is not None:
+        recipe = as_asked(recipe)
         changes = training_of(recipe, kind)[1] | changes
     model = TrainedModel(
         name=name,
@@ -76,7 +78,7 @@ def start_training(
         split=split,
         created_by=user,
     )
-    errors = _errors(model, dataset, limit, changes)
+    errors = _errors(model, dataset, limit, changes, recipe)
     if errors:
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
@@ -91,7 +93,16 @@ def start_training(
     return model
 
 
-def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any]) -> dict[str, str]:
+def as_asked(recipe: Recipe) -> Recipe:
+    """The recipe with the model that is trained here in the place of an endpoint's."""
+    if recipe.plan.kind not in literature.ASKING:
+        return recipe
+    return replace(recipe, plan=replace(recipe.plan, backend="local"))
+
+
+def _errors(
+    model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any], recipe: Recipe | None
+) -> dict[str, str]:
     errors: dict[str, str] = {}
     if model.kind not in TrainedModel.Kind.values:
         errors["kind"] = f"Choose one of {', '.join(TrainedModel.Kind.values)}."
@@ -112,10 +123,22 @@ def _errors(model: TrainedModel, dataset: Dataset, limit: int | None, changes: d
             settings = make_settings(model.kind, changes)
             weblinx = dataset.source_format == "weblinx"
             if hasattr(settings, "paradigm") and weblinx != (settings.paradigm == "action_string"):
-                errors["paradigm"] = "WebLINX data is for action_string, other data for multichoice and generation."
+                errors["paradigm"] = (
+                    "WebLINX data is for action_string, other data for multichoice, generation and trajectory."
+                )
+            elif getattr(settings, "paradigm", "") == "trajectory" and (lacking := _lacking(recipe)):
+                errors["recipe"] = lacking
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
+
+
+def _lacking(recipe: Recipe | None) -> str:
+    """What stages that make a whole prompt need and do not have."""
+    if recipe is None:
+        return "Name the recipe whose prompts are trained: paradigm=trajectory has no others."
+    lacking = [what for what in literature.missing(recipe) if not what.startswith("plan.model")]
+    return f"{recipe.name} needs {'; '.join(lacking)}." if lacking else ""
 
 
 def run_training(job: Job) -> bool:

@@ -1,4 +1,4 @@
-"""The steps that a training goes without because their pages cannot be read, counted over all of its slices. Core."""
+"""The steps that a training goes without because their pages cannot be shown, counted over all of its slices. Core."""
 
 import json
 from pathlib import Path
@@ -33,4 +33,4 @@ class LeftOut:
         if not self._why:
             return []
         named = [f"{step}: {why}" for step, why in list(self._why.items())[:SHOWN]]
-        return [f"{len(self)} steps were left out because their pages cannot be read", *named]
+        return [f"{len(self)} steps were left out because their pages cannot be shown", *named]

@@ -16,6 +16,7 @@ from agents.pipeline import Pipeline
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
 from agents.stages.recall.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
+from agents.stages.registry import told
 from agents.stages.simplify.snippets import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
@@ -161,7 +162,7 @@ class StepRows:
         recorded = self._conversation(conversation)
         step = next(step for step in recorded.steps if step.pk == pk)
         if self.pipeline is not None:
-            return self._reminded(self.pipeline, recorded.recorded(step))
+            return self._reminded(self.pipeline, recorded.recorded(step, told=told(self.pipeline.recipe)))
         past = [s for s in recorded.steps if s.turn.index < step.turn.index and s.snapshot_id]
         chosen = self._chosen(recorded, step, past) if past else []
         memory = tuple(_past_step(recorded.recorded(past[place])) for place in chosen)

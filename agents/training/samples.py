@@ -65,8 +65,8 @@ class PageSamples:
         pack: Pack | None = None,
     ) -> None:
         """`recipe`: whose prompts the samples are; without one, prompts have the published form."""
-        if settings.paradigm == "action_string":
-            raise ValueError("a training on action strings has samples of its own")
+        if settings.paradigm == "action_string" or settings.paradigm == "trajectory":
+            raise ValueError(f"a training on {settings.paradigm} has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
         self.paradigm: Paradigm = settings.paradigm
         self.left_out = LeftOut() if left_out is None else left_out

@@ -94,8 +94,12 @@ class PlannerSettings(LoopSettings):
 
     tf32: bool = same(LoopSettings, "tf32", True)
     max_length: int = same(LoopSettings, "max_length", 2048)
-    paradigm: Literal["multichoice", "generation", "action_string"] = setting("multichoice", "what answers look like")
-    repeats: int = setting(10, "samples of each step in an epoch, drawn anew (not of action strings)", least=1)
+    paradigm: Literal["multichoice", "generation", "action_string", "trajectory"] = setting(
+        "multichoice", "what answers look like"
+    )
+    repeats: int = setting(
+        10, "samples of each step in an epoch, drawn anew (not of action strings and trajectories)", least=1
+    )
     num_candidates: int = setting(5, "elements shown in a sample", least=1)
     none_ratio: float = setting(0.2, "share of samples without the gold element", least=0, most=1)
     top_k: int = setting(-1, "above 0: 4 of 5 samples take their negatives from the ranker's first so many")

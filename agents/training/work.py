@@ -10,9 +10,10 @@ from agents.memory.jobs import endpoint
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs.building import build_reminding, pack_of
+from agents.runs.building import build_training, pack_of
 from agents.training import card
 from agents.training.action_rows import ActionRows
+from agents.training.asked import Asked
 from agents.training.checkpoint import forget_checkpoint
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.left_out import LeftOut
@@ -30,6 +31,7 @@ from agents.training.settings import (
     make_settings,
 )
 from agents.training.together import joined, processes, together
+from agents.training.trajectory_rows import TrajectoryRows
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
 
@@ -177,15 +179,15 @@ class Work:
         return DualEncoderTask(self.model.base, settings, pairs, dev)
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
-        if settings.paradigm != "action_string":
-            reminding = self._reminding()
+        if settings.paradigm not in ("action_string", "trajectory"):
+            reminding = self._pipeline()
             rows = StepRows(self.rows, settings, pipeline=reminding)
             dev_rows = StepRows(self.dev, settings, settings.dev_examples, reminding)
             said: Any = {"recipe": self.recipe, "pack": self.pack}
             samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, **said)
             return samples, PageSamples(dev_rows, tokenizer, settings, 1, **said)
         paths = [
-            self._prepared(ActionRows(rows, settings, tokenizer, self.recipe, self.pack), list, name)
+            self._prepared(self._asked_rows(rows, settings, tokenizer), list, name)
             for name, rows in (("turns", self.rows), ("dev", self.dev))
         ]
         own, dev = paths
@@ -193,13 +195,24 @@ class Work:
             return None
         return KeptSamples(own, tokenizer), KeptSamples(dev, tokenizer, settings.dev_examples)
 
-    def _reminding(self) -> Pipeline | None:
-        """What recalls for the steps; asks the configured endpoint only where the recipe's memory is asked for."""
+    def _asked_rows(self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any) -> ActionRows | TrajectoryRows:
+        """Prompts that the recipe itself asks, whole."""
+        if settings.paradigm == "action_string":
+            return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
+        asked = Asked(tokenizer)
+        pipeline = self._pipeline(asked)
+        assert pipeline is not None  # who starts a training on trajectories names a recipe
+        return TrajectoryRows(rows, settings, pipeline, asked, self.left_out)
+
+    def _pipeline(self, asked: Asked | None = None) -> Pipeline | None:
+        """What recalls for the steps, or asks all that the recipe asks; uses the configured endpoint only where the
+        recipe's memory is asked for."""
         if self.recipe is None:
             return None
         recall = self.recipe.recall
         asks = recall.rewrite_instruction or (recall.workflows == "semantic" and recall.workflow_query == "objective")
-        return build_reminding(self.recipe, self.dataset, self.model.seed, endpoint() if asks else None)
+        llm = endpoint() if asks else None
+        return build_training(self.recipe, self.dataset, self.model.seed, llm, asked)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
         """The file of what is drawn from the rows; None when the slice ended before it was whole."""

@@ -179,7 +179,7 @@ def test_a_step_whose_page_cannot_be_read_is_left_out_and_counted(tmp_path) -> N
         assert ["Task: press cat" in prompt for prompt in prompts] == [False, False, True, True, True, True]
         assert samples.get(0, range(6)) == drawn_ids
         first, reason = LeftOut(tmp_path / "work" / f"{len(bad)}.jsonl").warnings()
-        assert first == "1 steps were left out because their pages cannot be read"
+        assert first == "1 steps were left out because their pages cannot be shown"
         assert reason.startswith("step 1: ")
     none = PageSamples(ListedRows(spoilt[1:2]), tokenizer, settings, 2)
     with pytest.raises(PageError, match="none of the train steps"):

@@ -13,7 +13,7 @@ from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.runs.building import build_reminding, memory_encoder, planned, snippet_form
+from agents.runs.building import build_training, memory_encoder, planned, snippet_form
 from agents.stages.kind import Parts
 from agents.stages.plan.generator import Generated, Prompt
 from agents.stages.plan.local import prompt_ids
@@ -101,7 +101,7 @@ def trained_on(recipe: Recipe, dataset: Dataset) -> tuple[list[list[int]], StepR
     kind, settings = training_of(recipe)
     made = make_settings(kind, settings | {"none_ratio": 0.0})
     assert isinstance(made, PlannerSettings)
-    rows = StepRows(SplitRows(dataset, Split.TRAIN), made, pipeline=build_reminding(recipe, dataset))
+    rows = StepRows(SplitRows(dataset, Split.TRAIN), made, pipeline=build_training(recipe, dataset))
     samples = PageSamples(rows, TOKENIZER, made, repeats=1, recipe=recipe)
     return [prompt for prompt, _ in samples.get(0, range(samples.size))], rows
 
@@ -141,7 +141,7 @@ def test_what_a_recipe_changes_changes_its_training(changes, dataset) -> None:
 
 def test_a_step_of_the_train_split_is_never_its_own_exemplar(dataset) -> None:
     recipe = recipe_named("mindact with workflows")
-    pipeline = build_reminding(recipe, dataset)
+    pipeline = build_training(recipe, dataset)
     pipeline.prepare(list(dataset.conversations.values_list("pk", flat=True)))
     for found in _recorded(dataset):
         (state,) = pipeline.reminded([found.observation])
@@ -183,9 +183,11 @@ def test_every_recipe_says_what_is_trained_for_it() -> None:
     assert kinds["weblinx-flan-t5-w10"] == "seq2seq"
     assert training_of(literature.get("weblinx-flan-t5-w10"))[1]["history_turns"] == 10
     assert training_of(literature.get("dmr-minilm"), "dual_encoder")[1]["element_limit"] == 200
-    assert kinds["synapse"] == kinds["deberta"] == ""
-    with pytest.raises(ValueError, match="synapse has no use for a seq2seq trained here"):
-        training_of(literature.get("synapse"), "seq2seq")
+    assert kinds["deberta"] == ""
+    assert trained_for(literature.get("synapse"), ("seq2seq", "causal")) == "causal"
+    assert training_of(literature.get("synapse"), "seq2seq")[1]["paradigm"] == "trajectory"
+    with pytest.raises(ValueError, match="deberta has no use for a seq2seq trained here"):
+        training_of(literature.get("deberta"), "seq2seq")
     with pytest.raises(ValueError, match="mindact has no use for a dual_encoder trained here; it uses a cross_encoder"):
         training_of(literature.get("mindact"), "dual_encoder")
 
@@ -195,7 +197,9 @@ def test_every_recipe_says_what_is_trained_for_it() -> None:
     [
         ([], "name a --recipe, or a --kind"),
         (["--set", "recall.k=2", "--kind", "seq2seq"], "recall.k: settings of a recipe, and --recipe names none"),
-        (["--recipe", "synapse"], "synapse uses nothing that this command trains"),
+        (["--recipe", "deberta"], "deberta uses nothing that this command trains"),
+        (["--recipe", "synapse", "--base", "x"], "synapse needs rank.model: train one from"),
+        (["--kind", "causal", "--base", "x", "--paradigm", "trajectory"], "Name the recipe whose prompts are trained"),
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
         (["--recipe", "self-map", "--set", "recall.k=many"], "recall.k must be int"),
         (["--recipe", "self-map", "--kind", "grounded"], "has no use for a grounded trained here"),

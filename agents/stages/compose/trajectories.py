@@ -39,6 +39,9 @@ class Trajectories(StageKind):
         self.generator = generator_of(parts)
         self.system = system_message(parts.words, self.recipe.compose.trajectory)
         self.demos = naive_demos(parts.words, self.recipe.compose.shots)
+        compose = self.recipe.compose
+        local = self.recipe.plan.backend == "local"  # what is longer would be cut, the page first
+        self.limit = min(compose.context_tokens, compose.max_tokens) if local else compose.context_tokens
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
@@ -55,14 +58,13 @@ class Trajectories(StageKind):
             self._compose(state, state.shown)
 
     def _compose(self, state: StepState, pages: ShownPages) -> None:
-        compose = self.recipe.compose
         query = self._query(state, pages)
         given = self.demos + self._exemplars(state, pages) + self._memory(state, pages)
         if state.workflows:
             given.insert(0, [Message("user", "\n\n".join(workflow.text() for workflow in state.workflows))])
-        messages = fit(self.system, given, query, self._count, compose.context_tokens)
+        messages = fit(self.system, given, query, self._count, self.limit)
         if messages is None:
-            state.fail(f"the page and its history exceed {compose.context_tokens} tokens")
+            state.fail(f"the page and its history exceed {self.limit} tokens")
             return
         messages = _with_image(messages, state)
         state.prompt = ChatPrompt(tuple(messages), STOP)

@@ -61,8 +61,13 @@ def exemplar_messages(task: str, steps: Sequence[ShownStep]) -> list[Message]:
     messages: list[Message] = []
     for step in steps:
         messages.append(_observed(task, step.observation, first=not messages))
-        messages.append(Message("assistant", f"Action: `{step.act}` ({step.action_repr})"))
+        messages.append(Message("assistant", answer(step.act, step.action_repr)))
     return messages
+
+
+def answer(act: str, action_repr: str, trajectory: bool = True) -> str:
+    """How the right answer reads in prompts with trajectories, and in those without."""
+    return f"Action: `{act}` ({action_repr})" if trajectory else f"`{act}`"
 
 
 def act_query(task: str, history: Sequence[ShownStep], current: str) -> list[Message]:

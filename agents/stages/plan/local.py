@@ -34,6 +34,11 @@ def _ids(encoded: Any) -> list[int]:
     return ids
 
 
+def token_count(tokenizer: Any, text: str) -> int:
+    """The tokens of a text: the same in training and in use."""
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
 def prompt_text(prompt: Prompt) -> str:
     """A prompt as a person reads it."""
     return prompt.flat if isinstance(prompt, ChatPrompt) and prompt.flat else transcript(prompt.chat())
@@ -76,7 +81,7 @@ class LocalGenerator:
         self.constrained, self.sampling = constrained, sampling
 
     def count_tokens(self, text: str) -> int:
-        return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
+        return token_count(self.tokenizer, text)
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
         """Batches are of about one length for a model that reads whole prompts; of prompts that begin alike for one

@@ -1,7 +1,9 @@
 """`plan.kind=trajectory`: Synapse, AWM and MIMS continue the trajectory with the next action. Core."""
 
 from collections.abc import Sequence
+from typing import Any
 
+from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectories import Trajectories
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import AskingPlanner
@@ -19,6 +21,14 @@ class NextAction(AskingPlanner):
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
         return AroundBest, Trajectories
+
+    @classmethod
+    def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
+        return "causal", {
+            "paradigm": "trajectory",
+            "max_length": recipe.compose.max_tokens,
+            "max_new_tokens": recipe.plan.max_new_tokens,
+        }
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):

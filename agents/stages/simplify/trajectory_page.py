@@ -111,8 +111,12 @@ def recorded_target(step: GoldStep) -> str:
 
 def target_act(step: GoldStep) -> str:
     """The gold action in the prompt's notation: "CLICK [id]", "TYPE [id] [value]"."""
-    act = f"{step.operation} [{step.target_id}]"
-    return act if step.operation == "CLICK" else f"{act} [{step.value}]"
+    return act_text(step.operation, step.target_id, step.value)
+
+
+def act_text(operation: str, node_id: str, value: str) -> str:
+    act = f"{operation} [{node_id}]"
+    return act if operation == "CLICK" else f"{act} [{value}]"
 
 
 def _rank(candidate: tuple[str, int]) -> int:

@@ -1,0 +1,28 @@
+"""What a pipeline asks, kept instead of answered: the prompts of a training are those of use. Core."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.local import token_count
+from agents.types import DecisionUsage
+
+
+class Asked:
+    """In place of a model: answers nothing and keeps the prompts that it is given."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.prompts: list[Prompt] = []
+
+    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+        self.prompts += prompts
+        return [Generated("", "", DecisionUsage()) for _ in prompts]
+
+    def taken(self) -> list[Prompt]:
+        """What was asked since the last time."""
+        taken, self.prompts = self.prompts, []
+        return taken
+
+    def count_tokens(self, text: str) -> int:
+        return token_count(self.tokenizer, text)

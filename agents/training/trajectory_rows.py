@@ -1,0 +1,64 @@
+"""Steps as the prompts of Synapse, AWM and MIMS, with the answers that exemplars show. Shell.
+
+The prompts are made by the recipe that will use the model, all of its stages; the gold element stands on the page that
+is shown, as published, or the step is left out.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from agents.observations import RecordedConversation
+from agents.pipeline import Pipeline
+from agents.stages.compose.trajectory import answer
+from agents.stages.plan.local import prompt_ids
+from agents.stages.registry import told
+from agents.stages.simplify.trajectory_page import act_text
+from agents.training.asked import Asked
+from agents.training.left_out import LeftOut
+from agents.training.rows import SplitRows
+from agents.training.settings import PlannerSettings
+from agents.types import Decision, RecordedStep
+
+
+class TrajectoryRows:
+    """Token ids of the prompt and the text of the answer, of every step that has an answer on its page."""
+
+    def __init__(
+        self,
+        rows: SplitRows,
+        settings: PlannerSettings,
+        pipeline: Pipeline,
+        asked: Asked,
+        left_out: LeftOut | None = None,
+    ) -> None:
+        """`asked`: what stands in for the model of the pipeline."""
+        self.rows, self.settings, self.pipeline, self.asked = rows, settings, pipeline, asked
+        self.left_out = LeftOut() if left_out is None else left_out
+        self.told = told(pipeline.recipe)
+        pipeline.prepare(rows.conversation_ids)
+
+    def groups(self, skip: int = 0) -> Iterator[tuple[int, list[dict[str, Any]]]]:
+        for number, recorded in self.rows.recorded(skip):
+            yield number, list(self._pairs(recorded))
+
+    def _pairs(self, recorded: RecordedConversation) -> Iterator[dict[str, Any]]:
+        steps = [recorded.recorded(step, told=self.told) for step in recorded.steps if step.snapshot_id]
+        decisions = self.pipeline.decide([step.observation for step in steps])
+        prompts = iter(self.asked.taken())
+        for step, decision in zip(steps, decisions, strict=True):
+            if "prompt" not in decision.trace.get("compose", {}):
+                error = decision.trace.get("observe", {}).get("error", "it has no prompt")
+                self.left_out.add(f"step {step.observation.key}", ValueError(error))
+                continue
+            ids = prompt_ids(next(prompts), self.asked.tokenizer, self.settings.max_length)
+            if wanted := self._answer(step, decision):
+                yield {"prompt": ids, "answer": wanted}
+
+    def _answer(self, step: RecordedStep, decision: Decision) -> str:
+        """The gold action on the first gold element that is shown; "" where none is."""
+        shown = decision.trace["simplify"]["elements"]
+        gold = next((node_id for node_id in step.positive_ids if node_id in shown), None)
+        if gold is None:
+            return ""
+        act = act_text(step.action.operation, gold, step.action.value)
+        return answer(act, step.action.representation, self.pipeline.recipe.compose.trajectory)

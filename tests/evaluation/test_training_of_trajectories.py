@@ -1,0 +1,159 @@
+"""Planners that continue trajectories are trained on the very prompts that their recipe asks."""
+
+import io
+import json
+
+import pytest
+from django.core.management import call_command
+
+from agents.llm.calls import Endpoint
+from agents.llm.chat import ChatLlm
+from agents.memory.retrieve import DatasetMemory
+from agents.models import TrainedModel
+from agents.observations import RecordedConversation
+from agents.pipeline import Pipeline
+from agents.recipes import literature
+from agents.recipes.literature import Recipe
+from agents.runs.building import build_training, memory_encoder, snippet_form
+from agents.stages.kind import Parts
+from agents.stages.plan.local import prompt_ids
+from agents.stages.plan.trajectory_parse import in_backticks, parse_act
+from agents.stages.registry import told, training_of
+from agents.training.asked import Asked
+from agents.training.jobs import as_asked
+from agents.training.rows import SplitRows
+from agents.training.settings import PlannerSettings, make_settings
+from agents.training.trajectory_rows import TrajectoryRows
+from agents.training.unlike import unlike_training
+from annotations.models import Dataset, Split
+from tests import factories
+from tests.agents.llm_server import serve
+from tests.evaluation.recipe_world import TEXTS, make_workflows, reply, tiny_weights
+from tests.evaluation.test_training_of_recipes import _Keeps
+from tests.tiny_models import CHAT_TEMPLATE, byte_tokenizer
+
+pytestmark = pytest.mark.django_db
+TRAJECTORIES = [n for n, r in literature.RECIPES.items() if r.plan.kind == "trajectory" and not r.needs]
+MIXTURES = {
+    "awm with memory": {"recall.memory": "multifaceted", "recall.k": "2"},
+    "synapse in few tokens": {"compose.max_tokens": "900"},
+    "bare corrected": {"preset": "corrected"},
+}
+TOKENIZER = byte_tokenizer(TEXTS, 400, pad="<pad>", eos="</s>", template="$A")
+TOKENIZER.chat_template = CHAT_TEMPLATE
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory):
+    return tiny_weights(tmp_path_factory.mktemp("weights"))
+
+
+@pytest.fixture
+def dataset(hash_encoder) -> Dataset:
+    dataset = factories.make_dataset()
+    for _ in range(3):
+        factories.make_conversation(turns=2, steps=2, split=Split.TRAIN, dataset=dataset)
+    make_workflows(dataset)
+    return dataset
+
+
+def recipe_named(name: str, ranker: object) -> Recipe:
+    recipe = as_asked(literature.get(name.partition(" ")[0]))
+    changes = {"rank.model": str(ranker), "plan.model": "x", "compose.max_tokens": "16000"}
+    return literature.override(recipe, changes | MIXTURES.get(name, {}))
+
+
+def trained_on(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[dict]:
+    kind, settings = training_of(recipe)
+    made, asked = make_settings(kind, settings), Asked(TOKENIZER)
+    assert isinstance(made, PlannerSettings)
+    pipeline = build_training(recipe, dataset, 0, llm, asked)
+    rows = TrajectoryRows(SplitRows(dataset, Split.TRAIN), made, pipeline, asked)
+    pairs = [pair for _, found in rows.groups() for pair in found]
+    assert not len(rows.left_out), rows.left_out.warnings()
+    return pairs
+
+
+def asked_in_use(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[list[int]]:
+    """Token ids of what a run asks of the same steps; its memory leaves out the conversation that asks, as a training's
+    must, and its generator counts tokens as the local one does."""
+    encoder, keeps = memory_encoder(recipe), _Keeps()
+    keeps.count_tokens = lambda text: len(TOKENIZER(text, add_special_tokens=False)["input_ids"])
+    key = recipe.recall.exemplar_key
+    memory = DatasetMemory(dataset, encoder, snippet_form(recipe), others_only=True, exemplar_key=key)
+    pipeline = Pipeline.of(Parts(recipe, 0, llm, memory, encoder, generator=keeps))
+    conversations = [recorded for _, recorded in SplitRows(dataset, Split.TRAIN).recorded()]
+    pipeline.prepare([recorded.conversation.pk for recorded in conversations])
+    for recorded in conversations:
+        for step in recorded.steps:  # one by one, where a training takes a conversation at once
+            pipeline.decide([recorded.observation(step, told=told(recipe))])
+    return [prompt_ids(prompt, TOKENIZER, recipe.compose.max_tokens) for prompt in keeps.prompts]
+
+
+@pytest.mark.parametrize("name", [*TRAJECTORIES, *MIXTURES])
+def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights) -> None:
+    recipe = recipe_named(name, weights["cross_encoder"])
+    with serve(reply) as server:
+        llm = ChatLlm(Endpoint(server.url, "test-model")) if literature.asks_endpoint(recipe) else None
+        trained, used = trained_on(recipe, dataset, llm), asked_in_use(recipe, dataset, llm)
+    assert len(used) == 12
+    assert [pair["prompt"] for pair in trained] == used
+    assert all(len(ids) < recipe.compose.max_tokens for ids in used), "nothing is cut"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"recall.exemplar_k": "0"},
+        {"simplify.page_elements": "2"},
+        {"simplify.history_elements": "1"},
+        {"compose.max_tokens": "1000"},
+        {"compose.trajectory": "false"},
+        {"recall.workflows": "environment"},
+    ],
+)
+def test_what_a_recipe_changes_changes_its_training(changes, dataset, weights) -> None:
+    recipe = recipe_named("synapse", weights["cross_encoder"])
+    before = trained_on(recipe, dataset, None)
+    assert before != trained_on(literature.override(recipe, changes), dataset, None)
+
+
+def test_the_answer_is_the_gold_action_as_the_planner_reads_it(dataset, weights) -> None:
+    recipe = recipe_named("synapse", weights["cross_encoder"])
+    pairs = trained_on(recipe, dataset, None)
+    gold = []
+    for pk in dataset.conversations.order_by("position", "pk").values_list("pk", flat=True):
+        recorded = RecordedConversation(pk)
+        gold += [recorded.recorded(step) for step in recorded.steps]
+    for pair, step in zip(pairs, gold, strict=True):
+        found = parse_act(in_backticks(pair["answer"]))
+        assert (found.operation, found.node_id) == (step.action.operation, step.positive_ids[0])
+        assert f"id={step.positive_ids[0]} " in TOKENIZER.decode(pair["prompt"])
+
+
+def test_a_trained_trajectory_planner_is_used_and_told_from_how_it_was_trained(
+    dataset, weights, settings, tmp_path, monkeypatch
+) -> None:
+    settings.MODEL_ROOT = tmp_path
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+    ranker = f"rank.model={weights['cross_encoder']}"
+    out = io.StringIO()
+    call_command(
+        *("train_planner", dataset.name, "--recipe", "synapse", "--name", "own", "--inline", "--json"),
+        *("--base", str(weights["causal"]), "--epochs", "1", "--set", ranker, "compose.max_tokens=4000"),
+        *("recall.exemplar_k=1", "batch_size=2"),
+        stdout=out,
+    )
+    said = json.loads(out.getvalue())
+    assert said["metrics"]["examples"] == 12
+    model = TrainedModel.objects.get(name="own")
+    assert (model.kind, model.config["paradigm"]) == ("causal", "trajectory")
+    text = (model.folder / "README.md").read_text()
+    assert "--set plan.backend=local plan.model=own" in text
+    changes = {"plan.model": "own", "plan.backend": "local", "compose.max_tokens": "4000", "recall.exemplar_k": "1"}
+    as_trained = literature.override(literature.get("synapse"), changes)
+    assert unlike_training(literature.to_dict(as_trained), dataset.project_id) == []
+    other = literature.override(as_trained, {"recall.exemplar_k": "3", "simplify.page_elements": "9"})
+    (sentence,) = unlike_training(literature.to_dict(other), dataset.project_id)
+    assert "recall.exemplar_k=1" in sentence
+    assert "asks it with recall.exemplar_k=3, simplify.page_elements=9" in sentence
