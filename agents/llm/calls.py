@@ -198,20 +198,25 @@ def endpoint_settings(prefix: str, model: str = "") -> Endpoint:
     missing = [f"{prefix}_{name}" for name in ("BASE_URL", "MODEL") if not values[name]]
     if missing:
         raise NotConfigured(f"no {kind} endpoint is configured: set {' and '.join(missing)}")
-    if prefix == "EMBEDDING":  # nothing is written
-        values["PRICE_COMPLETION"] = values["PRICE_PROMPT"] and "0"
-    prices = [values["PRICE_PROMPT"], values["PRICE_COMPLETION"]]
-    if any(prices) and not all(prices):
-        raise NotConfigured(f"set both {prefix}_PRICE_PROMPT and {prefix}_PRICE_COMPLETION, or none of them")
     try:
         return Endpoint(
             values["BASE_URL"],
             values["MODEL"],
             values["API_KEY"],
-            Prices(*map(float, prices)) if all(prices) else None,
+            _prices(prefix, values),
             timeout=float(values["TIMEOUT"] or Endpoint.timeout),
             concurrency=int(values["CONCURRENCY"] or Endpoint.concurrency),
             attempts=int(values["ATTEMPTS"] or Endpoint.attempts),
         )
     except ValueError as error:
         raise NotConfigured(f"the {kind} endpoint's settings are wrong: {error}") from error
+
+
+def _prices(prefix: str, values: Mapping[str, str]) -> Prices | None:
+    """Of a million tokens; None where none are set. Of an encoder, which writes nothing, one is enough."""
+    prompt, completion = values["PRICE_PROMPT"], values["PRICE_COMPLETION"]
+    if prefix == "EMBEDDING":
+        completion = prompt and "0"
+    if bool(prompt) != bool(completion):
+        raise NotConfigured(f"set both {prefix}_PRICE_PROMPT and {prefix}_PRICE_COMPLETION, or none of them")
+    return Prices(float(prompt), float(completion)) if prompt else None

@@ -240,31 +240,38 @@ def _store(
         WorkflowVector.objects.open_for(encoder.name, encoder.dimensions)  # before any row is locked
     with transaction.atomic():
         Website.objects.select_for_update().get(pk=website.pk)  # one induction at a time writes
-        same = Workflow.objects.filter(dataset=blank.dataset, website=website, run=blank.run)
-        old = {row.name: row for row in same.filter(origin=blank.origin, edited_at=None)}
-        used = set(same.exclude(pk__in=[row.pk for row in old.values()]).values_list("name", flat=True))
-        kept = []
-        embedded = []
-        for position, text in enumerate(texts):
-            if text.name[:LONGEST_NAME] in used and text.name[:LONGEST_NAME] not in kept:
-                continue  # a person's version of it stands
-            name = _new_name(text, used)
-            used.add(name)
-            row = old.pop(name, None) or Workflow(dataset=blank.dataset, website=website, run=blank.run, name=name)
-            row.origin, row.model_name, row.position = blank.origin, blank.model_name, position
-            row.style = blank.style
-            row.description, row.body = text.description, "\n".join(text.steps)
-            row.save()
-            if encoder:
-                embedded.append((row, vectors[position]))
-            row.sources.set(sources)
-            kept.append(name)
-        Workflow.objects.filter(pk__in=[row.pk for row in old.values()]).delete()
-        WorkflowVector.objects.filter(workflow__in=same.filter(name__in=kept)).delete()  # of former descriptions
+        rows = _replace(blank, texts, sources)
+        WorkflowVector.objects.filter(workflow__in=rows.values()).delete()  # of former descriptions
         if encoder:
-            WorkflowVector.objects.put(encoder.name, embedded)
-        ids = same.filter(name__in=kept).order_by("position", "pk").values_list("pk", flat=True)
-        return Induced(website.name, tasks, tuple(ids))
+            WorkflowVector.objects.put(encoder.name, [(row, vectors[position]) for position, row in rows.items()])
+    return Induced(website.name, tasks, tuple(row.pk for row in rows.values()))
+
+
+def _replace(blank: Workflow, texts: Sequence[WorkflowText], sources: Sequence[int]) -> dict[int, Workflow]:
+    """The texts' rows by their position, in the place of those that nobody edited; where a person's version of one
+    stands, it gets none."""
+    same = Workflow.objects.filter(dataset=blank.dataset, website=blank.website, run=blank.run)
+    old = {row.name: row for row in same.filter(origin=blank.origin, edited_at=None)}
+    standing = set(same.exclude(pk__in=[row.pk for row in old.values()]).values_list("name", flat=True))
+    new: dict[str, tuple[int, WorkflowText]] = {}
+    for position, text in enumerate(texts):
+        if text.name[:LONGEST_NAME] in new or text.name[:LONGEST_NAME] not in standing:
+            new[_new_name(text, standing | new.keys())] = position, text
+    Workflow.objects.filter(pk__in=[row.pk for name, row in old.items() if name not in new]).delete()
+    return {
+        position: _written(old.get(name) or Workflow(name=name), blank, position, text, sources)
+        for name, (position, text) in new.items()
+    }
+
+
+def _written(row: Workflow, blank: Workflow, position: int, text: WorkflowText, sources: Sequence[int]) -> Workflow:
+    """The row, stored with a text of the answer."""
+    row.dataset, row.website, row.run = blank.dataset, blank.website, blank.run
+    row.origin, row.model_name, row.style = blank.origin, blank.model_name, blank.style
+    row.position, row.description, row.body = position, text.description, "\n".join(text.steps)
+    row.save()
+    row.sources.set(sources)
+    return row
 
 
 def _new_name(text: WorkflowText, used: Collection[str]) -> str:

@@ -187,18 +187,14 @@ def _write(node: Node, ids: Iterator[str], elements: dict[int, MiniwobElement], 
 
 
 def _element(node: Node, node_id: str) -> MiniwobElement:
+    if not isinstance(node["children"], list):
+        raise TypeError("children are no list")
     tag, _, kind = node["tag"].partition("_")
     tag = _tag_name(tag)
-    attributes = {"backend_node_id": node_id}
-    classes = node.get("classes")
-    for name, value in (("type", kind), ("id", node["id"].strip()), ("class", classes)):
-        if value and isinstance(value, str):  # classes of svg elements were recorded as {}
-            attributes[name] = storable(value)
+    attributes = {"backend_node_id": node_id, **_own_attributes(node, kind)}
     _add_value(attributes, tag, kind, node.get("value"))
     has_text = bool(node.get("text")) or any(child["tag"] == TEXT_NODE for child in node["children"])
     is_control = node["tag"] in CONTROLS or tag in ("input", "textarea")
-    if not isinstance(node["children"], list):
-        raise TypeError("children are no list")
     is_leaf = not node["children"]
     if is_leaf and not has_text and not is_control and not node["bgColor"].startswith("rgba(0, 0, 0, 0"):
         attributes["bg_color"] = node["bgColor"]  # all that tells the boxes of the colour tasks apart
@@ -207,6 +203,12 @@ def _element(node: Node, node_id: str) -> MiniwobElement:
         attributes["is_clickable"] = "true"
     is_candidate = (is_leaf or is_control or has_text) and tag != "br" and not _is_frame(node)
     return MiniwobElement(node_id, tag, attributes, is_candidate)
+
+
+def _own_attributes(node: Node, kind: str) -> dict[str, str]:
+    """Those that authors write; classes of svg elements were recorded as {}."""
+    written = {"type": kind, "id": node["id"].strip(), "class": node.get("classes")}
+    return {name: storable(value) for name, value in written.items() if value and isinstance(value, str)}
 
 
 def _add_value(attributes: dict[str, str], tag: str, kind: str, value: Any) -> None:

@@ -5,6 +5,7 @@ from one snapshot of a page to the next, and the difference of two texts is the 
 """
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from lxml import etree
 
@@ -20,6 +21,14 @@ _PRESENTATIONAL_ROLES = frozenset(
 _ROOT_ROLE = "RootWebArea"
 
 
+class _Around(NamedTuple):
+    """What a node gets from the nodes above it."""
+
+    level: int = 0
+    node_id: str = ""  # shown at texts that have none of their own
+    name: str = ""  # may hold their text already
+
+
 def accessibility_tree(root: etree._Element) -> str:
     """The page's accessibility tree as text; presentational nodes are left out, their children are not.
 
@@ -28,29 +37,46 @@ def accessibility_tree(root: etree._Element) -> str:
     """
     by_id = {element.node_id: element for element in elements(root)}
     lines: list[str] = []
-    # Each node with its level and, from above, the id for texts and the name that may hold them.
-    pending: list[tuple[etree._Element, int, str, str]] = [(root, 0, "", "")]
+    pending = [(root, _Around())]
     while pending:
-        node, level, around_id, around_name = pending.pop()
-        node_id = node.get(NODE_ID, "")
+        node, around = pending.pop()
         if node.tag == TEXT:
-            text = " ".join("".join(node.itertext()).split())
-            if text and f" {text} " not in f" {around_name} ":
-                lines.append(_line(level, node_id or around_id, "StaticText", text))
+            lines += _text_line(node, around)
             continue
-        element = by_id.get(node_id)
+        element = by_id.get(node.get(NODE_ID, ""))
         if element is not None:
-            around_id = node_id
-            if node is root:
-                lines.append(_line(level, node_id, _ROOT_ROLE, _title(root)))
-                level += 1
-            elif _is_shown(element):
-                lines.append(_line(level, node_id, element.role or "generic", element.name, *_properties(element)))
-                level, around_name = level + 1, element.name or around_name
-        if node.tag not in SILENT_TAGS and node.tag != "textarea":
-            inner = [child for child in node.iterchildren("*") if child.tag not in SILENT_TAGS]
-            pending.extend((child, level, around_id, around_name) for child in reversed(inner))
+            line, around = _element_line(element, _title(root) if node is root else None, around)
+            lines += line
+        pending += [(child, around) for child in reversed(_inner(node))]
     return "\n".join(lines)
+
+
+def _text_line(node: etree._Element, around: _Around) -> list[str]:
+    text = " ".join("".join(node.itertext()).split())
+    if not text or f" {text} " in f" {around.name} ":
+        return []
+    return [_line(around.level, node.get(NODE_ID) or around.node_id, "StaticText", text)]
+
+
+def _element_line(element: Element, title: str | None, around: _Around) -> tuple[list[str], _Around]:
+    """The element's line, if it is shown, and what is around its children; a `title` has the root alone."""
+    inner = around._replace(node_id=element.node_id)
+    if title is not None:
+        line = _line(around.level, element.node_id, _ROOT_ROLE, title)
+    elif _is_shown(element):
+        role = element.role or "generic"
+        line = _line(around.level, element.node_id, role, element.name, *_properties(element))
+        inner = inner._replace(name=element.name or around.name)
+    else:
+        return [], inner
+    return [line], inner._replace(level=around.level + 1)
+
+
+def _inner(node: etree._Element) -> list[etree._Element]:
+    """The children that may be shown; what a text area holds is its value."""
+    if node.tag in SILENT_TAGS or node.tag == "textarea":
+        return []
+    return [child for child in node.iterchildren("*") if child.tag not in SILENT_TAGS]
 
 
 def _line(level: int, node_id: str, role: str, name: str, *properties: str) -> str:

@@ -1,6 +1,6 @@
 """Score Mind2Web predictions that were made elsewhere, with the metrics that studies use; WebLINX's are beside it."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -14,7 +14,7 @@ from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.ranking import gold_rank
-from evaluation.metrics.scores import PRESETS, headlines, score
+from evaluation.metrics.scores import PRESETS, Preset, headlines, score
 from evaluation.metrics.step import step_success
 from evaluation.models import Study
 
@@ -70,28 +70,37 @@ def score_mind2web(
     """
     predicted, defects = read_actions(predictions)
     ranked = _ranks(scores) if scores else None
-    gold = list(_gold_steps(dataset, split))
-    known = {step.sample for step in gold}
-    if len(known) < len(gold):
-        raise ValueError(
-            "several steps of this dataset share their annotation and action ids, so none can be told apart"
-        )
-    unknown = [sample for sample in predicted if sample not in known]
-    missing = [step.sample for step in gold if step.sample not in predicted]
+    gold = _by_sample(_gold_steps(dataset, split))
+    unknown = [sample for sample in predicted if sample not in gold]
+    missing = [sample for sample in gold if sample not in predicted]
     refuse_strangers(predictions, predicted, unknown, defects, gold)
+    counts = _counts(list(gold.values()), missing, unknown, defects) | {"skipped": 0}
     metrics: dict[str, dict[str, Metric]] = {}
-    skipped = 0
     for preset in PRESETS:
         cut = top_k if preset == Study.Preset.FAITHFUL else None
         judge = _Judge(ranked, cut, keeps_punctuation)
-        outcomes = [judge.outcome(step, predicted.get(step.sample, NONE)) for step in gold]
-        shown = headlines(score(outcomes, preset)).items()
-        metrics[preset] = {name: value for name, value in shown if ranked is not None or not is_ranking(name)}
-        skipped += sum(outcome.skipped for outcome in outcomes)
-    counts = _counts(gold, missing, unknown, defects) | {"skipped": skipped}
+        outcomes = [judge.outcome(step, predicted.get(sample, NONE)) for sample, step in gold.items()]
+        metrics[preset] = _headlines(outcomes, preset, ranked is not None)
+        counts["skipped"] += sum(outcome.skipped for outcome in outcomes)
     if ranked is not None:
-        counts["unranked"] = sum(step.sample not in ranked for step in gold)
+        counts["unranked"] = len(gold.keys() - ranked.keys())
     return ExternalScores(counts, metrics, unknown, missing, defects)
+
+
+def _by_sample(steps: Iterable[_Gold]) -> dict[str, _Gold]:
+    """The steps by the names that predictions give them; ValueError where two have the same."""
+    found: dict[str, _Gold] = {}
+    for step in steps:
+        if found.setdefault(step.sample, step) is not step:
+            raise ValueError(
+                "several steps of this dataset share their annotation and action ids, so none can be told apart"
+            )
+    return found
+
+
+def _headlines(outcomes: Sequence[StepOutcome], preset: Preset, is_ranked: bool) -> dict[str, Metric]:
+    shown = headlines(score(outcomes, preset)).items()
+    return {name: value for name, value in shown if is_ranked or not is_ranking(name)}
 
 
 def _counts(gold: list[_Gold], missing: list[str], unknown: list[str], defects: list[RecordDefect]) -> dict[str, int]:

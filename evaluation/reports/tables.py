@@ -139,11 +139,9 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
         row = _row_for(run, rows)
         row.incomplete |= run.state != Run.State.DONE
         row.unlike = row.unlike or unlike_training(run.recipe, run.dataset.project_id)
-        if sees(run) and (not_asked := run.steps.not_asked().count()):
-            row.not_asked[run.split] = not_asked, run.step_count
         row.scores |= {(run.split, metric): scores[run.pk][metric] for metric in metrics if metric in scores[run.pk]}
-        if sees(run) and (seconds := run.seconds_per_step()) is not None:
-            row.seconds[run.split] = seconds
+        if sees(run):
+            _add_steps(row, run)
     for row in rows.values():
         _add_ood(row)
     if any(split == OOD for row in rows.values() for split, _ in row.scores):
@@ -155,6 +153,14 @@ def _table(runs: list[Run], preset: str, sees: Sees) -> ReportTable:
     table.rows = list(rows.values())
     table.deviations = _deviations(scored)
     return table
+
+
+def _add_steps(row: RecipeRow, run: Run) -> None:
+    """What the run's steps took, and for how many nothing was asked."""
+    if not_asked := run.steps.not_asked().count():
+        row.not_asked[run.split] = not_asked, run.step_count
+    if (seconds := run.seconds_per_step()) is not None:
+        row.seconds[run.split] = seconds
 
 
 def _deviations(runs: Iterable[Run]) -> list[ReportDeviation]:

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Callable, Collection
+from itertools import product
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -56,28 +57,24 @@ def create_study(
     on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
     readable message when a recipe cannot run, a setting does not exist, or a split is empty.
     """
-    overrides, variants, splits, seeds = overrides or {}, variants or [{}], splits or [""], seeds or [0]
+    settings = [{**(overrides or {}), **variant} for variant in variants or [{}]]
     if user is not None:  # the command line belongs to the machine's operators
         rules.require(user, "evaluate", dataset.project)
-        for settings in (overrides, *variants):
-            weights.require_open(settings)
-    _check(recipes, preset, limit, seeds)
-    chosen = [
-        _recipe(saved.get(recipe, user), {**overrides, **variant}, preset) for recipe in recipes for variant in variants
-    ]
-    named = {*overrides, *(name for variant in variants for name in variant)}
-    plans = [(_on_split(recipe, split, named), split, seed) for split in splits for recipe in chosen for seed in seeds]
-    title = name or f"{', '.join(recipes)} on {dataset.name}"
+        for each in settings:
+            weights.require_open(each)
+    _check(recipes, preset, limit, seeds or [])
+    chosen = [_recipe(saved.get(recipe, user), each, preset) for recipe, each in product(recipes, settings)]
+    named = set[str]().union(*settings)
     with transaction.atomic():
         study = Study.objects.create(
             project=dataset.project,
-            name=title[:200],
+            name=(name or f"{', '.join(recipes)} on {dataset.name}")[:200],
             preset=preset or chosen[0].preset,
             created_by=user,
             **Study.budget_fields(**(budget or {})),
         )
-        for recipe, split, seed in plans:
-            run = study.plan_run(dataset, planned(recipe, dataset), split, seed, limit)
+        for split, recipe, seed in product(splits or [""], chosen, seeds or [0]):
+            run = study.plan_run(dataset, planned(_on_split(recipe, split, named), dataset), split, seed, limit)
             if publish:
                 _publish_on_commit(run)
     return study

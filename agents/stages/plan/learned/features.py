@@ -1,6 +1,7 @@
 """All columns that describe a candidate in its step, apart from what needs the encoder. Core."""
 
 from collections.abc import Collection, Iterable
+from operator import and_, gt
 
 import numpy as np
 
@@ -155,23 +156,21 @@ def _history_columns(page: PageCandidates, instruction: Instruction, history: Hi
 def _state_columns(page: PageCandidates, instruction: Instruction) -> Columns:
     """What fields hold, and whether that is what was asked for."""
     candidates = page.candidates
-    is_field = [element.role in FIELDS for element in candidates]
-    is_toggle = [element.role in TOGGLE_ROLES for element in candidates]
-    empty = [field and not element.value for field, element in zip(is_field, candidates, strict=True)]
-    asked = [
-        bool(e.value) and field and _is_asked(e.value, instruction)
-        for e, field in zip(candidates, is_field, strict=True)
-    ]
+    fields = [element.role in FIELDS for element in candidates]
+    toggles = [element.role in TOGGLE_ROLES for element in candidates]
+    empty = [field and not element.value for field, element in zip(fields, candidates, strict=True)]
+    filled = [field and bool(element.value) for field, element in zip(fields, candidates, strict=True)]
+    asked = [held and _is_asked(e.value, instruction) for e, held in zip(candidates, filled, strict=True)]
     first_empty = empty.index(True) if any(empty) else -1
     switched_on = _switched_on(page)
     count = len(candidates)
     whole = {
-        "fields": min(sum(is_field), 4) / 4,
+        "fields": min(sum(fields), 4) / 4,
         "empty_fields": min(sum(empty), 4) / 4,
         "asked_fields": min(sum(asked), 4) / 4,
-        "toggles": bool(any(is_toggle)),
-        "on_toggles": min(sum(on and toggle for on, toggle in zip(switched_on, is_toggle, strict=True)), 6) / 6,
-        "all_filled": any(is_field) and not any(empty),
+        "toggles": any(toggles),
+        "on_toggles": min(sum(map(and_, switched_on, toggles)), 6) / 6,
+        "all_filled": any(fields) and not any(empty),
     }
     return {
         "empty": _column(empty),
@@ -179,9 +178,7 @@ def _state_columns(page: PageCandidates, instruction: Instruction) -> Columns:
         "holds_asked": _column(asked),
         "switched_on": _column(switched_on),
         "option_named": _column(_names_option(element, instruction) for element in candidates),
-        "filled_wrong": _column(
-            bool(e.value) and field and not good for e, field, good in zip(candidates, is_field, asked, strict=True)
-        ),
+        "filled_wrong": _column(map(gt, filled, asked)),
         **{name: np.full(count, float(value), dtype=np.float32) for name, value in whole.items()},
     }
 

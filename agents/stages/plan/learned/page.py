@@ -186,11 +186,17 @@ def colour_words(css: str) -> set[str]:
         return {"black"}
     if (high - low) / high < GREY:
         return {"white"} if high > PALE else {"grey", "gray"}
-    if high == red:
-        hue = 60 * ((green - blue) / (high - low)) % 360
-    elif high == green:
-        hue = 60 * ((blue - red) / (high - low)) + 120
-    else:
-        hue = 60 * ((red - green) / (high - low)) + 240
     pale = {"pink"} if high == red and low > PINK else set()
+    hue = _hue(red, green, blue)
     return pale | set(next(names for limit, names in _HUES if hue < limit).split())
+
+
+def _hue(red: float, green: float, blue: float) -> float:
+    """Of a colour that is not grey, in degrees."""
+    high = max(red, green, blue)
+    spread = high - min(red, green, blue)
+    if high == red:
+        return 60 * ((green - blue) / spread) % 360
+    if high == green:
+        return 60 * ((blue - red) / spread) + 120
+    return 60 * ((red - green) / spread) + 240

@@ -1,5 +1,7 @@
 """Brightrail's journey search: front page, results, fares."""
 
+from operator import attrgetter
+
 from annotations.sample.catalogues.brightrail import (
     CONDITIONS,
     FARES,
@@ -30,7 +32,8 @@ from annotations.sample.widgets import (
 ADULTS = ("1 adult", "2 adults", "3 adults", "4 adults", "5 adults", "6 adults")
 CHILDREN = ("No children", "1 child", "2 children", "3 children", "4 children")
 AFTER = ("Any time", "After 07:00", "After 09:00", "After 12:00", "After 15:00", "After 17:00", "After 19:00")
-SORTS = ("Departure time", "Cheapest first", "Fastest first")
+SORTED_BY = {"Cheapest first": attrgetter("price"), "Fastest first": attrgetter("minutes")}
+SORTS = ("Departure time", *SORTED_BY)
 
 
 def home_page(s: VisitState) -> list[SampleNode]:
@@ -139,16 +142,19 @@ def results_page(s: VisitState) -> list[SampleNode]:
 
 def shown_trains(s: VisitState) -> list[Train]:
     """The services that pass the filters, sorted."""
-    found = trains(s["from"] or "Arlen Bridge", s["to"] or "Westmere")
+    found = [train for train in trains(s["from"] or "Arlen Bridge", s["to"] or "Westmere") if _passes(s, train)]
+    order = SORTED_BY.get(s["sort"])
+    return sorted(found, key=order) if order else found
+
+
+def _passes(s: VisitState, train: Train) -> bool:
     earliest = s["after"].removeprefix("After ") if s["after"].startswith("After") else ""
-    found = [train for train in found if train.departs >= earliest and not (s["direct"] and train.changes)]
-    found = [train for train in found if train.has_cycle_space or not s["cycle"]]
-    found = [train for train in found if train.is_step_free or not s["step-free"]]
-    if s["sort"] == "Cheapest first":
-        return sorted(found, key=lambda train: train.price)
-    if s["sort"] == "Fastest first":
-        return sorted(found, key=lambda train: train.minutes)
-    return found
+    wanted = {
+        "direct": not train.changes,
+        "cycle": train.has_cycle_space,
+        "step-free": train.is_step_free,
+    }
+    return train.departs >= earliest and all(holds or not s[name] for name, holds in wanted.items())
 
 
 def party(s: VisitState) -> int:
