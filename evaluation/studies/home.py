@@ -11,6 +11,7 @@ from annotations.access.rules import User
 from annotations.jobs.live import span_text
 from annotations.jobs.progress import job_live
 from annotations.models import Campaign, Dataset, Job
+from annotations.models.projects import Account
 from annotations.work.measure.progress import STATES, progress_of
 from annotations.work.queue import waiting
 from evaluation.models import Score, Study
@@ -22,7 +23,7 @@ PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
 
 
-def context(user: User) -> dict[str, Any]:
+def context(user: Account) -> dict[str, Any]:
     studies = [(one, one.progress()) for one in rules.visible(user, Study.objects.select_related("project"))[:LATEST]]
     visible_jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
     jobs = [(job, job_live(job)) for job in visible_jobs[:LATEST]]

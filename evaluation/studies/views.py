@@ -11,6 +11,7 @@ from agents.recipes import saved
 from agents.recipes.literature import missing
 from annotations.access import rules
 from annotations.access.downloads import attachment
+from annotations.access.people import signed_in
 from annotations.models import Dataset
 from annotations.paging import page_of
 from evaluation.models import Score, Study
@@ -22,7 +23,7 @@ from evaluation.studies.running import cancel_study, resume_study
 
 
 def home_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "evaluation/home.html", home.context(request.user))
+    return render(request, "evaluation/home.html", home.context(signed_in(request)))
 
 
 def studies(request: HttpRequest) -> HttpResponse:
