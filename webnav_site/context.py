@@ -1,4 +1,5 @@
-"""What every page's frame needs. Asks neither database nor Redis, except where a page shows `worker_banner`."""
+"""What every page's frame needs. Asks neither database nor Redis, except where a page shows `worker_banner`
+or a tour."""
 
 from typing import Any, NamedTuple
 
@@ -6,6 +7,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 
 from annotations.work.keys.keymaps import SESSION_KEY
+from webnav_site import tours
 from webnav_site.health import worker_banner
 from webnav_site.sections import OPERATIONS, SECTIONS
 
@@ -34,6 +36,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "key_map": _key_map(request),
         "themes": THEMES,
         "theme": theme if theme in THEMES else "auto",
+        "tours": tours.TOURS,
+        "tour": tours.stop(request) if "tour" in request.GET else None,
     }
 
 

@@ -20,10 +20,11 @@ ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outlin
 
 
 def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
-    """The first step; while none is stored, the page that waits for it."""
+    """The first step, with the same query; while none is stored, the page that waits for it."""
     found = _visible(request, pk)
     if found.steps.exists():
-        return redirect("trajectory-step", pk, 0)
+        query = request.META["QUERY_STRING"]
+        return redirect(reverse("trajectory-step", args=[pk, 0]) + (f"?{query}" if query else ""))
     return _page(request, found, 0)
 
 

@@ -12,6 +12,7 @@ from tests.web.reading import source
 from tests.web.test_pages_studies import add_scores, make_study
 from tests.web.test_permissions import client_of
 from tests.web.world import make_world
+from webnav_site.tours import TOURS
 
 pytestmark = pytest.mark.django_db
 
@@ -112,3 +113,29 @@ def test_no_link_of_the_first_page_is_refused(role: str) -> None:
     assert len(links) > 10
     refused = {link: code for link in links if (code := client.get(link).status_code) >= 400}
     assert not {link for link in refused if not link.startswith("/static/")}
+
+
+@pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
+@pytest.mark.parametrize("name", TOURS)
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_every_stop_of_every_tour_opens_for_every_role(role: str, name: str, is_empty: bool) -> None:
+    """From the link of the first page to the last stop, with data and without."""
+    project = factories.make_project() if is_empty else make_world().project
+    client = client_of(factories.make_user(role, project))
+    address, seen = f"/?tour={name}-1", []
+    assert f'href="{address}"' in home(client)
+    while address:
+        page = client.get(address, follow=True)
+        assert page.status_code == 200, address
+        seen.append(page.context["tour"]["text"])
+        address = page.context["tour"]["after"]
+    assert seen == [stop.text for stop in TOURS[name]]
+
+
+@pytest.mark.parametrize(
+    "tour", ["annotator-0", "annotator-6", "nobody-1", "annotator-x", "annotator", "", "-", "annotator-\u00b2"]
+)
+def test_a_tour_that_is_not_there_shows_nothing(tour: str) -> None:
+    page = client_of(factories.make_user("reader")).get("/", {"tour": tour})
+    assert page.status_code == 200
+    assert page.context["tour"] is None
