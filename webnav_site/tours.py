@@ -56,7 +56,7 @@ TOURS: dict[str, tuple[Stop, ...]] = {
             *("annotate-campaign", Campaign.objects.live, "annotate-campaigns"),
         ),
         Stop(
-            "What an agent saw, considered and did, step by step: j and k go from step to step.",
+            "What an agent saw, considered and did, step by step: the arrow keys go from step to step.",
             *("trajectory", Trajectory.objects.all, "runs"),
         ),
         Stop("Where a study fails, by reason and website.", "study-failures", Study.objects.all, "studies"),
