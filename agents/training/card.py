@@ -60,7 +60,7 @@ def card(training: Training) -> str:
         [
             "---",
             f"base_model: {json.dumps(training.base)}",
-            "library_name: transformers",
+            f"library_name: {'transformers' if training.settings.get('adapter', 'none') == 'none' else 'peft'}",
             "tags: [web-navigation]",
             "---",
             "",
@@ -68,6 +68,7 @@ def card(training: Training) -> str:
             "",
             f"A {training.kind_label} for web navigation, trained with WebNav from `{training.base}`.",
             "",
+            *_adapter(training),
             "## Data",
             "",
             f"- dataset `{training.dataset}`, split `{training.split}`, {training.conversations:,} conversations",
@@ -92,6 +93,17 @@ def card(training: Training) -> str:
             "",
         ]
     )
+
+
+def _adapter(training: Training) -> list[str]:
+    kept = {"lora": "as they were", "qlora": "as they were, kept in 4 bits while it was trained"}
+    said = kept.get(training.settings.get("adapter", "none"))
+    if said is None:
+        return []
+    return [
+        f"This folder holds a LoRA adapter alone: it is merged into `{training.base}`, whose weights are {said}.",
+        "",
+    ]
 
 
 def _recipe(training: Training) -> list[str]:

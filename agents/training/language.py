@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from agents.encoders import adapters
 from agents.training.samples import Ids, Samples
 from agents.training.settings import CausalSettings, PlannerSettings
 from agents.training.weights import load_model
@@ -31,7 +32,7 @@ class _LanguageTask:
         self.tokenizer, self.settings, self.train, self.dev, self.size = tokenizer, settings, train, dev, train.size
         if tokenizer.pad_token_id is None:
             tokenizer.pad_token = tokenizer.eos_token
-        self.model = load_model(kind, base)
+        self.model = _trained_model(kind, base, settings)
 
     def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
         """Tokens with a loss, so that long answers count by their length however they are cut into batches."""
@@ -58,6 +59,7 @@ class _LanguageTask:
 
     def save(self, folder: Path) -> None:
         self.model.save_pretrained(folder)
+        self.model.config.save_pretrained(folder)  # beside an adapter too: what it makes of its base
         self.tokenizer.save_pretrained(folder)
 
     def _answers(self, model: Any, prompts: list[list[int]]) -> list[str]:
@@ -72,6 +74,26 @@ class _LanguageTask:
         )
         fresh = output if model.config.is_encoder_decoder else output[:, ids.shape[1] :]
         return self.tokenizer.batch_decode(fresh, skip_special_tokens=True)
+
+
+def _trained_model(kind: str, base: str, settings: PlannerSettings) -> "PreTrainedModel":
+    """The base itself, or with an adapter beside it: then the base stays as it is."""
+    if settings.adapter == "none":
+        return load_model(kind, base)
+    in_four_bits = settings.adapter == "qlora"
+    adapted: Any = adapters.beside(
+        load_model(kind, base, **(adapters.four_bits() if in_four_bits else {})),
+        base,
+        rank=settings.lora_rank,
+        alpha=settings.lora_alpha,
+        dropout=settings.lora_dropout,
+        targets=settings.lora_targets,
+        seed=settings.seed,
+        in_four_bits=in_four_bits,
+        checkpointing=settings.gradient_checkpointing,
+    )
+    model: PreTrainedModel = adapted
+    return model
 
 
 class Seq2SeqTask(_LanguageTask):

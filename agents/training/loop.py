@@ -235,7 +235,7 @@ class _Loop:
                 "step": self.progress.step,
                 "curve": self.progress.curve,
                 "losses": self.losses,
-                "model": self.task.model.state_dict(),
+                "model": _trained_state(self.task.model),
                 "optimizer": self.optimizer.state_dict(),
                 "scaler": scaler.state_dict() if scaler else None,
             }
@@ -249,7 +249,7 @@ class _Loop:
             return
         if state["identity"] != self.identity:
             raise TrainingError("the data or the settings have changed since the training began: start it anew")
-        self.task.model.load_state_dict(state["model"])
+        self.task.model.load_state_dict(state["model"], strict=not _frozen(self.task.model))
         self.optimizer.load_state_dict(state["optimizer"])
         if self.accelerator.scaler and state["scaler"]:
             self.accelerator.scaler.load_state_dict(state["scaler"])
@@ -268,6 +268,18 @@ class _Loop:
         """The main process's word, in every process."""
         main = self.accelerator.is_main_process
         return flag if self.accelerator.num_processes == 1 else self._summed(float(flag and main)) > 0
+
+
+def _frozen(model: "torch.nn.Module") -> set[str]:
+    """The weights that stay as they are, under all of their names."""
+    named = model.named_parameters(remove_duplicate=False)
+    return {name for name, parameter in named if not parameter.requires_grad}
+
+
+def _trained_state(model: "torch.nn.Module") -> dict[str, "torch.Tensor"]:
+    """What training changes: beside an adapter, nothing of its base."""
+    frozen = _frozen(model)
+    return {name: tensor for name, tensor in model.state_dict().items() if name not in frozen}
 
 
 def _accelerator(settings: LoopSettings) -> Any:

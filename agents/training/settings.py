@@ -4,8 +4,9 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
+from agents.encoders.adapters import ALL_LINEAR
 from agents.encoders.weights import MINILM
-from agents.recipes.declaring import SettingGroup, parsed, same, setting
+from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
 from agents.recipes.settings import ComposeSettings, PlanSettings, RankSettings, RecallSettings
 
 if TYPE_CHECKING:
@@ -110,6 +111,22 @@ class PlannerSettings(LoopSettings):
     history_turns: int = same(ComposeSettings, "history_turns")
     ranker: str = setting(MINILM, "dual encoder that chooses the candidates of an action-string prompt")
     max_new_tokens: int = same(PlanSettings, "max_new_tokens")
+    adapter: Literal["none", "lora", "qlora"] = setting(
+        "none",
+        "what is trained: all weights, or small matrices beside them (lora); qlora: beside weights in 4 bits, which "
+        "needs a CUDA device and bitsandbytes",
+    )
+    lora_rank: int = setting(16, "rank of those matrices", least=1)
+    lora_alpha: int = setting(16, "what they add is scaled by it over the rank", least=1)
+    lora_dropout: float = setting(0.05, "share of their inputs that a step leaves out", least=0, most=1)
+    lora_targets: str = setting(ALL_LINEAR, "names of layers, with commas between; all-linear: every one but the last")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        own = declarations(PlannerSettings)
+        changed = [name for name in own if name.startswith("lora_") and getattr(self, name) != own[name].default]
+        if changed and self.adapter == "none":
+            raise ValueError(f"{changed[0]} would change nothing: it needs adapter=lora or qlora")
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from agents.encoders import weights
+from agents.encoders import adapters, weights
 from agents.training.loop import TrainingError
 
 if TYPE_CHECKING:
@@ -35,9 +35,8 @@ def load_model(kind: str, base: str, **options: Any) -> "PreTrainedModel":
 
     logging.disable_progress_bar()
     auto = getattr(transformers, AUTO_CLASSES[kind])
-    options |= {"use_safetensors": True, "trust_remote_code": False, "dtype": torch.float32}
-    model: PreTrainedModel = _explained(base, lambda source: auto.from_pretrained(source, **options))
-    return model
+    options = {"dtype": torch.float32, **options}
+    return _explained(base, lambda source: adapters.load(auto, source, **options))
 
 
 def _explained(base: str, load: Callable[[str | Path], T]) -> T:

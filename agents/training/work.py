@@ -97,6 +97,9 @@ class Work:
             metrics = {"train_loss": point["loss"], "examples": task.size, "steps": last[-1].step}
             metrics |= {f"dev_{name}": point[name] for name in names}
             metrics["parameters"] = sum(parameter.numel() for parameter in task.model.parameters())
+            trained = sum(p.numel() for p in task.model.parameters() if p.requires_grad)
+            if trained != metrics["parameters"]:
+                metrics["trained_parameters"] = trained
             task.save(self.folder)
             self.finish(asdict(settings), metrics)
         return state

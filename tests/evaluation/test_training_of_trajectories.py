@@ -9,7 +9,7 @@ from django.core.management import call_command
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
 from agents.memory.retrieve import DatasetMemory
-from agents.models import TrainedModel
+from agents.models import Run, TrainedModel
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes import literature
@@ -29,6 +29,7 @@ from annotations.models import Dataset, Split
 from tests import factories
 from tests.agents.llm_server import serve
 from tests.evaluation.recipe_world import TEXTS, make_workflows, reply, tiny_weights
+from tests.evaluation.test_recipes_run import run
 from tests.evaluation.test_training_of_recipes import _Keeps
 from tests.tiny_models import CHAT_TEMPLATE, byte_tokenizer
 
@@ -129,6 +130,27 @@ def test_the_answer_is_the_gold_action_as_the_planner_reads_it(dataset, weights)
         found = parse_act(in_backticks(pair["answer"]))
         assert (found.operation, found.node_id) == (step.action.operation, step.positive_ids[0])
         assert f"id={step.positive_ids[0]} " in TOKENIZER.decode(pair["prompt"])
+
+
+def test_an_adapter_is_trained_registered_and_used_in_a_run(dataset, weights, settings, tmp_path, monkeypatch) -> None:
+    settings.MODEL_ROOT = tmp_path
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+    ranker = f"rank.model={weights['cross_encoder']}"
+    command = f"train_planner {dataset.name} --recipe bare --name small --preset synapse-codellama --kind seq2seq"
+    command += f" --base {weights['seq2seq']} --epochs 1 --inline --set {ranker} lora_targets=q,v lora_rank=4"
+    call_command(*f"{command} batch_size=4 accumulate=1 mixed_precision=no".split(), stdout=io.StringIO())
+    model = TrainedModel.objects.get(name="small")
+    assert (model.config["adapter"], model.config["lora_rank"], model.config["learning_rate"]) == ("lora", 4, 3e-4)
+    assert 0 < model.metrics["trained_parameters"] < model.metrics["parameters"] / 10
+    assert model.job.params["recipe"]["simplify"]["page_elements"] == 20
+    card = (model.folder / "README.md").read_text()
+    assert "library_name: peft" in card
+    assert f"a LoRA adapter alone: it is merged into `{weights['seq2seq']}`" in card
+    factories.make_conversation(turns=1, steps=2, split=Split.TEST_TASK, dataset=dataset)
+    local = {"plan.max_new_tokens": "4", "plan.model": "small", "plan.backend": "local", "compose.max_tokens": "4096"}
+    result = run("bare", dataset, weights, **local)
+    assert (result.state, result.error) == (Run.State.DONE, "")
+    assert {step.calls for step in result.steps.all()} == {1}
 
 
 def test_a_trained_trajectory_planner_is_used_and_told_from_how_it_was_trained(

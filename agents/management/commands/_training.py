@@ -3,6 +3,7 @@
 import json
 import time
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -14,6 +15,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.registry import trained_for
 from agents.training import card
 from agents.training.jobs import BASES, run_inline, start_training
+from agents.training.presets import Preset
 from annotations.models import Dataset, Job, Split
 
 POLL_SECONDS = 1.0
@@ -24,6 +26,7 @@ class TrainCommand(BaseCommand):
     """Queues a training and follows it to its end; --inline trains in this process."""
 
     kinds: tuple[str, ...] = ()
+    presets: Mapping[str, Preset] = {}
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         published = ", ".join(f"{BASES[kind]} for {kind}" for kind in self.kinds if BASES[kind])
@@ -45,6 +48,9 @@ class TrainCommand(BaseCommand):
             dest="changes",
             help="of the training (epochs=3), or with a dot of the recipe (recall.k=5)",
         )
+        if self.presets:
+            words = "; ".join(f"{name}: {preset.paper}" for name, preset in self.presets.items())
+            parser.add_argument("--preset", choices=self.presets, help=f"settings and base as published ({words})")
         parser.add_argument("--seed", type=int)
         parser.add_argument("--epochs", type=int)
         parser.add_argument(
@@ -71,7 +77,7 @@ class TrainCommand(BaseCommand):
 
     def changes(self, options: dict[str, Any]) -> dict[str, Any]:
         """The settings that the options give."""
-        changes: dict[str, Any] = {}
+        changes: dict[str, Any] = dict(options["preset"].settings) if options.get("preset") else {}
         for setting in options["changes"]:
             key, equals, value = setting.partition("=")
             if not equals or not key:
@@ -104,15 +110,17 @@ class TrainCommand(BaseCommand):
         return found
 
     def _start(self, dataset: Dataset, options: dict[str, Any]) -> TrainedModel:
+        preset = self.presets.get(options.get("preset") or "")
+        options = options | {"preset": preset}
         changes = self.changes(options)
         recipe = self.recipe(options["recipe"], changes)
         try:
             return start_training(
                 user=None,
                 dataset=dataset,
-                kind=self.kind(options["kind"], recipe),
+                kind=self.kind(options["kind"] or (preset.kind if preset else None), recipe),
                 name=options["name"],
-                base=options["base"],
+                base=options["base"] or (preset.base if preset else ""),
                 split=options["split"],
                 limit=options["limit"],
                 seed=options["seed"],

@@ -5,6 +5,7 @@ from typing import Any
 
 from agents.management.commands._training import TrainCommand
 from agents.recipes.declaring import declarations
+from agents.training.presets import PRESETS
 from agents.training.settings import PlannerSettings
 
 
@@ -15,6 +16,7 @@ class Command(TrainCommand):
 
     help = __doc__
     kinds = ("seq2seq", "causal", "grounded")
+    presets = PRESETS
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)

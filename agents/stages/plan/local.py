@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from agents.encoders import adapters
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.stages.plan.drawing import drawing
@@ -60,11 +61,10 @@ class LocalGenerator:
         self._torch = torch
         self.device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         self.tokenizer = AutoTokenizer.from_pretrained(source, trust_remote_code=False)
-        config = AutoConfig.from_pretrained(source, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(source, trust_remote_code=False)  # an adapter's is that of its base
         self.seq2seq = bool(config.is_encoder_decoder)
         kind = AutoModelForSeq2SeqLM if self.seq2seq else AutoModelForCausalLM
-        model = kind.from_pretrained(source, trust_remote_code=False, use_safetensors=True)
-        self.model = model.eval().to(self.device)
+        self.model: Any = adapters.load(kind, source).eval().to(self.device)
         self.configure()
 
     def configure(
