@@ -1,6 +1,7 @@
 """The package of docs/extending.md: it is found by its entry points alone, and its own test passes."""
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -9,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from annotations import extensions
+from evaluation.models import Study
+from tests.app_server import database_url
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "webnav-longest"
@@ -42,6 +45,37 @@ def test_the_example_works_as_the_page_says(installed: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "4 passed" in done.stdout
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_the_commands_of_the_page_work_in_the_product(installed: Path) -> None:
+    page = (ROOT / "docs" / "extending.md").read_text()
+    commands = re.findall(r"^\.venv/bin/python (manage\.py .+)$", page, re.MULTILINE)
+    assert [command.split()[1] for command in commands] == ["import_dataset", "evaluate"]
+    told = [managed(command.split(), installed) for command in commands]
+    assert all(done.returncode == 0 for done in told), told
+    scores = {line.split()[0]: line.split()[1] for line in told[1].stdout.splitlines() if line}
+    assert scores["long_operation"] == scores["element_accuracy"] == "0.750"  # mean over a task of 2 and one of 1
+    without = managed([*commands[1].split(), "--seed", "1"], None)
+    assert without.returncode == 1
+    assert "plan.kind must be one of first, grounded" in without.stderr
+    readable = managed(["manage.py", "report", str(Study.objects.get().pk)], None)
+    assert (readable.returncode, "grounded" in readable.stdout) == (0, True), readable.stderr
+
+
+def managed(command: list[str], packages: Path | None) -> subprocess.CompletedProcess[str]:
+    """A command of the product on the database of this test."""
+    more = {"DATABASE_URL": database_url(), "PYTHONPATH": str(packages or "")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=ROOT,
+        env=os.environ | more,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
 
 
 def test_two_packages_cannot_add_the_same_name(monkeypatch) -> None:

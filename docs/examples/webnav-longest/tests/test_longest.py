@@ -48,11 +48,15 @@ def test_the_reader_reads(tmp_path: Path) -> None:
     with (tmp_path / "a.csv").open("w", newline="") as file:
         csv.writer(file).writerows([COLUMNS, ["t1", "Go", "CLICK", "", PAGE, "2"]])
     (tmp_path / "b.csv").write_text("task,instruction\nt2,Stop\n")
-    good, bad = reader("csv-tasks")(tmp_path)
+    with (tmp_path / "c.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([COLUMNS, ["t3", "Go", "CLICK", "", "", "2"]])
+    good, bad, unreadable = reader("csv-tasks")(tmp_path)
     assert isinstance(good, ConversationRecord)
-    assert good.turns[0].steps[0].html == PAGE
+    (step,) = good.turns[0].steps
+    assert (step.html, step.positives[0].node_id, step.negatives[0].node_id) == (PAGE, "2", "3")
     assert isinstance(bad, BadRecord)
     assert "html" in bad.field
+    assert isinstance(unreadable, BadRecord)
 
 
 def test_a_recipe_may_choose_it_and_says_so() -> None:
