@@ -64,5 +64,5 @@ restore: .venv/installed ## make restore FILE=... : a backup in place of what is
 stop: .venv/installed ## stops what make run has started, also when its terminal was lost   (ARGS=--now)
 	@$(RUN) down $(ARGS)
 
-.venv/installed: requirements.txt webnav_site/locks/common.lock webnav_site/locks/torch.lock
+.venv/installed: requirements.txt webnav_site/locks/common.lock webnav_site/locks/torch.lock webnav_site/locks/weights.lock
 	@sh webnav_site/install.sh $(PYTHON)

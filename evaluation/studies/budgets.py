@@ -2,6 +2,7 @@
 
 from agents.llm.budget import BudgetedLlm
 from agents.llm.cache import CachedLlm
+from agents.llm.connection import connected
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.models import Run
@@ -9,13 +10,12 @@ from agents.recipes import literature
 
 
 def llm_of(run: Run) -> Llm | None:
-    """What answers the prompts of a run: the configured endpoint within the budget of its study, behind the cache of
-    replies. None for recipes that ask no endpoint. Raises NotConfigured where settings are missing."""
-    if not literature.asks_endpoint(literature.from_dict(run.recipe)):
+    """What answers the prompts of a run: the endpoint or embedded model of its recipe within the budget of its study,
+    behind the cache of replies. None for recipes that ask none. Raises NotConfigured where settings are missing."""
+    recipe = literature.from_dict(run.recipe)
+    if not literature.asks_endpoint(recipe):
         return None
-    from agents.llm.chat import from_environment  # takes most of a second, which only workers need to spend
-
-    llm: Llm = from_environment()
+    llm = connected(literature.asked_model(recipe))
     study = run.studies.order_by("pk").first()
     if study is not None:
         advice = f"Raise the budget of study {study.pk} and resume it; what was answered is kept."

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Message, Request
 from agents.prompts.render import Prompt
-from agents.recipes.literature import Recipe
+from agents.recipes.literature import Recipe, asked_model
 from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.generator import complete
@@ -27,8 +27,7 @@ def ask(
     """Answers, "" where one cannot be read; usage and prompt are noted at the states that ask."""
     if parts.llm is None:
         raise CannotRun(f"{parts.recipe.name} needs an LLM endpoint for its prompt {prompt.name!r}")
-    plan = parts.recipe.plan
-    model = (plan.model if plan.backend == "endpoint" else "") or parts.llm.info.model
+    model = asked_model(parts.recipe) or parts.llm.info.model
     asked = [tuple(Message(*said) for said in prompt.messages(**values)) for values in filled]
     requests = [Request(messages, model, max_tokens=max_tokens) for messages in asked]
     answers = []

