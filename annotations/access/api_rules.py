@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import QuerySet
-from rest_framework import throttling, viewsets
+from rest_framework import status, throttling, viewsets
 from rest_framework.negotiation import DefaultContentNegotiation
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
@@ -53,6 +53,28 @@ class JobThrottle(throttling.UserRateThrottle):
     """Per user, for requests that start work; reading is not limited."""
 
     scope = "jobs"
+    duration: int  # seconds, read from the rate
 
     def allow_request(self, request: Request, view: Any) -> bool:
         return request.method != "POST" or super().allow_request(request, view)
+
+    def give_back(self) -> None:
+        """Forget the request that was counted last: it has started nothing."""
+        if getattr(self, "history", None):
+            held = self.cache.get(self.key, [])
+            self.cache.set(self.key, [moment for moment in held if moment != self.now], self.duration)
+
+
+class StartsWork(viewsets.GenericViewSet):
+    """Requests that start work are counted, those that are refused given back: a mistake costs no start."""
+
+    def get_throttles(self) -> list[Any]:
+        self.throttles = super().get_throttles()
+        return self.throttles
+
+    def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
+        if 400 <= response.status_code < 500 and response.status_code != status.HTTP_429_TOO_MANY_REQUESTS:
+            for throttle in getattr(self, "throttles", []):
+                if isinstance(throttle, JobThrottle):
+                    throttle.give_back()
+        return super().finalize_response(request, response, *args, **kwargs)

@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError as ModelValidationError
 from django.http import Http404, HttpRequest, HttpResponseBase, JsonResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers, status, viewsets
+from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.reverse import reverse
 
 from annotations.access import idempotency, rules
-from annotations.access.api_rules import AnyAccept, JobThrottle, ReadOnlyViewSet
+from annotations.access.api_rules import AnyAccept, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import send_file
 from annotations.access.json_input import StrictJSONParser
 from annotations.corpus import filters
@@ -39,7 +39,7 @@ def as_api_error(error: ModelValidationError) -> serializers.ValidationError:
     return serializers.ValidationError({"detail": error.messages})
 
 
-class JobViewSet(ReadOnlyViewSet):
+class JobViewSet(StartsWork, ReadOnlyViewSet):
     """Imports and exports with their progress."""
 
     scopes = {"file": Scope.EXPORT}
@@ -90,7 +90,7 @@ class JobViewSet(ReadOnlyViewSet):
         )
 
 
-class StartsJob(viewsets.GenericViewSet):
+class StartsJob(StartsWork):
     """A POST that queues a job and answers 202 with it."""
 
     throttle_classes = [JobThrottle]

@@ -14,7 +14,7 @@ from rest_framework.reverse import reverse
 from agents.api import RunViewSet
 from agents.models import Run
 from annotations.access import idempotency, rules
-from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet
+from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
 from annotations.models import Scope
 from evaluation.models import Score, Shard, Study
@@ -54,7 +54,7 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         return Score.objects.filter(run=self.get_object())
 
 
-class StudyViewSet(MetricsMixin, ReadOnlyViewSet):
+class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     """Planned comparisons."""
 
     queryset = Study.objects.select_related("created_by", "project").prefetch_related(

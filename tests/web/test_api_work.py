@@ -9,6 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from annotations.access.api_rules import JobThrottle
 from annotations.models import IdempotencyKey, Job, Project
 from annotations.storage import store
 from evaluation.models import Study
@@ -287,15 +288,36 @@ def test_a_repeated_upload_is_queued_once(admin: Client, project: Project) -> No
 
 
 def test_starting_work_is_limited_per_user_and_reading_is_not(admin: Client, project: Project, monkeypatch) -> None:
-    from annotations.access.api_rules import JobThrottle
-
     monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
-    body = {"dataset": "missing", "format": "jsonl"}
+    body = {"dataset": factories.make_dataset(project).name, "format": "jsonl"}
     codes = [post(admin, "/api/exports/", body).status_code for _ in range(3)]
-    assert codes == [400, 400, 429]
+    assert codes == [202, 202, 429]
     assert admin.get("/api/studies/").status_code == 200
     other = client_of(factories.make_user("admin", project))
-    assert post(other, "/api/exports/", body).status_code == 400
+    assert post(other, "/api/exports/", body).status_code == 202
+
+
+def test_a_refused_start_costs_nothing_of_the_hour(
+    admin: Client, project: Project, study_request: dict, monkeypatch
+) -> None:
+    monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
+    asked = {"dataset": study_request["dataset"], "format": "jsonl"}
+    refused = [post(admin, "/api/exports/", asked | {"format": "nonsense"}).status_code for _ in range(3)]
+    refused += [post(admin, "/api/studies/", study_request | {"recipes": ["nonsense"]}).status_code for _ in range(3)]
+    assert refused == [400] * 6
+    codes = [post(admin, "/api/exports/", asked).status_code for _ in range(3)]
+    assert codes == [202, 202, 429]
+    assert post(admin, "/api/exports/", asked | {"format": "nonsense"}).status_code == 429
+
+
+def test_a_refusal_leaves_the_starts_of_others_counted(admin: Client, project: Project, monkeypatch) -> None:
+    monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
+    asked = {"dataset": factories.make_dataset(project).name, "format": "jsonl"}
+    reader = client_of(factories.make_user("reader", project))
+    codes = [
+        post(client, "/api/exports/", asked).status_code for client in (admin, reader, admin, reader, admin, reader)
+    ]
+    assert codes == [202, 403, 202, 403, 429, 403]
 
 
 def test_the_budget_of_a_study_is_set_at_its_start_and_changed_later(admin: Client, study_request: dict) -> None:
