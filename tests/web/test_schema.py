@@ -31,12 +31,16 @@ def schema() -> dict[str, Any]:
 
 
 def _as_json_schema(node: Any) -> Any:
-    """OpenAPI 3.0 as a strict JSON schema: its `nullable` in standard words, and no properties but those named."""
+    """OpenAPI 3.0 as a strict JSON schema: what it says by `true` in standard words, and no properties but those
+    named."""
     if isinstance(node, list):
         return [_as_json_schema(item) for item in node]
     if not isinstance(node, dict):
         return node
     node = {key: _as_json_schema(value) for key, value in node.items()}
+    for most in ("Minimum", "Maximum"):
+        if node.get(f"exclusive{most}") is True:
+            node[f"exclusive{most}"] = node.pop(most.lower())
     if "properties" in node:
         node.setdefault("additionalProperties", False)
     return {"anyOf": [node, {"type": "null"}]} if node.pop("nullable", False) is True else node
