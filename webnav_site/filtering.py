@@ -4,6 +4,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django_filters import BooleanFilter
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.exceptions import ValidationError
 from rest_framework.settings import api_settings
@@ -15,12 +16,19 @@ class KnownFilters(DjangoFilterBackend):
     def filter_queryset(self, request: HttpRequest, queryset: QuerySet, view: Any) -> QuerySet:
         if view.action == "list":
             filterset = self.get_filterset(request, queryset, view)
-            known = list(filterset.filters) if filterset else []
+            known = dict(filterset.filters) if filterset else {}
             allowed = {*known, *_of_pages(view.paginator), api_settings.URL_FORMAT_OVERRIDE}
             if strange := sorted(set(request.GET) - allowed):
                 there = f"There are: {', '.join(known)}." if known else "This list has none."
                 raise ValidationError({name: [f"There is no such filter. {there}"] for name in strange})
+            if unclear := [name for name, of in known.items() if _is_no_truth(of, request.GET.get(name, ""))]:
+                raise ValidationError({name: ["Say true or false."] for name in unclear})
         return super().filter_queryset(request, queryset, view)
+
+
+def _is_no_truth(of: Any, value: str) -> bool:
+    """Whether django-filter would take this value of a yes-or-no filter for none at all, and give every row."""
+    return isinstance(of, BooleanFilter) and value.lower() not in ("", "true", "false")
 
 
 def _of_pages(paginator: Any) -> list[str]:

@@ -148,6 +148,26 @@ def test_a_filter_that_a_list_does_not_have_is_named(reader: Client, asked: str,
         assert words in answer.json()[name][0]
 
 
+@pytest.mark.parametrize("size", ["abc", "0", "-1", "1.5", "1001", "٣", "9" * 30])
+def test_a_page_size_that_is_none_is_refused_with_what_would_do(reader: Client, size: str) -> None:
+    answer = reader.get("/api/conversations/", {"page_size": size})
+    assert answer.status_code == 400
+    assert answer.json() == {"page_size": ["Give a whole number from 1 to 1,000."]}
+
+
+@pytest.mark.parametrize("size", ["", "1", "1000"])
+def test_a_page_size_within_the_limits_is_taken(reader: Client, size: str) -> None:
+    assert reader.get("/api/conversations/", {"page_size": size}).status_code == 200
+
+
+@pytest.mark.parametrize(("said", "status"), [("true", 200), ("False", 200), ("", 200), ("1", 400), ("null", 400)])
+def test_a_filter_of_yes_or_no_takes_no_other_word(reader: Client, said: str, status: int) -> None:
+    answer = reader.get("/api/models/", {"ready": said})
+    assert answer.status_code == status
+    if status == 400:
+        assert answer.json() == {"ready": ["Say true or false."]}
+
+
 def test_a_page_is_given_as_json_and_never_as_html(reader: Client, project: Project) -> None:
     page = '<html backend_node_id="1"><input backend_node_id="5" onfocus="alert(1)"/></html>'
     step = make_page(project, page)
