@@ -55,6 +55,7 @@ class LoginSerializer(serializers.Serializer):
     scopes = serializers.ListField(
         child=serializers.ChoiceField(Scope.choices),
         default=list(Scope.values),
+        allow_empty=False,
         help_text="What the token may be used for.",
     )
 

@@ -135,6 +135,16 @@ def test_a_token_needs_at_least_one_scope() -> None:
     assert "required" in page.content.decode()
 
 
+def test_the_api_makes_no_token_without_a_scope() -> None:
+    """It could do nothing, where left out means everything."""
+    factories.make_user("admin", username="ada", password="a-long-enough-1")
+    body = {"username": "ada", "password": "a-long-enough-1", "scopes": []}
+    answer = Client().post("/api/auth/login/", body, content_type="application/json")
+    assert answer.status_code == 400
+    assert answer.json() == {"scopes": ["This list may not be empty."]}
+    assert not TokenGrant.objects.exists()
+
+
 def test_the_api_makes_a_token_of_the_wanted_scopes() -> None:
     factories.make_user("admin", username="ada", password="a-long-enough-1")
     body = {"username": "ada", "password": "a-long-enough-1", "scopes": ["read"], "name": "notebook"}
