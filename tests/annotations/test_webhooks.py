@@ -226,6 +226,26 @@ def test_only_https_addresses_without_passwords_are_taken(url):
         webhooks.check_url(url)
 
 
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "10.0.0.8", "169.254.169.254", "[::1]", "[fd00::1]"]
+)
+def test_an_address_that_is_not_public_is_refused_when_the_webhook_is_made(host, settings):
+    """Not only when it is told something: who makes it would wait for what never comes."""
+    settings.WEBHOOKS_ALLOW_PRIVATE = False
+    admin = factories.make_user("admin")
+    made = reverse("annotate-webhook-add", args=[admin.memberships.get().project.slug])
+    answer = client_of(admin).post(made, {"url": f"https://{host}/hook", "events": ["item.passed"]})
+    assert answer.status_code == 400
+    assert "is not a public address" in answer.content.decode()
+    assert not Webhook.objects.exists()
+
+
+@pytest.mark.parametrize(("host", "allowed"), [("93.184.216.34", False), ("hooks.example", False), ("127.0.0.1", True)])
+def test_names_public_addresses_and_what_the_site_allows_are_taken(host, allowed, settings):
+    settings.WEBHOOKS_ALLOW_PRIVATE = allowed
+    assert webhooks.check_url(f"https://{host}/hook") == (host, 443, "/hook", True)
+
+
 def addresses(*found: str) -> list[tuple]:
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, 0)) for address in found]
 

@@ -7,11 +7,13 @@ and the connection goes to exactly that address; redirects are not followed; siz
 import hashlib
 import hmac
 import http.client
+import ipaddress
 import json
 import secrets
 import socket
 import ssl
 import time
+from contextlib import suppress
 from datetime import timedelta
 from threading import Timer
 from urllib.parse import urlsplit
@@ -45,8 +47,9 @@ def sign(secret: str, timestamp: int, body: bytes) -> str:
 
 
 def check_url(url: str) -> tuple[str, int, str, bool]:
-    """(host, port, path with query, whether by TLS) of an address; NotAllowed unless it is https, or of a host that
-    WEBHOOKS_HOSTS names."""
+    """(host, port, path with query, whether by TLS) of an address. NotAllowed unless it is https or of a host that
+    WEBHOOKS_HOSTS names, and where its host is an IP address that is not public; names are looked up when they are
+    told something."""
     try:
         parts = urlsplit(url)
         host, port = (parts.hostname or "").lower(), parts.port
@@ -59,8 +62,20 @@ def check_url(url: str) -> tuple[str, int, str, bool]:
     secure = parts.scheme == "https"
     if not secure and host not in settings.WEBHOOKS_HOSTS:
         raise NotAllowed("Only https addresses are told anything.")
+    literal = _literal(host)
+    if literal and not settings.WEBHOOKS_ALLOW_PRIVATE and not is_public(literal):
+        raise NotAllowed(f"{host} is not a public address.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     return host, port or (443 if secure else 80), path, secure
+
+
+def _literal(host: str) -> str:
+    """The IP address that the host is written as, also as 127.1 or 2130706433; "" for a name."""
+    with suppress(OSError):
+        return socket.inet_ntoa(socket.inet_aton(host))
+    with suppress(ValueError):
+        return str(ipaddress.ip_address(host.partition("%")[0]))
+    return ""
 
 
 def resolve(host: str, port: int) -> list[str]:
