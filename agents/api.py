@@ -12,7 +12,7 @@ from rest_framework.response import Response
 
 from agents import filters, serializers
 from agents.memory import workflow_rows
-from agents.models import Exemplar, MemorySnippet, Run, RunTally, Trajectory, TrajectoryStep, Workflow
+from agents.models import Exemplar, MemorySnippet, PromptPack, Run, RunTally, Trajectory, TrajectoryStep, Workflow
 from agents.recipes import literature, saved
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
@@ -41,6 +41,21 @@ class RecipeViewSet(viewsets.ViewSet):
 def _recipe(recipe: literature.Recipe) -> dict:
     lacking = literature.missing(recipe)
     return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": literature.to_dict(recipe)}
+
+
+class PromptPackViewSet(ReadOnlyViewSet):
+    """Versions of prompt packs that people made; the packaged one comes with the code."""
+
+    queryset = PromptPack.objects.select_related("created_by").order_by("project", "name", "-version")
+    filterset_fields = ["project", "name", "version", "sha256"]
+
+    def get_serializer_class(self) -> type[serializers.PromptPackSerializer]:
+        is_list = self.action == "list"
+        return serializers.PromptPackSerializer if is_list else serializers.PromptPackDetailSerializer
+
+    def get_queryset(self) -> QuerySet[PromptPack]:
+        rows = super().get_queryset()
+        return rows.defer("texts") if self.action == "list" else rows
 
 
 class MemorySnippetViewSet(ReadOnlyViewSet):

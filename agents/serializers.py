@@ -4,7 +4,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from agents.memory import workflow_rows
-from agents.models import Exemplar, MemorySnippet, Run, Trajectory, Workflow
+from agents.models import Exemplar, MemorySnippet, PromptPack, Run, Trajectory, Workflow
 from agents.recipes import literature
 from annotations.corpus.serializers import UsernameField
 from annotations.models import Operation
@@ -20,6 +20,26 @@ class ExemplarSerializer(serializers.ModelSerializer):
     class Meta:
         model = Exemplar
         fields = ["id", "dataset", "conversation", "split", "domain", "encoder", "key_text"]
+
+
+class PromptPackSerializer(serializers.ModelSerializer):
+    """One version of a pack, without its texts."""
+
+    created_by = UsernameField(source="created_by.username", default=None, read_only=True)
+
+    class Meta:
+        model = PromptPack
+        fields = [
+            *("id", "project", "name", "version", "sha256", "base", "base_sha256", "source", "note"),
+            *("created_by", "created_at"),
+        ]
+
+
+class PromptPackDetailSerializer(PromptPackSerializer):
+    texts = serializers.DictField(child=serializers.CharField(), help_text="Name of a text -> the text.")
+
+    class Meta(PromptPackSerializer.Meta):
+        fields = [*PromptPackSerializer.Meta.fields, "texts"]
 
 
 class WorkflowSerializer(serializers.ModelSerializer):

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from agents.memory import views as workflow_views
+from agents.packs import views as pack_views
 from agents.recipes import views as recipe_views
 from agents.replay import views as replay_views
 from agents.runs import views
@@ -12,6 +13,12 @@ urlpatterns = [
     path("recipes/", recipe_views.recipes, name="recipes"),
     path("recipes/<slug:name>/", recipe_views.recipe, name="recipe"),
     path("recipes/<slug:name>/derive/", recipe_views.derive, name="recipe-derive"),
+    path("prompts/", pack_views.prompt_packs, name="prompt-packs"),
+    path("prompts/webnav/", pack_views.packaged_pack, name="prompt-pack-packaged"),
+    path("prompts/new/", pack_views.prompt_pack_new, name="prompt-pack-new"),
+    path("prompts/<int:pk>/", pack_views.prompt_pack, name="prompt-pack"),
+    path("prompts/<int:pk>/edit/", pack_views.prompt_pack_edit, name="prompt-pack-edit"),
+    path("prompts/steps/<int:pk>/", pack_views.prompt_preview, name="prompt-preview"),
     path("models/", model_views.models, name="models"),
     path("models/<slug:name>/", model_views.model, name="model"),
     path("models/<slug:name>/state/", model_views.model_state, name="model-state"),

@@ -14,12 +14,14 @@ from agents.encoders.embedding import HashEncoder
 from agents.models import (
     Exemplar,
     MemorySnippet,
+    PromptPack,
     Run,
     TrainedModel,
     Trajectory,
     TrajectoryStep,
     Workflow,
 )
+from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
 from annotations.datasets.records import CandidateRecord
 from annotations.dom.tree import node_ids, parse
@@ -198,6 +200,12 @@ def make_trained_model(dataset: Dataset | None = None, **fields: Any) -> Trained
     dataset = dataset or make_dataset()
     fields = {"name": f"model-{next(_numbers)}", "kind": "dual_encoder", "base": "all-MiniLM-L6-v2"} | fields
     return TrainedModel.objects.create(project=dataset.project, dataset=dataset, dataset_name=dataset.name, **fields)
+
+
+def make_prompt_pack(project: Project, name: str = "", **texts: str) -> PromptPack:
+    """The packaged pack with texts changed."""
+    pack = Pack(name or f"pack-{next(_numbers)}", 1, {**webnav().texts, **texts})
+    return PromptPack.objects.add(project, pack, base="webnav", base_sha256=webnav().sha256)
 
 
 def unit_vector(place: int = 0) -> list[float]:

@@ -39,7 +39,7 @@ WINGS = {
     """.split(),
     "agents": """
         prompts encoders models llm weblinx types recipes trace observations stages memory pipeline
-        replay runs training proposals retention
+        replay runs training proposals packs retention
     """.split(),
     "evaluation": """
         metrics models scores reports external studies bench

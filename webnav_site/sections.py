@@ -5,7 +5,7 @@ SECTIONS = (
     ("Annotate", "annotate-queue", "q", {"annotate"}),
     ("Runs", "runs", "r", {"runs", "run", "trajectory"}),
     ("Studies", "studies", "s", {"studies", "study"}),
-    ("Agents", "recipes", "a", {"recipes", "recipe"}),
+    ("Agents", "recipes", "a", {"recipes", "recipe", "prompt"}),
     ("Models", "models", "m", {"models", "model"}),
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),

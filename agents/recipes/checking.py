@@ -7,13 +7,14 @@ and take. What depends on other settings besides stands here. Recipes that are s
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.declaring import settings_of, values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import ImagineSettings
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
-from agents.stages.registry import kinds, planner_of, ranking_of, recipe_kinds
+from agents.stages.registry import kinds, planner_of, ranking_of, recipe_kinds, unfit
 
 Blocks = frozenset[str]  # what stages give that later ones take
 Holds = Callable[[Recipe, Blocks], bool]
@@ -170,6 +171,12 @@ def check(parent: Recipe, recipe: Recipe, names: Sequence[str]) -> None:
         if name not in read and (wants := _wants(name, used, read)):
             value = f"={after[name]}" if name in kinds() else ""
             raise ValueError(f"{name}{value} would change nothing in {recipe.name}: it needs {wants}")
+
+
+def check_pack(recipe: Recipe, pack: Pack) -> None:
+    """ValueError naming the text that the recipe needs of a prompt pack and does not find, or cannot show."""
+    if said := unfit(recipe, pack):
+        raise ValueError(said)
 
 
 def read_by(recipe: Recipe) -> frozenset[str]:

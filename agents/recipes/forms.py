@@ -6,8 +6,8 @@ from typing import Any
 from django import forms
 from django.db.models import QuerySet
 
-from agents.models import SavedRecipe
-from agents.recipes import saved, sentences
+from agents.models import PromptPack, SavedRecipe
+from agents.recipes import checking, saved, sentences
 from agents.recipes.declaring import Declared, settings_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.settings import PRESETS
@@ -59,11 +59,20 @@ class DeriveForm(forms.Form):
         if not changes:
             raise forms.ValidationError("Change at least one setting: this is the parent as it is.")
         try:
-            saved.derive(self.parent, data["name"], data["description"], changes)
+            found = saved.derive(self.parent, data["name"], data["description"], changes)
         except ValueError as error:
             named = str(error).split(" ", 1)[0].split("=", 1)[0]
             self.add_error(named if named in self.fields else None, str(error))
+            return data
+        if "prompts.pack" in changes:
+            self._check_pack(found, data["project"])
         return data
+
+    def _check_pack(self, recipe: Recipe, project: Project) -> None:
+        try:
+            checking.check_pack(recipe, PromptPack.objects.pack(recipe.prompts.pack, project))
+        except ValueError as error:
+            self.add_error("prompts.pack", str(error))
 
     def changes(self) -> dict[str, str]:
         """Dotted name -> value as text, of everything that differs from the parent."""

@@ -148,6 +148,7 @@ def _remember(gold: str, world: GoldWorld) -> None:
     factories.make_exemplar(world.dataset.conversations.get(source_id="open"))
     factories.make_source_task(world.dataset, website=world.hidden.website)
     factories.make_trained_model(world.dataset, name="trained")
+    factories.make_prompt_pack(world.project, "own", page_header="Now:")
 
 
 def _run(gold: str, world: GoldWorld) -> None:

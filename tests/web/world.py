@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from agents.models import PromptPack
+from agents.prompts.packs import Pack
 from annotations.models import Conversation, Dataset, Membership, Project, Snapshot, Step
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
@@ -11,6 +13,7 @@ from tests import factories
 LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
+    "prompt-packs",
     *("models", "trajectories", "studies", "shards", "scores"),
     *("campaigns", "sessions", "items", "assignments", "verdicts", "comments", "releases"),
 )
@@ -68,6 +71,7 @@ def make_world(split: str = "train") -> World:
         "memory-snippets": factories.make_memory_snippet(step).pk,
         "exemplars": factories.make_exemplar(train).pk,
         "workflows": factories.make_workflow(dataset).pk,
+        "prompt-packs": PromptPack.objects.add(project, Pack("own", 1, {"page_header": "Now:"})).pk,
         "models": factories.make_trained_model(dataset).pk,
         "runs": trajectory.run_id,
         "trajectories": trajectory.pk,

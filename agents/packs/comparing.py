@@ -1,0 +1,73 @@
+"""What a pack changes of another, text by text, word by word."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from agents.models import PromptPack
+from agents.prompts.catalogue import TEXTS
+from agents.prompts.packs import NoSuchText, Pack, webnav
+from annotations.models import Project
+from annotations.text.diff import MarkedPiece, changed, runs
+
+COMPARED = 20_000  # characters of both texts together that are compared word by word
+
+
+@dataclass(frozen=True)
+class ComparedText:
+    """A text of a pack beside that of the one it is compared with; None: that one, or this one, has no such text."""
+
+    name: str
+    what: str
+    text: str | None
+    before: str | None
+    gone: list[MarkedPiece]
+    come: list[MarkedPiece]
+
+    @property
+    def differs(self) -> bool:
+        return self.text != self.before
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether its pieces say word by word what changed."""
+        return bool(self.gone or self.come)
+
+
+def compared(pack: Pack, before: Pack | None) -> Iterator[ComparedText]:
+    """Every text of either pack in the order of the catalogue; without `before` nothing differs."""
+    for name, kind in TEXTS.items():
+        text = pack.texts.get(name)
+        other = before.texts.get(name) if before else text
+        if text is not None or other is not None:
+            yield ComparedText(name, kind.what, text, other, *_pieces(other, text))
+
+
+def differing(pack: Pack, before: Pack) -> list[str]:
+    """Names of the texts that differ."""
+    return [name for name in TEXTS if pack.texts.get(name) != before.texts.get(name)]
+
+
+def base_of(row: PromptPack) -> Pack | None:
+    """The pack that a row came from; None where it came from none, or that one is gone."""
+    return known(row.base, row.project) if row.base else None
+
+
+def known(reference: str, project: Project) -> Pack | None:
+    try:
+        return PromptPack.objects.pack(reference, project)
+    except NoSuchText:
+        return None
+
+
+def packs_of(row: PromptPack) -> list[str]:
+    """What a pack can be compared with: what it came from, the packaged one, its other versions."""
+    versions = PromptPack.objects.filter(project=row.project, name=row.name).exclude(pk=row.pk)
+    found = [row.base, webnav().reference, *map(str, versions.defer("texts"))]
+    return [reference for reference in dict.fromkeys(found) if reference and known(reference, row.project)]
+
+
+def _pieces(before: str | None, after: str | None) -> tuple[list[MarkedPiece], list[MarkedPiece]]:
+    if before is None or after is None or before == after or len(before) + len(after) > COMPARED:
+        return [], []
+    gone, come = changed(before, after)
+    return runs(before, gone), runs(after, come)

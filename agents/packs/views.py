@@ -1,0 +1,170 @@
+"""Pages of prompt packs, and of what they ask about a recorded step."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+
+from agents.models import PromptPack
+from agents.models.prompts import PromptPackQuerySet
+from agents.packs.comparing import base_of, compared, differing, known, packs_of
+from agents.packs.forms import CopyPackForm, TextsForm
+from agents.prompts.packs import PACKAGED, Pack, webnav
+from agents.recipes import saved
+from agents.recipes.literature import Recipe
+from agents.stages.kind import CannotRun
+from agents.stages.registry import texts_of
+from annotations.access import rules
+from annotations.models import Conversation, Split, Step
+
+PREVIEWED = "self-map"  # the recipe that a preview begins with
+
+
+def prompt_packs(request: HttpRequest) -> HttpResponse:
+    """The packaged pack, and the newest version of every pack of the user's projects."""
+    found = [(row, base_of(row)) for row in _visible(request).newest().select_related("project", "created_by")]
+    rows = [(row, base, differing(row.pack(), base) if base else []) for row, base in found]
+    context = {"packaged": webnav(), "rows": rows, "may_copy": _projects(request).exists()}
+    return render(request, "agents/prompt_packs.html", context)
+
+
+def packaged_pack(request: HttpRequest) -> HttpResponse:
+    """The texts that come with the site."""
+    context = {
+        "pack": webnav(),
+        "texts": list(compared(webnav(), None)),
+        "may_copy": _projects(request).exists(),
+        "step": _first_step(request),
+    }
+    return render(request, "agents/prompt_pack.html", context)
+
+
+def prompt_pack(request: HttpRequest, pk: int) -> HttpResponse:
+    """One version: its texts, and what differs from the pack it came from, or from the one that is asked for."""
+    row = _row(request, pk)
+    against = request.GET.get("against") or row.base
+    before = known(against, row.project) if against else None
+    texts = sorted(compared(row.pack(), before), key=lambda text: not text.differs)
+    context = {
+        "pack": row.pack(),
+        "row": row,
+        "against": before,
+        "others": packs_of(row),
+        "texts": texts,
+        "differing": sum(text.differs for text in texts),
+        "has_moved": before is not None and against == row.base and row.base_sha256 not in ("", before.sha256),
+        "versions": PromptPack.objects.filter(project=row.project, name=row.name).select_related("created_by"),
+        "may_edit": rules.can(request.user, "evaluate", row.project),
+        "may_copy": _projects(request).exists(),
+        "step": _first_step(request, row),
+    }
+    return render(request, "agents/prompt_pack.html", context)
+
+
+def prompt_pack_new(request: HttpRequest) -> HttpResponse:
+    """A copy of a pack (`?of=`: the number of a row; the packaged one else), to be edited."""
+    projects = _projects(request)
+    if not projects.exists():
+        raise PermissionDenied("Copying a prompt pack needs the role of an admin in a project; ask one of its admins.")
+    of, source = _pack(request, request.GET.get("of", PACKAGED))
+    form = CopyPackForm(request.POST or None, projects=projects)
+    if request.method == "POST" and form.is_valid():
+        made = Pack(form.cleaned_data["name"], 1, of.texts)
+        kept = {"base": of.reference, "base_sha256": of.sha256, "source": source, "created_by": request.user}
+        row = PromptPack.objects.add(form.cleaned_data["project"], made, **kept)
+        return redirect("prompt-pack-edit", row.pk)
+    return render(request, "agents/prompt_pack_new.html", {"form": form, "of": of})
+
+
+def prompt_pack_edit(request: HttpRequest, pk: int) -> HttpResponse:
+    """The texts of a version; saving makes the next one."""
+    row = _row(request, pk)
+    rules.require(request.user, "evaluate", row.project)
+    form = TextsForm(request.POST or None, row=row)
+    if request.method == "POST" and form.is_valid():
+        made = form.save(request.user)
+        messages.success(request, f"Saved {made}. Runs that are planned with {row} keep its texts.")
+        return redirect("prompt-pack", made.pk)
+    return render(request, "agents/prompt_pack_edit.html", {"row": row, "form": form})
+
+
+def prompt_preview(request: HttpRequest, pk: int) -> HttpResponse:
+    """What a recipe (`?recipe=`) asks about a step in the words of a pack (`?pack=`). For those who see its gold, as
+    prompts show what was done before."""
+    from agents.packs.preview import preview
+
+    steps = rules.visible(request.user, Step.objects.select_related("turn__conversation__dataset__project"))
+    step = get_object_or_404(steps, pk=pk)
+    conversation = step.turn.conversation
+    rules.require_gold(request.user, conversation.dataset.project, conversation.split)
+    pack, _ = _pack(request, request.GET.get("pack", PACKAGED))
+    recipes = _asking(request, conversation)
+    recipe = _chosen(recipes, request.GET.get("recipe", PREVIEWED))
+    context = {"step": step, "conversation": conversation, "pack": pack, "recipes": recipes, "recipe": recipe}
+    context |= {"asked_pack": request.GET.get("pack", PACKAGED), "packs": _visible(request).newest()}
+    if recipe is not None:
+        try:
+            context["preview"] = preview(recipe, pack, step)
+        except CannotRun as error:
+            context["refused"] = str(error)
+    context["before"], context["after"] = _neighbours(step)
+    return render(request, "agents/prompt_preview.html", context)
+
+
+def _visible(request: HttpRequest) -> PromptPackQuerySet:
+    return rules.visible(request.user, PromptPack.objects.all())
+
+
+def _row(request: HttpRequest, pk: int) -> PromptPack:
+    return get_object_or_404(_visible(request).select_related("project", "created_by"), pk=pk)
+
+
+def _pack(request: HttpRequest, key: str) -> tuple[Pack, str]:
+    """A pack by the number of its row, or the packaged one, and what it was read from."""
+    if key == PACKAGED:
+        return webnav(), ""
+    if not key.isdecimal() or len(key) > 12:
+        raise Http404("There is no such prompt pack.")
+    row = _row(request, int(key))
+    return row.pack(), row.source
+
+
+def _projects(request: HttpRequest) -> QuerySet:
+    return rules.projects(request.user, "evaluate").order_by("name")
+
+
+def _asking(request: HttpRequest, conversation: Conversation) -> list[Recipe]:
+    """The recipes that give models words about steps of such data."""
+    is_weblinx = conversation.dataset.source_format == "weblinx"
+    fitting = [one for one in saved.listed(request.user) if not one.needs and (one.data == "weblinx") == is_weblinx]
+    return [one for one in fitting if texts_of(one)]
+
+
+def _chosen(recipes: list[Recipe], name: str) -> Recipe | None:
+    return next((one for one in recipes if one.name == name), recipes[0] if recipes else None)
+
+
+def _first_step(request: HttpRequest, row: PromptPack | None = None) -> Step | None:
+    """A step to look at: of a train conversation, with turns before it where there are some."""
+    rows = rules.visible(request.user, Conversation.objects.filter(split=Split.TRAIN))
+    if row is not None:
+        rows = rows.filter(dataset__project=row.project)
+    conversation = rows.order_by("pk").first()
+    if conversation is None:
+        return None
+    return Step.objects.filter(turn__conversation=conversation).order_by("-turn__index", "-index").first()
+
+
+def _neighbours(step: Step) -> tuple[str, str]:
+    """The addresses of the steps beside it, "" for none."""
+    keys = list(
+        Step.objects.filter(turn__conversation=step.turn.conversation_id)
+        .order_by("turn__index", "index")
+        .values_list("pk", flat=True)
+    )
+    place = keys.index(step.pk)
+    beside = keys[place - 1 : place] if place else [], keys[place + 1 : place + 2]
+    before, after = (reverse("prompt-preview", args=one) if one else "" for one in beside)
+    return before, after
