@@ -60,7 +60,7 @@ class Remembering:
         width = max(map(len, rows))
         ids = torch.tensor([[*[pad] * (width - len(row)), *row] for row in rows], device=self.model.device)
         mask = _mask(list(map(len, rows)), width, self.model.device).flip(1)
-        kept = _Kept(len(rows), width - 1)
+        kept = _RowsRead(len(rows), width - 1)
         for place in sorted(range(len(rows)), key=lambda i: list(rows[i])):
             if not self._read(list(rows[place][:-1])):
                 return {"input_ids": ids, "attention_mask": mask}
@@ -84,7 +84,7 @@ class Remembering:
         return plain and self.cache.get_seq_length() == len(row)
 
 
-class _Kept:
+class _RowsRead:
     """Keys and values of many rows, layer by layer, each row's at its right end."""
 
     def __init__(self, rows: int, width: int) -> None:
