@@ -27,7 +27,7 @@ from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
-from annotations.models import Dataset, Job, Split, Step
+from annotations.models import Dataset, Job, Project, Split, Step
 
 PARTS = ("snippets", "exemplars", "workflows")
 CONVERSATIONS = 8  # embedded between two looks at the clock
@@ -87,8 +87,8 @@ def _prompts(reference: str, dataset: Dataset, names: Sequence[str]) -> dict[str
     return {} if pack.name == PACKAGED else {"prompts": pack.reference}
 
 
-def _pack(job: Job, dataset: Dataset) -> Pack:
-    return PromptPack.objects.pack(job.params.get("prompts", PACKAGED), dataset.project)
+def _pack(params: dict, project: Project) -> Pack:
+    return PromptPack.objects.pack(params.get("prompts", PACKAGED), project)
 
 
 def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Job:
@@ -214,7 +214,7 @@ def induce(job: Job) -> bool:
         progress.tell("asking the model", "websites", len(sites) - len(waiting), len(sites), resume=sorted(resume))
         for start in range(0, len(waiting), llm.info.lanes):
             group = waiting[start : start + llm.info.lanes]
-            for found in induce_sites(dataset, group, llm, encoder, style, _pack(job, dataset)):
+            for found in induce_sites(dataset, group, llm, encoder, style, _pack(job.params, dataset.project)):
                 counts["websites"] += 1
                 counts["tasks"] += found.tasks
                 counts["workflows"] += len(found.workflows)
@@ -240,7 +240,11 @@ def refine(job: Job) -> bool:
     waiting = list(steps.filter(pk__gt=last).distinct().order_by("pk").values_list("pk", "turn__conversation_id"))
     report: dict[str, Any] = job.report if last else {"counts": {"steps": 0, "rationales": 0}, "errors": []}
     report["model"] = llm.info.model
-    counts, progress, writer = report["counts"], _Progress(job), RationaleWriter(llm, pack=_pack(job, dataset))
+    counts, progress, writer = (
+        report["counts"],
+        _Progress(job),
+        RationaleWriter(llm, pack=_pack(job.params, dataset.project)),
+    )
     total = counts["steps"] + len(waiting)
     try:
         progress.tell("asking the model", "steps", counts["steps"], total, resume=last)

@@ -20,20 +20,14 @@ def needs_of(job: Job) -> Needs:
     parameters = trained.metrics.get("parameters", 0) if trained else 0
     stored = store.shared and trained is not None and bool(trained.files)
     had = weights.find(base) is not None or base == weights.MINILM or stored
+    # Only the host it was begun on has what was reached, if every host has a folder of its own.
+    owner = owner_of(job.lease_owner) if job.progress and not store.shared else None
     return Needs(
         frozenset() if had or not base else frozenset({base}),
-        _begun_on(job),
+        owner.host if owner else "",
         parameters * BYTES_PER_PARAMETER,
         int(job.params.get("changes", {}).get("devices", 1)),
     )
-
-
-def _begun_on(job: Job) -> str:
-    """Only there is what was reached, if every host has a folder of its own."""
-    if store.shared or not job.progress:
-        return ""
-    owner = owner_of(job.lease_owner)
-    return owner.host if owner else ""
 
 
 NEEDS: dict[str, Callable[[Job], Needs]] = {Job.Kind.TRAIN: needs_of}
