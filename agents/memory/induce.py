@@ -240,14 +240,14 @@ def _store(
         WorkflowVector.objects.open_for(encoder.name, encoder.dimensions)  # before any row is locked
     with transaction.atomic():
         Website.objects.select_for_update().get(pk=website.pk)  # one induction at a time writes
-        rows = _replace(blank, texts, sources)
+        rows = _replace(texts, sources, blank)
         WorkflowVector.objects.filter(workflow__in=rows.values()).delete()  # of former descriptions
         if encoder:
             WorkflowVector.objects.put(encoder.name, [(row, vectors[position]) for position, row in rows.items()])
     return Induced(website.name, tasks, tuple(row.pk for row in rows.values()))
 
 
-def _replace(blank: Workflow, texts: Sequence[WorkflowText], sources: Sequence[int]) -> dict[int, Workflow]:
+def _replace(texts: Sequence[WorkflowText], sources: Sequence[int], blank: Workflow) -> dict[int, Workflow]:
     """The texts' rows by their position, in the place of those that nobody edited; where a person's version of one
     stands, it gets none."""
     same = Workflow.objects.filter(dataset=blank.dataset, website=blank.website, run=blank.run)
@@ -258,20 +258,11 @@ def _replace(blank: Workflow, texts: Sequence[WorkflowText], sources: Sequence[i
         if text.name[:LONGEST_NAME] in new or text.name[:LONGEST_NAME] not in standing:
             new[_new_name(text, standing | new.keys())] = position, text
     Workflow.objects.filter(pk__in=[row.pk for name, row in old.items() if name not in new]).delete()
-    return {
-        position: _written(old.get(name) or Workflow(name=name), blank, position, text, sources)
-        for name, (position, text) in new.items()
-    }
-
-
-def _written(row: Workflow, blank: Workflow, position: int, text: WorkflowText, sources: Sequence[int]) -> Workflow:
-    """The row, stored with a text of the answer."""
-    row.dataset, row.website, row.run = blank.dataset, blank.website, blank.run
-    row.origin, row.model_name, row.style = blank.origin, blank.model_name, blank.style
-    row.position, row.description, row.body = position, text.description, "\n".join(text.steps)
-    row.save()
-    row.sources.set(sources)
-    return row
+    rows = {position: old.get(name) or Workflow(name=name) for name, (position, _) in new.items()}
+    for position, text in new.values():
+        rows[position].become(blank, position, text.description, text.steps)
+        rows[position].sources.set(sources)
+    return rows
 
 
 def _new_name(text: WorkflowText, used: Collection[str]) -> str:

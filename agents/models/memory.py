@@ -244,6 +244,13 @@ class Workflow(models.Model):
         """Behind the others of its website."""
         self.position = self.dataset.workflows.standing().filter(website=self.website).count()
 
+    def become(self, blank: Self, position: int, description: str, steps: Sequence[str]) -> None:
+        """Hold a text of a model's answer, induced as `blank` says."""
+        for name in ("dataset", "website", "run", "origin", "model_name", "style", "prompts"):
+            setattr(self, name, getattr(blank, name))
+        self.position, self.description, self.body = position, description, "\n".join(steps)
+        self.save()
+
     def correct(self, user, values: dict[str, Any]) -> bool:
         """Store what a person changed or wrote; it is then no longer replaced by a model's. True when the description
         is another: it must be embedded, and is found by its site alone until then."""

@@ -34,7 +34,8 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     except ValueError:  # the recipe uses it for something else, which its own checks tell
         return ""
     other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
-    other |= _composed_otherwise(model, recipe)
+    stored = model.job.params.get("recipe") if model.job else None
+    other |= _composed_otherwise(stored, recipe) if model.config.get("paradigm") == "trajectory" and stored else {}
     if not other:
         return ""
     trained = ", ".join(f"{name}={before}" for name, (before, _) in other.items())
@@ -42,11 +43,9 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     return f"{setting}={model.name} was trained with {trained}; {recipe.name} asks it with {asked}."
 
 
-def _composed_otherwise(model: TrainedModel, recipe: Recipe) -> dict[str, tuple[Any, Any]]:
-    """What the stages before the model do otherwise, where they alone have made its samples."""
-    stored = model.job.params.get("recipe") if model.job else None
-    if model.config.get("paradigm") != "trajectory" or not stored:
-        return {}
+def _composed_otherwise(stored: dict[str, Any], recipe: Recipe) -> dict[str, tuple[Any, Any]]:
+    """What the stages before a model do otherwise than those of the recipe it was trained by, which alone have made
+    its samples."""
     before, now, read = values_of(literature.from_dict(stored)), values_of(recipe), read_by(recipe)
     names = [name for name in now if name in read and name.startswith(STAGES_BEFORE) and name not in MODEL_SETTINGS]
     return {name: (before[name], now[name]) for name in names if before[name] != now[name]}

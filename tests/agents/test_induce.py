@@ -193,6 +193,15 @@ def test_the_prompt_of_a_workflow_can_be_read_again(dataset) -> None:
     assert prompt_of(factories.make_workflow(dataset, origin="person")) == ""
 
 
+def test_the_prompt_of_a_workflow_has_the_words_of_the_pack_that_asked_for_it(dataset) -> None:
+    own = factories.make_prompt_pack(dataset.project, workflow_summary="Now the routines of this shop")
+    with serve(in_turn(ANSWER)) as server:
+        induce_sites(dataset, list(dataset.websites.filter(name="shop")), client(server), ENCODER, pack=own.pack())
+    asked = prompt_text(server.requests[0])
+    assert "Now the routines of this shop" in asked
+    assert prompt_of(Workflow.objects.get(name="search")) == asked
+
+
 def test_vectors_of_several_encoders_stand_side_by_side(dataset) -> None:
     rows = [factories.make_workflow(dataset, description=text) for text in ("sort by price", "pay")]
     other = HashEncoder(dimensions=24)
