@@ -66,6 +66,43 @@ def test_a_failed_api_request_says_its_error_id_in_json(failing: Client) -> None
     assert answer.json()["error_id"] == errors.recent()[0]["id"]
 
 
+@pytest.mark.parametrize("path", ["/fails/{}", "/api/fails/{}/"])
+@pytest.mark.parametrize("failure", ["nobody_listens", "server_stops"])
+def test_while_the_database_is_away_clients_are_told_to_come_back(failing: Client, path: str, failure: str) -> None:
+    """503 is tried again by clients and proxies, 500 is not."""
+    failing.force_login(factories.make_superuser())
+    answer = failing.get(path.format(failure))
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "The database is not there for a moment" in answer.content.decode()
+    assert errors.recent()[0]["id"] in answer.content.decode()
+
+
+@pytest.mark.parametrize("path", ["/fails/{}", "/api/fails/{}/"])
+def test_what_the_database_refuses_is_our_mistake(failing: Client, path: str) -> None:
+    """The opposite: the same kind of error, but it was there for it."""
+    failing.force_login(factories.make_superuser())
+    answer = failing.get(path.format("query_takes_too_long"))
+    assert answer.status_code == 500
+    assert "Retry-After" not in answer.headers
+    assert errors.recent()[0]["exception"] == "OperationalError"
+
+
+@pytest.mark.parametrize("path", ["/api/nothing/", "/api/nothing", "/api/jobs/1/nothing/", "/api/jobs/x/"])
+def test_an_unknown_address_of_the_api_is_answered_in_json(path: str) -> None:
+    client = Client()
+    client.force_login(factories.make_superuser())
+    answer = client.get(path)
+    assert (answer.status_code, answer["Content-Type"]) == (404, "application/json")
+    assert answer.json()["detail"]
+
+
+def test_an_unknown_page_is_answered_with_a_page() -> None:
+    client = Client()
+    client.force_login(factories.make_superuser())
+    answer = client.get("/nothing/")
+    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
+
+
 def test_a_failed_job_has_an_error_id(caplog) -> None:
     job = Job.objects.claim(factories.make_job().pk)
     try:

@@ -1,12 +1,19 @@
-"""What is answered when we failed: a page or JSON, both with the id that finds the traceback in the log."""
+"""What is answered when nothing is there, or when we failed: a page or, below /api/, JSON; a failure with the id that
+finds its traceback in the log."""
 
 import sys
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
 from django.views.decorators.csrf import requires_csrf_token
+from django.views.defaults import page_not_found
 
 from annotations.jobs import full_disk
+from annotations.models.leases import OUTAGES
+
+UNKNOWN = "Something went wrong on our side. What was stored before is safe; the log has the details."
+AWAY = "The database is not there for a moment. What was stored before is safe; try again in a few seconds."
+AWAY_SECONDS = 5  # within which supervision has it back
 
 
 @requires_csrf_token
@@ -14,10 +21,36 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Needs neither database nor context: those may be what failed. A full disk is said; Django calls this while it
     handles the error."""
     error_id = getattr(request, "error_id", "")
-    full = full_disk.is_full(sys.exc_info()[1])
-    status = 507 if full else 500
+    error = sys.exc_info()[1]
+    status, detail = _said(error)
     if request.path.startswith("/api/"):
-        detail = "Something went wrong on our side. What was stored before is safe; the log has the details."
-        return JsonResponse({"detail": full_disk.MESSAGE if full else detail, "error_id": error_id}, status=status)
-    page = loader.get_template("500.html").render({"error_id": error_id, "said": full_disk.MESSAGE if full else ""})
-    return HttpResponse(page, status=status)
+        response: HttpResponse = JsonResponse({"detail": detail or UNKNOWN, "error_id": error_id}, status=status)
+    else:
+        page = loader.get_template("500.html").render({"error_id": error_id, "said": detail})
+        response = HttpResponse(page, status=status)
+    if status == 503:
+        response["Retry-After"] = str(AWAY_SECONDS)
+    return response
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Nothing has this address."""
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": "Nothing has this address; /api/docs/ lists what there is."}, status=404)
+    return page_not_found(request, exception)
+
+
+def _said(error: BaseException | None) -> tuple[int, str]:
+    """The status of a failure, and what can be said of it."""
+    if full_disk.is_full(error):
+        return 507, full_disk.MESSAGE
+    return (503, AWAY) if _is_outage(error) else (500, "")
+
+
+def _is_outage(error: BaseException | None) -> bool:
+    """Whether the database was not there: a connection that broke has no SQLSTATE, those of a server that stops or
+    starts begin with 57P. What it refused, it was there for."""
+    if not isinstance(error, OUTAGES):
+        return False
+    state = getattr(error.__cause__, "sqlstate", None)
+    return state is None or state.startswith(("08", "57P"))
