@@ -34,11 +34,13 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    from webnav_site.services import ServiceError
-
     try:
         main()
-    except ServiceError as error:
-        sys.exit(f"webnav: {error}")
     except KeyboardInterrupt:
         sys.exit(130)  # stopped by the user: nothing to explain
+    except Exception as error:
+        from webnav_site.services import ServiceError
+
+        if not isinstance(error, ServiceError):
+            raise
+        sys.exit(f"webnav: {error}")

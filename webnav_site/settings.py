@@ -39,6 +39,19 @@ def env_days(name: str, default: int) -> int:
     return int(value)
 
 
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 65536):
+        raise ValueError(f"must be a port from 1 to 65535, got {text!r}")
+    return int(text)
+
+
+def env_port(name: str, default: int) -> int:
+    try:
+        return port(env(name, str(default)))
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from error
+
+
 def env_list(name: str, default: str = "") -> list[str]:
     return [item.strip() for item in env(name, default).split(",") if item.strip()]
 
@@ -83,7 +96,7 @@ if len(SECRET_KEY) < 32 or SECRET_KEY.startswith("django-insecure"):
     raise ValueError("SECRET_KEY is too short or a known example: use at least 32 random characters")
 SECRET_KEY_FALLBACKS = env_list("SECRET_KEY_FALLBACKS")  # older ones: what they have closed is still opened
 
-PORT = int(env("PORT", "8000"))
+PORT = env_port("PORT", 8000)
 APP_ORIGIN = env("APP_ORIGIN", f"http://localhost:{PORT}")
 # Rendered pages live on a host of their own, so that no cookie of ours exists there. On one machine these two
 # names reach the same server; elsewhere SNAPSHOT_ORIGIN must name another domain, or pages render without scripts.

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from django.core.management import CommandError, call_command
 
 from tests.web.running_up import data_folder, left_running
 
@@ -20,6 +21,16 @@ from django.core.cache import cache
 from django.db import connection
 connection.ensure_connection()
 cache.set("a", 1)
+"""
+INTERRUPTED_EARLY = """
+import runpy, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == "webnav_site.services":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupting())
+sys.argv = ["manage.py", "check"]
+runpy.run_path("manage.py", run_name="__main__")
 """
 INSPECT = ("-m", "celery", "-A", "webnav_site", "inspect", "ping", "--timeout", "0.2")
 
@@ -67,6 +78,25 @@ def test_manage_check_needs_no_server(var: Path) -> None:
     assert not (var / "postgres").exists()
     assert not (var / "redis").exists()
     assert left_running(var) == []
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "70000", "8000.0"])
+def test_a_port_that_is_none_is_told_in_a_line(var: Path, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PORT", value)
+    done = python(var, "manage.py", "check")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"webnav: PORT must be a port from 1 to 65535, got {value!r}\n"
+
+
+@pytest.mark.parametrize("value", ["abc", "0", "70000"])
+def test_up_takes_no_port_that_is_none(value: str) -> None:
+    with pytest.raises(CommandError, match=f"argument --port: must be a port from 1 to 65535, got '{value}'"):
+        call_command("up", f"--port={value}")
+
+
+def test_ctrl_c_while_modules_are_loaded_prints_nothing(var: Path) -> None:
+    done = python(var, "-c", INTERRUPTED_EARLY)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
 
 
 @pytest.mark.slow

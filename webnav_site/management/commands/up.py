@@ -4,7 +4,7 @@ import json
 import os
 import socket
 import sys
-from argparse import ArgumentParser
+from argparse import ArgumentParser, ArgumentTypeError
 from pathlib import Path
 
 from django.conf import settings
@@ -17,8 +17,16 @@ from annotations.models import Invite
 from annotations.sample.project import DEMO_ACCOUNTS, order_sample
 from webnav_site import services
 from webnav_site.health import disk_banner
+from webnav_site.settings import port
 from webnav_site.supervision import daemon, lock, processes
 from webnav_site.supervision.front import Front
+
+
+def _port(text: str) -> int:
+    try:
+        return port(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from error
 
 
 class Command(BaseCommand):
@@ -27,7 +35,7 @@ class Command(BaseCommand):
     help = __doc__
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--port", type=int, default=8000)
+        parser.add_argument("--port", type=_port, default=8000)
         parser.add_argument("--bind", default="127.0.0.1", help="address to listen on")
         parser.add_argument("--sample", choices=["yes", "no"], default="yes", help="load the sample dataset once")
 
