@@ -49,8 +49,8 @@ class ImportReport:
 
     @property
     def nothing_landed(self) -> bool:
-        """There were errors and no good record: the import as a whole failed."""
-        return bool(self.error_count) and not (self.conversations or self.unchanged)
+        """There was no good record among them, or none at all: the import as a whole failed."""
+        return not (self.conversations or self.unchanged)
 
     def bad(self, record: BadRecord) -> None:
         self.error_count += 1

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from django.conf import settings
@@ -33,6 +33,9 @@ SLICE_SECONDS = 240  # a message must not live longer than the broker's visibili
 MAX_RUNNING_PER_USER = 5
 LONGEST_NAME: int = Dataset._meta.get_field("name").max_length or 0
 SHOWN_WARNINGS = 100
+ALL_BAD = "No record could be imported; see the errors below."
+ALL_SKIPPED = "Every record was left out: "
+NO_RECORD = "Nothing in it is a record of this format."
 ZIP_TIME = (1980, 1, 1, 0, 0, 0)  # fixed, so that the same data gives the same bytes
 
 
@@ -172,23 +175,41 @@ def run(job: Job) -> bool:
         try:
             return RUNNERS[job.kind](job)
         except Cancelled:
-            job.finish(Job.State.CANCELLED)
+            _give_up(job, Job.State.CANCELLED)
         except ArchiveError as error:  # refused for what it is: trying again would refuse it again
-            if job.finish(Job.State.FAILED, last_error=_explained(error)):
+            if _give_up(job, Job.State.FAILED, last_error=_explained(error)):
                 job.forget_file()
         except (ValueError, OSError, ValidationError) as error:  # bad input: explained, not retried
-            job.finish(Job.State.FAILED, last_error=_explained(error))
+            _give_up(job, Job.State.FAILED, last_error=_explained(error))
         except MemoryError:
-            job.finish(Job.State.FAILED, last_error=job.out_of_memory())
+            _give_up(job, Job.State.FAILED, last_error=job.out_of_memory())
         except Exception as error:
             if full_disk.is_full(error):
-                job.finish(Job.State.FAILED, last_error=full_disk.MESSAGE)
+                _give_up(job, Job.State.FAILED, last_error=full_disk.MESSAGE)
                 return False
             job.release(f"{type(error).__name__}: {error}")
             if isinstance(error, OUTAGES):
                 return True
             raise
     return False
+
+
+def _give_up(job: Job, state: str, **fields: Any) -> bool:
+    """End it without success; False when somebody else ended it first."""
+    ended = job.finish(state, **fields)
+    if ended:
+        _forget_empty(job)
+    return ended
+
+
+def _forget_empty(job: Job) -> None:
+    """A dataset that this import has made, and of which nothing came, is none. Whoever has begun to use it keeps it."""
+    if not job.params.get("made_dataset"):
+        return
+    with transaction.atomic():
+        made = Dataset.objects.select_for_update().filter(jobs=job).first()
+        if made is not None and made.is_bare(but=job):
+            made.delete()
 
 
 def _explained(error: Exception) -> str:
@@ -205,12 +226,7 @@ def _explained(error: Exception) -> str:
 def _run_import(job: Job) -> bool:
     params = job.params
     source, problems = _source(job)
-    dataset, _ = Dataset.objects.get_or_create(
-        name=params["name"], defaults={"project": job.project, "source_format": params["format"]}
-    )
-    if dataset.project_id != job.project_id:
-        raise ValueError(f"the dataset {dataset.name} belongs to another project")
-    Job.objects.filter(pk=job.pk).update(dataset=dataset)
+    dataset = _target(job)
     state = job.progress.get("resume")
     start = Position(**state) if state else Position()
     report = ImportReport.from_dict(job.report) if state else ImportReport(dataset.name)
@@ -241,12 +257,37 @@ def _run_import(job: Job) -> bool:
     return False
 
 
+def _target(job: Job) -> Dataset:
+    """The dataset to import into, made where there is none; the job remembers that it has made it."""
+    name, project = job.params["name"], job.project
+    with transaction.atomic():
+        dataset, made = Dataset.objects.get_or_create(
+            name=name, defaults={"project": project, "source_format": job.params["format"]}
+        )
+        if dataset.project_id != job.project_id:
+            raise ValueError(f"the dataset {dataset.name} belongs to another project")
+        job.params["made_dataset"] = made or (job.dataset_id == dataset.pk and job.params.get("made_dataset", False))
+        Job.objects.filter(pk=job.pk).update(dataset=dataset, params=job.params)
+    return dataset
+
+
 def _finish_import(job: Job, report: ImportReport) -> None:
     failed = report.nothing_landed
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
-    error = "No record could be imported; see the errors below." if failed else ""
-    if job.end(state, report.to_dict(), error) and state == Job.State.DONE:
+    if not job.end(state, report.to_dict(), _why_nothing_landed(report) if failed else ""):
+        return
+    if failed:
+        _forget_empty(job)
+    if state == Job.State.DONE:
         job.forget_file()
+
+
+def _why_nothing_landed(report: ImportReport) -> str:
+    if report.error_count:
+        return ALL_BAD
+    if report.skipped:
+        return ALL_SKIPPED + "; ".join(f"{reason} ({count:,})" for reason, count in report.reasons.items())
+    return NO_RECORD
 
 
 def _source(job: Job) -> tuple[Path, list[tuple[str, str]]]:

@@ -88,6 +88,16 @@ class Dataset(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def is_bare(self, but: models.Model | None = None) -> bool:
+        """Whether no row refers to it, `but` for this one."""
+        for relation in self._meta.related_objects:
+            rows = relation.related_model._base_manager.filter(**{relation.field.name: self})
+            if isinstance(but, relation.related_model):
+                rows = rows.exclude(pk=but.pk)
+            if rows.exists():
+                return False
+        return True
+
     def version_problem(self, version: str) -> str:
         """What is wrong with the name of a new version; "" for nothing."""
         if not RELEASE_VERSION.fullmatch(version):

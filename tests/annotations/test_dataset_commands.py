@@ -67,6 +67,14 @@ def test_the_exit_status_is_1_when_no_record_landed(run, tmp_path: Path) -> None
     with pytest.raises(SystemExit) as caught:
         run("import_dataset", "mt-mind2web", path, "--name", "new")
     assert caught.value.code == 1
+    assert not Dataset.objects.exists()
+
+
+def test_a_dataset_that_was_there_stays_when_no_record_landed(run, tmp_path: Path) -> None:
+    Dataset.objects.create(project=factories.make_project(), name="new")
+    with pytest.raises(SystemExit):
+        run("import_dataset", "mt-mind2web", write(tmp_path / "x.json", []), "--name", "new")
+    assert Dataset.objects.exists()
 
 
 @pytest.mark.parametrize(

@@ -35,8 +35,13 @@ class Command(BaseCommand):
         try:
             if not files_of(format, path):  # before a dataset is made
                 raise CommandError(f"{path} holds no {format} files")
-            dataset = self._dataset(name, format, options["project"])
-            report = import_files(format, path, dataset, split=split, limit=limit, progress=self._progress)
+            found = Dataset.objects.filter(name=name).first()
+            dataset = found or self._new_dataset(name, format, options["project"])
+            try:
+                report = import_files(format, path, dataset, split=split, limit=limit, progress=self._progress)
+            finally:
+                if not found and dataset.is_bare():
+                    dataset.delete()
         except (ValueError, OSError) as error:
             raise CommandError(str(error)) from error
         if options["json"]:
@@ -46,10 +51,7 @@ class Command(BaseCommand):
         if report.nothing_landed:
             raise SystemExit(1)
 
-    def _dataset(self, name: str, format: str, slug: str) -> Dataset:
-        dataset = Dataset.objects.filter(name=name).first()
-        if dataset is not None:
-            return dataset
+    def _new_dataset(self, name: str, format: str, slug: str) -> Dataset:
         projects = Project.objects.filter(slug=slug) if slug else Project.objects.order_by("id")
         project = projects.first()
         if project is None and slug:
