@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from annotations.access.clients import client_address, client_network, trusts_peer
 from webnav_site.edge.clients import CLIENTS
 from webnav_site.edge.limits import EdgeLimits
+from webnav_site.edge.sockets import Socket
 
 CONNECTION = "webnav.connection"  # in an ASGI scope: the connection, which `abort` ends
 SWEEP_SECONDS = 0.5
@@ -57,6 +58,7 @@ class Connection(HttpToolsProtocol):
     def handle_websocket_upgrade(self) -> None:
         """What follows is the WebSocket's; it is counted where it is opened."""
         self._forget()
+        self.ws_protocol_class = Socket
         super().handle_websocket_upgrade()
 
     def data_received(self, data: bytes) -> None:

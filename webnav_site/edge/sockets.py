@@ -1,5 +1,11 @@
 """WebSockets: no more per client than may be, and a plain answer where there is none."""
 
+from contextlib import suppress
+from typing import Any
+
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
 from annotations.access.clients import client_address, client_network
 from webnav_site.edge.clients import CLIENTS, Clients
 from webnav_site.edge.limits import EdgeLimits
@@ -25,6 +31,16 @@ class Sockets:
             await self.inner(scope, receive, send)
         finally:
             self.clients.give_back(client, "sockets")
+
+
+class Socket(WebSocketsSansIOProtocol):
+    """One client's WebSocket. To uvicorn a handshake that was answered with a status has been forgotten, and a client
+    that left while we wrote is an exception of ours: both would be errors in the log, which anybody may write there."""
+
+    async def send(self, message: Any) -> None:
+        with suppress(ClientDisconnected):  # the application is told by what it receives next
+            await super().send(message)
+        self.handshake_complete |= self.close_sent
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
