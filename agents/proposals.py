@@ -41,7 +41,7 @@ def propose_sessions(job: Job) -> bool:
     if campaign is None:
         raise ValueError("the campaign has been deleted")
     count = sessions.suggest(campaign, load_encoder(MINILM).encode, MINILM, VECTOR_RULES)
-    job.finish(Job.State.DONE, report={"said": f"Proposed {count} sessions", "model": MINILM}, last_error="")
+    job.finish(Job.State.DONE, report={"said": f"Proposed {count} sessions", "model": MINILM})
     return False
 
 
@@ -58,7 +58,7 @@ def propose(job: Job) -> bool:
     parts = ask(llm, question, read)
     proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts)
     said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
-    job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model}, last_error="")
+    job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
     return False
 
 

@@ -157,7 +157,7 @@ def embed(job: Job) -> bool:
         return job.hand_back()
     said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
     report = {"counts": counts, "said": said, "seconds": progress.seconds} | _used(encoder)
-    job.finish(Job.State.DONE, report=report, last_error="")
+    job.finish(Job.State.DONE, report=report)
     return False
 
 

@@ -179,7 +179,7 @@ def run_training(job: Job) -> bool:
     }
     if warnings := training.left_out.warnings():
         report["warnings"] = warnings
-    job.finish(Job.State.DONE, report=report, last_error="")
+    job.finish(Job.State.DONE, report=report)
     return False
 
 

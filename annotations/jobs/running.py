@@ -359,7 +359,7 @@ def _run_export(job: Job) -> bool:
         } | ({"warnings": _first(warnings)} if warnings else {})
     finally:
         forget_scratch(name)
-    job.finish(Job.State.DONE, file=name, report=report, last_error="")
+    job.finish(Job.State.DONE, file=name, report=report)
     return False
 
 

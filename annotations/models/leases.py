@@ -275,8 +275,11 @@ class Leased(Held):
 
     @_patiently
     def finish(self, state: str, **fields) -> bool:
-        """End the work under our lease; False when somebody else ended it first."""
+        """End the work under our lease; False when somebody else ended it first. What went well in the end says no
+        more of the attempts that did not."""
         fields["error_id"] = self._failed_id() if state == self.State.FAILED else ""
+        if state in (self.State.DONE, self.State.DONE_WITH_ERRORS):
+            fields = {"last_error": "", "last_log": ""} | fields
         fields |= {"state": state, "finished_at": Now()} | self.FREE
         return bool(type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token).update(**fields))
 

@@ -103,7 +103,7 @@ def run_release(job: Job) -> bool:
         raise ValueError(str(error)) from error
     said = f"Released {job.dataset} {release.version}"
     report = {"said": said, "release": release.version, "counts": {"conversations": release.conversations.count()}}
-    job.finish(Job.State.DONE, report=report, last_error="")
+    job.finish(Job.State.DONE, report=report)
     return False
 
 

@@ -61,7 +61,7 @@ def run_sample(job: Job) -> bool:
     begun = time.monotonic()
     _load(job.project, job.params["datasets"], say)
     report = {"said": "The sample is ready", "landed": len(said) - 1, "seconds": time.monotonic() - begun}
-    job.finish(Job.State.DONE, report=report, last_error="")
+    job.finish(Job.State.DONE, report=report)
     return False
 
 
