@@ -13,6 +13,7 @@ from annotations.datasets.files import ArchiveError, is_zip, unpack_zip
 from annotations.storage import private_folder, scratch, store
 
 UPLOADS = "uploads"
+NAME_BYTES = 200
 UNPACKED = ".unpacked.json"  # beside the folder of a zip that is unpacked whole: its damaged members
 
 
@@ -76,6 +77,7 @@ def _unpacked(archive: Path, beside: Path, name: str) -> tuple[Path, list[tuple[
 
 
 def safe_name(name: str) -> str:
-    """A file name of letters, digits, dots, hyphens and underscores only, short enough for every file system."""
-    safe = "".join(c if c.isascii() and (c.isalnum() or c in "._-") else "_" for c in name)
-    return safe[-100:].lstrip(".") or "upload"
+    """The sender's name as a plain file name that every file system takes: what cannot be printed is replaced, as are
+    slashes; the end is kept, which says the format."""
+    plain = "".join(c if c.isprintable() and c not in "/\\" else "_" for c in name)
+    return plain.encode()[-NAME_BYTES:].decode(errors="ignore").lstrip(".") or "upload"

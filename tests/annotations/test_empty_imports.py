@@ -1,6 +1,8 @@
 """An import of which nothing came has failed, and leaves no empty dataset behind."""
 
+import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -52,6 +54,21 @@ def test_an_import_of_which_nothing_came_has_failed_and_leaves_no_dataset(
     assert job.state == State.FAILED
     assert said in job.last_error
     assert not Dataset.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["My data (1).json.gz", "Gespräche von März.json.gz", "会話.json.xz"])
+def test_what_is_wrong_with_a_file_is_said_of_the_name_that_its_sender_knows(name: str) -> None:
+    cut_off = (lzma if name.endswith("xz") else gzip).compress(b"[" + b" " * 5000)[:-20]
+    job = work(start_import(upload=cut_off, filename=name))
+    assert {error["file"] for error in job.report["errors"]} == {name}
+    assert any(error["message"].startswith(f"{name} is cut off after ") for error in job.report["errors"])
+
+
+def test_an_archive_that_is_refused_is_named_as_its_sender_did() -> None:
+    whole = zipped({"a.json": PLAIN})
+    broken = whole.replace(b"PK\x01\x02", b"PK\x01\x03")
+    job = work(start_import(upload=broken, filename="My data (1).zip"))
+    assert "My data (1).zip" in job.last_error
 
 
 def test_an_import_of_records_that_are_all_left_out_says_so() -> None:

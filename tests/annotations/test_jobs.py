@@ -287,7 +287,9 @@ def test_nothing_is_retried_that_went_well_or_lost_its_upload(start) -> None:
         running.retry(other)
 
 
-@pytest.mark.parametrize("name", ["../../etc/passwd", ".hidden", "ä" * 300 + ".json", "", "a\0b"])
+@pytest.mark.parametrize(
+    "name", ["../../etc/passwd", ".hidden", "ä" * 300 + ".json", "", "a\0b", "a\nb", "\udcff", ".."]
+)
 def test_a_safe_name_is_a_plain_file_name(name: str) -> None:
     safe = uploads.safe_name(name)
     with tempfile.TemporaryDirectory() as folder:
