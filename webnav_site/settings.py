@@ -331,6 +331,10 @@ SPECTACULAR_SETTINGS = {
     "DESCRIPTION": "Datasets, trajectories and metrics of conversational web-navigation agents.",
     "VERSION": "1",
     "SERVE_INCLUDE_SCHEMA": False,
+    "POSTPROCESSING_HOOKS": [
+        "drf_spectacular.hooks.postprocess_schema_enums",
+        "webnav_site.api_refusals.tell_refusals",
+    ],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "SCHEMA_PATH_PREFIX": "/api/",

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from tests import factories
 from tests.web.test_permissions import client_of
-from tests.web.world import LISTS, READS, World, make_world
+from tests.web.world import LISTS, READS, STARTS, World, make_world
 
 
 def test_the_schema_is_valid_and_made_without_a_warning() -> None:
@@ -46,14 +46,19 @@ def _as_json_schema(node: Any) -> Any:
     return {"anyOf": [node, {"type": "null"}]} if node.pop("nullable", False) is True else node
 
 
-def check(schema: dict[str, Any], client: Client, url: str, route: str) -> None:
-    """The JSON at `url` is what the schema says of `route`."""
+def check(schema: dict[str, Any], client: Client, url: str, route: str, status: int = 200) -> None:
+    """What is answered at `url`, with this status, is what the schema says of `route`."""
+    check_answer(schema, route, client.get(url), status)
+
+
+def check_answer(schema: dict[str, Any], route: str, answer: Any, status: int, method: str = "get") -> None:
     path = next(path for path in schema["paths"] if _shape(path) == f"/api/{route}")
-    content = schema["paths"][path]["get"]["responses"]["200"]["content"]
+    assert answer.status_code == status, (route, answer.content[:200])
+    content = schema["paths"][path][method]["responses"][str(status)]["content"]
     if "application/json" in content:
         said = content["application/json"]["schema"] | {"components": schema["components"]}
-        problems = list(Draft202012Validator(said).iter_errors(client.get(url).json()))
-        assert not problems, (url, [(list(problem.path), problem.message) for problem in problems])
+        problems = list(Draft202012Validator(said).iter_errors(answer.json()))
+        assert not problems, (route, [(list(problem.path), problem.message) for problem in problems])
 
 
 def _shape(path: str) -> str:
@@ -77,3 +82,34 @@ def test_answers_are_what_the_schema_says(schema: dict[str, Any], split: str) ->
             check(schema, client, world.fill(route), route)
     for noun in ("me", "recipes"):
         check(schema, client, f"/api/{noun}/", f"{noun}/")
+
+
+@pytest.mark.django_db
+def test_refusals_are_what_the_schema_says(schema: dict[str, Any]) -> None:
+    world: World = make_world("train")
+    reader = client_of(factories.make_user("reader", world.project))
+    for noun in LISTS:
+        check(schema, reader, f"/api/{noun}/?page_size=abc", f"{noun}/", 400)
+        check(schema, reader, f"/api/{noun}/999999/", f"{noun}/{{}}/", 404)
+        check(schema, Client(), f"/api/{noun}/", f"{noun}/", 401)
+    for route in READS:
+        check(schema, reader, "/api/" + route.format(999999), route, 404)
+    for noun in STARTS:
+        check_answer(schema, f"{noun}/", _post(reader, noun, {}), 403 if noun != "studies" else 400, "post")
+
+
+@pytest.mark.django_db
+def test_mistakes_and_reused_keys_are_what_the_schema_says(schema: dict[str, Any]) -> None:
+    world: World = make_world("train")
+    admin = client_of(factories.make_user("admin", world.project))
+    exported = {"dataset": world.project.datasets.get().name, "format": "jsonl"}
+    check_answer(schema, "exports/", _post(admin, "exports", exported, "key"), 202, "post")
+    check_answer(schema, "exports/", _post(admin, "exports", exported | {"format": "mind2web"}, "key"), 422, "post")
+    check_answer(schema, "exports/", _post(admin, "exports", {"format": 7}), 400, "post")
+    check_answer(schema, "studies/", _post(admin, "studies", {"budget": {"token": 5}}), 400, "post")
+    check_answer(schema, "auth/login/", _post(Client(), "auth/login", {"username": "a", "password": "b"}), 401, "post")
+
+
+def _post(client: Client, noun: str, body: dict[str, Any], key: str = "") -> Any:
+    headers = {"Idempotency-Key": key} if key else {}
+    return client.post(f"/api/{noun}/", body, content_type="application/json", headers=headers)
