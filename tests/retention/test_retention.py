@@ -212,3 +212,11 @@ def test_the_command_says_what_would_go_and_then_does_it() -> None:
     out = io.StringIO()
     call_command("retention", "--dry-run", stdout=out)
     assert "files of finished exports" in out.getvalue()
+
+
+def test_asked_as_if_the_settings_were_other_days_it_says_these_days() -> None:
+    out = io.StringIO()
+    call_command("retention", "--dry-run", "--days", "77", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert lines
+    assert all(" 77 days " in line for line in lines)

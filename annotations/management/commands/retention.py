@@ -30,7 +30,7 @@ class Command(BaseCommand):
         if json:
             self._say_json(found)
         else:
-            self._say_lines(found)
+            self._say_lines(found, days)
 
     def _estimates(self, days: int | None) -> dict[str, dict[str, int]]:
         return {kind.name: {"rows": would.rows, "bytes": would.bytes} for kind, would in estimates(days)}
@@ -42,9 +42,10 @@ class Command(BaseCommand):
     def _say_json(self, found: dict[str, dict[str, int]]) -> None:
         self.stdout.write(json.dumps(found))
 
-    def _say_lines(self, found: dict[str, dict[str, int]]) -> None:
+    def _say_lines(self, found: dict[str, dict[str, int]], days: int | None) -> None:
         for kind in KINDS:
             counts = found[kind.name]
-            kept = f"{kind.days} days" if kind.days else "for ever"
+            as_if = kind.days if days is None else days
+            kept = f"{as_if} days" if as_if else "for ever"
             size = f" {filesizeformat(counts['bytes']):>12}" if "bytes" in counts else ""
             self.stdout.write(f"{kind.name:18} {kept:>10} {counts['rows']:>10,}{size}  {kind.what}")
