@@ -9,7 +9,6 @@ from agents.prompts.marks import Said, written
 LOADER = "src/action_prediction/dataloader.py"
 HOLE = "\ufffc"  # where a loader puts data
 _HEADER = re.compile(rf"(.+)\nTask: {HOLE}\n(?:Previous actions:\n)?", re.DOTALL)
-_LETTERED = re.compile(r"(.+)\n\nA\. (.+)\n", re.DOTALL)
 
 
 def mind2web(clone: Clone) -> dict[str, str]:
@@ -41,14 +40,14 @@ def _page_texts(clone: Clone) -> dict[str, str]:
     generation, lettered = (loader.function(f"format_input_{kind}") for kind in ("generation", "multichoice"))
     header, question = _sentences(generation)
     other, listed = _sentences(lettered)
-    found = _LETTERED.fullmatch(listed)
-    if header != other or found is None:
+    choosing, _, first_choice = listed.rpartition("\n\nA. ")
+    if header != other or not choosing or not first_choice.endswith("\n"):
         raise CannotImport(f"{lettered.path} does not ask with choices as the published loader does")
     return {
         "page_header": header,
         "page_question_generation": question,
-        "page_question_multichoice": found[1],
-        "page_none": found[2],
+        "page_question_multichoice": choosing,
+        "page_none": first_choice.removesuffix("\n"),
     }
 
 

@@ -1,6 +1,7 @@
 // The right pane: what the agent decided and what each stage recorded. Known records are laid out, unknown ones are
 // shown as text; a stage without a record says so.
 import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
+import { asText, facts, folded, missing, told } from "./records.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 // What the sections above the table of stages show already.
@@ -342,10 +343,6 @@ function action(one) {
   );
 }
 
-function missing(...words) {
-  return make("p.faint", {}, `no record of ${words.join(" or ")}`);
-}
-
 function query(record, open) {
   return record?.query ? folded("query", "Query", make("pre", {}, asText(record.query)), open) : null;
 }
@@ -358,10 +355,6 @@ function roundFacts(rounds) {
       `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
     ]),
   );
-}
-
-function told(title, text) {
-  return text ? [make("h3", {}, title), make("p", {}, asText(text))] : [];
 }
 
 /** Exemplars or workflows, in prompt order; `parts` gives [text, small text, address]. */
@@ -379,24 +372,4 @@ function recalled(title, items, parts) {
       : make("div.snippet", { title: text }, ...content);
   });
   return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
-}
-
-function folded(name, title, content, open) {
-  return make("details", { "data-remember": name, open: open.has(name) }, make("summary", {}, title), content);
-}
-
-function facts(record) {
-  if (typeof record !== "object" || record === null) return make("pre", {}, asText(record));
-  return make(
-    "dl.facts",
-    {},
-    ...Object.entries(record).flatMap(([key, value]) => [
-      make("dt", {}, key.replaceAll("_", " ")),
-      make("dd", {}, asText(value)),
-    ]),
-  );
-}
-
-function asText(value) {
-  return typeof value === "string" ? value : JSON.stringify(value, null, 2);
 }
