@@ -7,6 +7,7 @@ from webnav_site.health import healthz
 from webnav_site.observe import page
 from webnav_site.observe.metrics import metrics
 
+handler400 = "webnav_site.observe.failures.bad_request"
 handler404 = "webnav_site.observe.failures.not_found"
 handler500 = "webnav_site.observe.failures.server_error"
 

@@ -96,6 +96,16 @@ def test_an_unknown_address_of_the_api_is_answered_in_json(path: str) -> None:
     assert answer.json()["detail"]
 
 
+def test_a_host_that_is_not_ours_is_refused_in_json_below_the_api(settings) -> None:
+    settings.ALLOWED_HOSTS = ["webnav.example"]
+    told, page = (Client().get(path, headers={"Host": "evil.example"}) for path in ("/api/me/", "/login/"))
+    assert (told.status_code, told.json()) == (
+        400,
+        {"detail": "The request is malformed, or its host is not one of this site."},
+    )
+    assert (page.status_code, page["Content-Type"]) == (400, "text/html; charset=utf-8")
+
+
 def test_an_unknown_page_is_answered_with_a_page() -> None:
     client = Client()
     client.force_login(factories.make_superuser())

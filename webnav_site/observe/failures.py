@@ -5,8 +5,8 @@ import sys
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
+from django.views import defaults
 from django.views.decorators.csrf import requires_csrf_token
-from django.views.defaults import page_not_found
 
 from annotations.jobs import full_disk
 from annotations.models.leases import OUTAGES
@@ -37,7 +37,14 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Nothing has this address."""
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": "Nothing has this address; /api/docs/ lists what there is."}, status=404)
-    return page_not_found(request, exception)
+    return defaults.page_not_found(request, exception)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Refused before any view: a host that is not ours, too many fields."""
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": "The request is malformed, or its host is not one of this site."}, status=400)
+    return defaults.bad_request(request, exception)
 
 
 def _said(error: BaseException | None) -> tuple[int, str]:
