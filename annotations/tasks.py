@@ -20,12 +20,13 @@ def run_job(job_id: int, placed: bool = False) -> None:
 
 @shared_task(queue="default")
 def reap() -> None:
-    """Every 30 s: free the leases of dead workers, publish again what is queued."""
-    from annotations.jobs import running
+    """Every 30 s: free the leases of dead workers, publish again what is queued, tidy up after what is parked."""
+    from annotations.jobs import empty_datasets, running
     from annotations.models import Job
 
     for job in Job.objects.filter(pk__in=Job.objects.reap()):
         running.publish(job)
+    empty_datasets.forget_lately()
 
 
 @shared_task(queue="default")

@@ -21,7 +21,7 @@ from annotations.corpus.importing import ImportProgress, ImportReport, Position,
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.datasets.records import BadRecord
-from annotations.jobs import full_disk, placement, stopping, waking
+from annotations.jobs import empty_datasets, full_disk, placement, stopping, waking
 from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
@@ -198,18 +198,8 @@ def _give_up(job: Job, state: str, **fields: Any) -> bool:
     """End it without success; False when somebody else ended it first."""
     ended = job.finish(state, **fields)
     if ended:
-        _forget_empty(job)
+        empty_datasets.forget(job)
     return ended
-
-
-def _forget_empty(job: Job) -> None:
-    """A dataset that this import has made, and of which nothing came, is none. Whoever has begun to use it keeps it."""
-    if not job.params.get("made_dataset"):
-        return
-    with transaction.atomic():
-        made = Dataset.objects.select_for_update().filter(jobs=job).first()
-        if made is not None and made.is_bare(but=job):
-            made.delete()
 
 
 def _explained(error: Exception) -> str:
@@ -277,7 +267,7 @@ def _finish_import(job: Job, report: ImportReport) -> None:
     if not job.end(state, report.to_dict(), _why_nothing_landed(report) if failed else ""):
         return
     if failed:
-        _forget_empty(job)
+        empty_datasets.forget(job)
     if state == Job.State.DONE:
         job.forget_file()
 

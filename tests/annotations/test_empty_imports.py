@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from annotations import tasks
 from annotations.corpus import importing
 from annotations.datasets.miniwob_demos import NOT_SOLVED
 from annotations.jobs import running
 from annotations.models import Dataset, Job
+from annotations.models.leases import MAX_ATTEMPTS
 from tests import factories
 from tests.annotations.small_files import conversation, write
 from tests.annotations.test_jobs import work, zipped
@@ -83,6 +85,30 @@ def test_a_cancelled_import_of_which_nothing_came_leaves_no_dataset() -> None:
     job = Job.objects.claim(start_import(upload=PLAIN).pk)
     job.cancel()
     running.run(job)
+    assert not Dataset.objects.exists()
+
+
+def test_an_import_whose_worker_died_every_time_leaves_no_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    job = start_import(upload=PLAIN)
+    monkeypatch.setattr(running, "import_files", lambda *_, **__: 1 / 0)
+    for _ in range(MAX_ATTEMPTS):
+        assert not Dataset.objects.exists() or Job.objects.get().state == State.QUEUED
+        with pytest.raises(ZeroDivisionError):
+            running.run(Job.objects.claim(job.pk))
+    tasks.reap()
+    assert Job.objects.get().state == State.FAILED
+    assert not Dataset.objects.exists()
+
+
+def test_an_import_that_is_cancelled_between_two_slices_leaves_no_dataset(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "BATCH", 1)
+    monkeypatch.setattr(running, "SLICE_SECONDS", -1)
+    job = start_import(upload=json.dumps([{"task_id": "bad"}, *TWO]).encode())
+    running.run(Job.objects.claim(job.pk))
+    tasks.reap()
+    assert Dataset.objects.exists()  # the import goes on
+    Job.objects.get().cancel()
+    tasks.reap()
     assert not Dataset.objects.exists()
 
 
