@@ -16,6 +16,7 @@ from annotations.corpus.importing import import_files
 from annotations.jobs import running
 from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Job, Membership, Project, Role, Split
 from annotations.sample.build import build
+from annotations.sample.mind2web import build as build_tasks
 from annotations.sample.weblinx import build as build_weblinx
 from annotations.work import stages
 from annotations.work.organise.sessions import Organising
@@ -28,11 +29,17 @@ ACCOUNTS = (  # name, role, sees test gold
     ("reviewer", Role.REVIEWER, True),
 )
 WEBLINX_NAME = "sample-weblinx"
+TASKS_NAME = "sample-tasks"
 CAMPAIGN = "Sample pilot"
 ABOUT = "Conversations over six invented websites, written for this project. Free to use (Apache-2.0)."
 DATASETS = {  # name -> format and description
     NAME: ("mt-mind2web", ABOUT),
     WEBLINX_NAME: ("weblinx", f"Twelve of the sample's conversations as demonstrations in WebLINX's format. {ABOUT}"),
+    TASKS_NAME: (
+        "mind2web",
+        "Single tasks on the sample's websites, to organise into conversations: some belong together, some only look "
+        "like it. Free to use (Apache-2.0).",
+    ),
 }
 
 
@@ -71,12 +78,13 @@ RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.SAMPLE: run_sample}
 def _load(project: Project, names: list[str], say: Callable[[str], None]) -> None:
     """Build and import these of the sample datasets, and the campaign of the first."""
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder, NAME)
         say("building the sample datasets")
-        build(source)
+        build(Path(folder, NAME))
         for name in names:
             if name == WEBLINX_NAME:
-                build_weblinx(source, Path(folder, name))
+                build_weblinx(Path(folder, NAME), Path(folder, name))
+            elif name == TASKS_NAME:
+                build_tasks(Path(folder, name))
             _import(name, Path(folder, name), project, say)
     if NAME in names:
         make_demo_campaign(Dataset.objects.get(name=NAME), say)

@@ -190,7 +190,8 @@ def test_statistics_of_chat_rows_leave_out_what_they_do_not_tell() -> None:
 @pytest.mark.django_db
 def test_the_sample_is_ordered_once_and_built_by_a_worker(tmp_path: Path, settings: Any) -> None:
     settings.VAR_DIR = tmp_path
-    (tmp_path / "sample-loaded").touch()  # an installation that has the other sample already
+    for other in ("sample", "sample-tasks"):  # an installation that has the other datasets already
+        (tmp_path / f"{other}-loaded").touch()
     job = order_sample()
     assert job is not None
     assert (job.kind, job.queue_of(job.kind), Dataset.objects.count()) == ("sample", "io", 0)
