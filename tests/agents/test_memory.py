@@ -1,6 +1,7 @@
 """Memory: what may be recalled, in which order, and how its shared pools are searched."""
 
 import hashlib
+from copy import copy
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def test_of_equally_similar_snippets_the_later_step_comes_first(conversation) ->
 
 
 def test_a_batch_recalls_for_each_observation_what_it_recalls_alone(conversation) -> None:
-    other = Conversation.objects.exclude(pk=conversation.pk).get()
+    other = conversation.dataset.conversations.exclude(pk=conversation.pk).get()
     queries = list(ENCODER.encode(["TYPE: red shoes", "Search -> CLICK", "part 2"]))
     observations = [observation(conversation, 3), observation(other, 2), observation(conversation, 0)]
     memory = ConversationMemory(ENCODER.name)
@@ -142,8 +143,8 @@ def test_the_database_refuses_exemplars_that_are_not_from_train(split) -> None:
         factories.make_exemplar(split=split)
 
 
-@pytest.fixture
-def pool(db) -> tuple[list[Exemplar], np.ndarray]:
+@pytest.fixture(scope="module")
+def stored_pool(rows_of_the_file: None) -> tuple[list[Exemplar], np.ndarray]:
     """600 exemplars of one dataset; the last four are of the domain "Rare" and point away from the others."""
     dataset = factories.make_dataset()
     website = factories.make_website(dataset)
@@ -175,6 +176,12 @@ def pool(db) -> tuple[list[Exemplar], np.ndarray]:
         for i, (conversation, vector) in enumerate(zip(conversations, vectors, strict=True))
     )
     return exemplars, vectors
+
+
+@pytest.fixture
+def pool(stored_pool: tuple[list[Exemplar], np.ndarray], db: None) -> tuple[list[Exemplar], np.ndarray]:
+    exemplars, vectors = stored_pool
+    return [copy(exemplar) for exemplar in exemplars], vectors
 
 
 @pytest.fixture
