@@ -12,20 +12,29 @@ KEPT = {"django_content_type", "auth_permission"}  # made with the tables
 
 def empty_tables_with_rows() -> None:
     """Triggers and foreign keys are not asked, which takes a superuser; the tests' own database has one."""
-    tables = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - KEPT
-    quoted = {name: connection.ops.quote_name(name) for name in sorted(tables)}
-    asked = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {table})" for name, table in quoted.items())
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(asked)
-        filled = [name for (name,) in cursor.fetchall()]
+        filled = filled_tables()
         cursor.execute("SET LOCAL session_replication_role = replica")
-        for name in filled:
-            cursor.execute(f"DELETE FROM {quoted[name]}")
+        for table in filled:
+            cursor.execute(f"DELETE FROM {table}")
+
+
+def filled_tables() -> list[str]:
+    """The quoted names of tables with rows, but for those that are made with rows."""
+    names = set(connection.introspection.django_table_names(only_existing=True, include_views=False)) - KEPT
+    quoted = [connection.ops.quote_name(name) for name in sorted(names)]
+    with connection.cursor() as cursor:
+        cursor.execute(" UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM {name})" for name in quoted))
+        return [name for (name,) in cursor.fetchall()]
+
+
+def may_skip_triggers() -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
+        return cursor.fetchone()[0]
 
 
 def use_after_tests() -> None:
     """Let test cases that commit end so, where the tests' database user may."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user")
-        if cursor.fetchone()[0]:
-            TransactionTestCase._fixture_teardown = lambda self: empty_tables_with_rows()
+    if may_skip_triggers():
+        TransactionTestCase._fixture_teardown = lambda self: empty_tables_with_rows()
