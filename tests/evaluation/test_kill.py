@@ -29,6 +29,7 @@ def noticed(run: Run, dead: set[str]) -> bool:
     return not run.shards.filter(state=Shard.State.RUNNING, lease_owner__in=dead).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_killed_in_the_middle_leaves_the_rows_and_numbers_of_an_undisturbed_run(
     tmp_path, small_shards, worker

@@ -276,6 +276,7 @@ def assert_alike(one: dict[str, Answer], other: dict[str, Answer]) -> None:
     assert [url for url, answer in one.items() if answer[0] >= 500] == []
 
 
+@pytest.mark.slow
 def test_nothing_that_a_reader_without_gold_can_read_tells_the_worlds_apart(in_both_worlds) -> None:
     assert_alike(*in_both_worlds(lambda world: walk(world, "reader", changing=False)))
 
@@ -308,6 +309,12 @@ def test_an_admin_is_told_the_gold(in_both_worlds) -> None:
     one, other = in_both_worlds(lambda world: walk(world, "admin", only=only, changing=False))
     different = {url for url in one.keys() & other.keys() if one[url] != other[url]}
     assert {f"GET {url}" for url in TOLD} - different == set()
+
+
+def test_every_route_is_walked_with_the_same_addresses_in_both_worlds(in_both_worlds) -> None:
+    one, other = in_both_worlds(lambda world: urls(world, with_admin=True))
+    assert one == other
+    assert len(one) > 400
 
 
 def test_the_worlds_are_full(in_both_worlds) -> None:
