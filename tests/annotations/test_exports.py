@@ -15,8 +15,9 @@ from annotations.datasets import reader, writer
 from annotations.datasets.records import CandidateRecord, ConversationRecord, ImageRecord, StepRecord, TurnRecord
 from annotations.models import Conversation, Dataset, Project, Website
 from annotations.pages.store import forget_unused_pages
-from annotations.sample.build import build, build_website
+from annotations.sample.build import build_website
 from tests import factories
+from tests.annotations.built_sample import built_sample
 from tests.annotations.small_files import contents, conversation, record, write
 
 pytestmark = pytest.mark.django_db
@@ -26,8 +27,7 @@ FORMATS = ("mt-mind2web", "jsonl")
 @pytest.fixture(scope="module")
 def sample(django_db_setup: None, django_db_blocker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Dataset]:
     """The whole sample, imported once for this module and removed after it."""
-    folder = tmp_path_factory.mktemp("sample")
-    build(folder)
+    folder = built_sample(tmp_path_factory)
     with django_db_blocker.unblock():
         project = Project.objects.create(name="Exports", slug="exports")
         dataset = Dataset.objects.create(project=project, name="whole-sample", source_format="mt-mind2web")

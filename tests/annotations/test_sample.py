@@ -16,11 +16,12 @@ from lxml import etree
 import annotations.sample
 from annotations.datasets.mt_mind2web import read
 from annotations.datasets.records import ConversationRecord
-from annotations.sample.build import SITES, build, record
+from annotations.sample.build import SITES, record
 from annotations.sample.layout import place
 from annotations.sample.page import el
 from annotations.sample.script import ScriptedAction, ScriptedConversation, ScriptedTurn, ScriptError, read_script
 from annotations.sample.snapshot import TARGET, NodeIds
+from tests.annotations.built_sample import built_sample
 
 SOURCES = Path(annotations.sample.__file__).parent
 REFERS_BACK = re.compile(
@@ -50,9 +51,7 @@ class Page:
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    out = tmp_path_factory.mktemp("sample")
-    build(out)
-    return out
+    return built_sample(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
