@@ -61,6 +61,8 @@ def write(records: Iterable[ConversationRecord], out: BinaryIO) -> int:
 
 def _plain(value: Any) -> Any:
     """A record as JSON: dataclasses as objects in the order of their fields, bytes as base64."""
+    if value is None or type(value) is str:  # as nearly all values are
+        return value
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
     if isinstance(value, dict):
