@@ -6,7 +6,6 @@ import json
 
 import pytest
 from django.core.serializers.json import DjangoJSONEncoder
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,14 +14,9 @@ from annotations.work.discuss import comments
 from annotations.work.tell import audit
 from tests import factories
 from tests.annotations.work_world import make_rewrite
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from agents.training.checkpoint import FILE, save_checkpoint
 from annotations.jobs import full_disk, running
 from annotations.models import Job
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from webnav_site import health
 
 pytestmark = pytest.mark.django_db

@@ -10,7 +10,6 @@ from threading import Thread
 
 import pytest
 from django.db import transaction
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -18,6 +17,7 @@ from annotations.models import Delivery, Webhook
 from annotations.tasks import deliver_webhooks
 from annotations.work.tell import events, webhooks
 from tests import factories
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -284,12 +284,6 @@ def test_a_name_is_resolved_once_and_the_connection_goes_there(receiver, monkeyp
     delivery.refresh_from_db()
     assert (delivery.state, asked) == ("sent", ["hooks.example"])
     assert receiver.requests[0][1]["Host"].startswith("hooks.example:")
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_an_admin_adds_a_webhook_and_sees_its_secret_once(settings):

@@ -12,14 +12,9 @@ from annotations.models import BadComment, Comment, Delivery, Mention, Webhook
 from annotations.work.discuss import comments
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def post(user, url: str, **body):

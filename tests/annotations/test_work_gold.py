@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 
 from annotations.models import SessionTask
@@ -14,14 +13,9 @@ from annotations.work.queue.claiming import next_item
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def decomposed(session, places, user=None):

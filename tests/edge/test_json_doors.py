@@ -10,7 +10,7 @@ from django.test import Client
 from annotations.access.json_input import DEEPEST, BadJson, DeepJsonMiddleware, parse_json
 from tests import factories
 from tests.annotations.work_world import make_verification
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import STARTS, make_world
 
 DEEP = ("[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000, "[" * 500 + "]" * 500)

@@ -10,6 +10,7 @@ from annotations.models import Job
 from annotations.observe import counters, errors
 from annotations.observe.shared import client as shared_client
 from tests import factories
+from tests.signed_in import client_of
 from webnav_site.observe import samples, slow_queries, tasks, workers
 
 pytestmark = pytest.mark.django_db
@@ -24,9 +25,7 @@ def _empty() -> None:
 
 @pytest.fixture
 def operator() -> Client:
-    client = Client()
-    client.force_login(factories.make_superuser())
-    return client
+    return client_of(factories.make_superuser())
 
 
 @pytest.mark.parametrize("path", ["/operations/", "/operations/retention/"])

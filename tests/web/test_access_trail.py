@@ -16,7 +16,7 @@ from annotations.access.forms import PasskeyForm
 from annotations.access.tokens import make_token
 from annotations.models import AccessEvent, Assignment, Edit, Invite, Membership
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import make_world
 
 pytestmark = pytest.mark.django_db

@@ -30,7 +30,7 @@ from annotations.models.pages import compress
 from annotations.models.tallies import Tally
 from evaluation.models import Breakdown, Study
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db

@@ -10,16 +10,11 @@ from django.utils import timezone
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
 from annotations.work import stages
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 RUBRIC = "cut | decompose | Cuts are right.\nodd | rewrite | Reads well."
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture

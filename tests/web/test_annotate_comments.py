@@ -15,14 +15,9 @@ from annotations.work.discuss import comments
 from annotations.work.keys import keymaps
 from tests import factories
 from tests.annotations.work_world import make_verification
+from tests.signed_in import client_of
 
 expect.set_options(timeout=15_000)
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def choose(client: Client, **body):
@@ -58,7 +53,8 @@ def test_a_chosen_key_is_on_every_page_without_a_query_more():
 def test_another_browser_learns_the_keys_at_sign_in():
     user = factories.make_user("reader")
     choose(client_of(user), command="Next turn", key="t")
-    other = client_of(user)
+    other = Client()
+    other.force_login(user)
     assert other.session[keymaps.SESSION_KEY] == {"Next turn": "t"}
     choose(other, reset=True)
     assert keymaps.SESSION_KEY not in other.session

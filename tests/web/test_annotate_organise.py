@@ -11,6 +11,7 @@ from playwright.sync_api import expect
 from annotations.models import Campaign, Conversation, Dataset, Item, Session, SessionTask
 from annotations.work import stages
 from tests import factories
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 TEXTS = (
@@ -43,9 +44,7 @@ def admin(campaign):
 
 @pytest.fixture
 def client(admin) -> Client:
-    client = Client()
-    client.force_login(admin)
-    return client
+    return client_of(admin)
 
 
 def ids(campaign: Campaign) -> list[int]:

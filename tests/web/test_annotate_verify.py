@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils.html import escape
 from playwright.sync_api import Page, expect
@@ -12,15 +11,10 @@ from annotations.models import Assignment, Part
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
+from tests.signed_in import client_of
 from tests.web.reading import source
 
 expect.set_options(timeout=15_000)
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def open_page(verification: Assignment, user=None):

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotations.models import Job
 from evaluation.models import Shard
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from webnav_site import health, heartbeats
 from webnav_site.edge.bodies import has_room
 from webnav_site.management.commands import up

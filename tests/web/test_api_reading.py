@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotations.models import Conversation, Membership, Project, Step
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import LISTS, make_world
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ import pytest
 
 from annotations.models import Project
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 

@@ -14,7 +14,7 @@ from annotations.models import IdempotencyKey, Job, Project
 from annotations.storage import store
 from evaluation.models import Study
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 

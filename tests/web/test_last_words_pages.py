@@ -5,8 +5,8 @@ import pytest
 from annotations.models import Job
 from evaluation.models import Shard, Study
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.reading import source
-from tests.web.test_permissions import client_of
 
 pytestmark = pytest.mark.django_db
 LEFT = {"last_log": "line 698\nline 699", "peak_memory": 3 * 1024**3, "gpu_memory": 2 * 1024**3, "state": "failed"}

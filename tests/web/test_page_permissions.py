@@ -15,7 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotations.models import Invite, Release, Session, Webhook
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db

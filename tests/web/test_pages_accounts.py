@@ -11,16 +11,11 @@ from knox.models import AuthToken
 
 from annotations.models import Invite, Membership
 from tests import factories
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-long-enough-1"
 NEW = {"username": "newcomer", "password1": PASSWORD, "password2": PASSWORD}
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def issue(**fields) -> str:

@@ -11,14 +11,9 @@ from annotations.models import Conversation, Dataset, Snapshot, Step
 from annotations.models.conversations import pack_candidates
 from annotations.models.pages import compress, digest
 from tests import factories
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def member_client(dataset: Dataset, role: str = "reader", **fields) -> Client:

@@ -14,6 +14,7 @@ from django.utils import timezone
 from annotations.models import Job
 from annotations.storage import store
 from tests import factories
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 
@@ -25,12 +26,6 @@ def folders(settings, tmp_path: Path) -> Path:
     settings.VAR_DIR.mkdir()  # the banner looks how full its disk is
     settings.IMPORT_ROOT.mkdir()
     return tmp_path
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def job_client(job: Job, role: str = "admin", **fields) -> Client:

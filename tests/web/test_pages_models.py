@@ -8,7 +8,7 @@ from django.test import Client
 from agents.models import TrainedModel
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
 from annotations.models import Job
-from tests import factories
+from tests import factories, signed_in
 
 pytestmark = pytest.mark.django_db
 
@@ -40,9 +40,7 @@ def make_model(project=None, **fields) -> TrainedModel:
 
 
 def client_of(model: TrainedModel, role: str = "reader") -> Client:
-    client = Client()
-    client.force_login(factories.make_user(role, model.project))
-    return client
+    return signed_in.client_of(factories.make_user(role, model.project))
 
 
 def finish(model: TrainedModel) -> None:

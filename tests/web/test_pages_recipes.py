@@ -13,15 +13,10 @@ from agents.models import SavedRecipe
 from agents.recipes import published, saved, sentences
 from agents.recipes.literature import RECIPES, missing
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def page(client: Client, url: str) -> str:

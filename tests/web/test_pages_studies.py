@@ -14,15 +14,10 @@ from evaluation.models import Score, Study
 from evaluation.scores import failures, tables
 from evaluation.scores.scoring import outcomes
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def study_client(study: Study, role: str = "reader", **fields) -> Client:

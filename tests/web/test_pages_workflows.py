@@ -9,16 +9,14 @@ from agents.encoders.embedding import HashEncoder
 from agents.memory.induce import embed_workflows
 from agents.models import Workflow
 from annotations.models import Dataset, Job, Rationale, Step
-from tests import factories
+from tests import factories, signed_in
 from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 
 
 def client_of(dataset: Dataset, role: str = "annotator", **fields) -> Client:
-    client = Client()
-    client.force_login(factories.make_user(role, dataset.project, **fields))
-    return client
+    return signed_in.client_of(factories.make_user(role, dataset.project, **fields))
 
 
 @pytest.fixture

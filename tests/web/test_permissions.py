@@ -9,6 +9,7 @@ from drf_spectacular.generators import SchemaGenerator
 
 from annotations.models import Membership
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.world import LISTS, READS, STARTS, WRITES, World, make_world
 
 pytestmark = pytest.mark.django_db
@@ -18,12 +19,6 @@ ROLES = ("admin", "annotator", "reviewer", "reader")
 @pytest.fixture(scope="module")
 def world(rows_of_the_file: None) -> World:
     return make_world()
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_every_route_of_the_api_is_in_these_tests() -> None:

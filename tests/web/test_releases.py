@@ -13,14 +13,9 @@ from annotations.models import Dataset, Job, Redaction, Step, Turn
 from annotations.releases import views
 from tests import factories
 from tests.annotations.test_release_making import released, small_dataset
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
-
-
-def client_of(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def member(dataset: Dataset, role: str = "reader", **fields) -> Client:

@@ -8,6 +8,7 @@ from django.test import Client
 
 from annotations.models import Snapshot, Step
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.replay_world import make_replay
 
 pytestmark = pytest.mark.django_db
@@ -21,9 +22,7 @@ def _host(settings):
 
 
 def signed_in(user) -> Client:
-    client = Client()
-    client.force_login(user)
-    return client
+    return client_of(user)
 
 
 def reader_of(world, **options) -> Client:

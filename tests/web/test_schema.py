@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from tests.web.world import LISTS, READS, STARTS, World, make_world
 
 

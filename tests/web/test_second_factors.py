@@ -13,7 +13,7 @@ from django.urls import get_resolver, reverse
 
 from annotations.access import throttle
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "a-long-enough-1"

@@ -12,8 +12,8 @@ from knox.models import AuthToken
 from annotations.access.tokens import make_token
 from annotations.models import Scope, TokenGrant
 from tests import factories
+from tests.signed_in import client_of
 from tests.web.reading import source
-from tests.web.test_permissions import client_of
 from tests.web.world import make_world
 
 pytestmark = pytest.mark.django_db

@@ -11,7 +11,7 @@ from annotations.models import Job
 from evaluation.models import Shard, Study
 from evaluation.studies import running
 from tests import factories
-from tests.web.test_permissions import client_of
+from tests.signed_in import client_of
 from webnav_site.celery import app
 
 DEAD = "redis://127.0.0.1:1/0"
