@@ -137,3 +137,26 @@ class _Writer:
     def _take_id(self) -> str:
         self._next_id += 1
         return str(self._next_id - 1)
+
+
+def changing_trees(nodes: int, rng: random.Random, share: float) -> tuple[str, str]:
+    """Two accessibility trees of so many elements; of the first, `share` is gone, shows another text or has come."""
+    before = [(number, _tree_text(rng)) for number in range(1, nodes + 1)]
+    after = []
+    for number, text in before:
+        if rng.random() >= share:
+            after.append((number, text))
+        elif rng.random() < 0.6:
+            after.append((rng.choice((number, nodes + number)), f"{text[:-1]} {rng.choice(_TREE_WORDS)}'"))
+        elif rng.random() < 0.5:
+            after.append((2 * nodes + number, _tree_text(rng)))
+    first, second = ("\n".join(f"[{number}] {text}" for number, text in page) for page in (before, after))
+    return first, second
+
+
+_TREE_WORDS = tuple(f"{start}{end}" for start in ("ba", "de", "fo", "gu", "ki", "lo", "mu") for end in range(400))
+
+
+def _tree_text(rng: random.Random) -> str:
+    words = " ".join(rng.choice(_TREE_WORDS) for _ in range(rng.randint(1, 6)))
+    return f"{rng.choice(('link', 'button', 'StaticText', 'gridcell', 'heading'))} '{words}'"

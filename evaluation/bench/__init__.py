@@ -2,12 +2,13 @@
 
 from collections.abc import Callable
 
-from evaluation.bench import candidates, importing, ranking, retrieval, throughput
+from evaluation.bench import candidates, differences, importing, ranking, retrieval, throughput
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import BenchSetting
 
 BENCHMARKS: dict[str, Callable[[BenchSetting], list[Measure]]] = {
     "candidates": candidates.measure,
+    "differences": differences.measure,
     "import": importing.measure,
     "ranking": ranking.measure,
     "retrieval": retrieval.measure,

@@ -38,7 +38,7 @@ PLANNERS = (
     "synapse_parse_act",
     "synapse_target_obs",
 )
-WEBLINX = ("dmr_recall", "weblinx_action_parse", "weblinx_metrics", "weblinx_truncation")
+WEBLINX = ("dmr_recall", "weblinx_action_parse", "weblinx_metrics", "weblinx_truncation", "wma_tao")
 QUOTED = {"weblinx_truncation": ("llama_prompt",)}  # lists of a file that quote a published prompt: never kept
 
 

@@ -40,6 +40,7 @@ def test_quick_benchmarks_give_finite_figures_and_leave_no_rows(settings, tmp_pa
     assert all(result["name"] in shown for result in results)
     for start in (
         "600-node list page",
+        "600-node pages, every element changed: memory",
         "import sample",
         "1,000 exemplars: recall@10",
         "ranking 3 × 40 elements, all texts new",

@@ -1,0 +1,103 @@
+"""The heaviest matching of a sparse graph of two sides, where anything may stay without partner. Core."""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
+
+DENSE = 250_000  # cells of a matrix that is solved as a whole
+
+Pair = tuple[int, int]
+
+
+class Edges:
+    """Pairs (row, column) and what each is worth, above 0."""
+
+    def __init__(self, rows: np.ndarray, columns: np.ndarray, worth: np.ndarray) -> None:
+        self.rows, self.columns, self.worth = rows, columns, worth
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def at(self, which: np.ndarray) -> "Edges":
+        return Edges(self.rows[which], self.columns[which], self.worth[which])
+
+
+def heaviest(edges: Edges) -> list[Pair]:
+    """The pairs whose worth has the greatest sum."""
+    found: list[Pair] = []
+    while len(edges):
+        sure = _sure(edges)
+        found += zip(edges.rows[sure].tolist(), edges.columns[sure].tolist(), strict=True)
+        taken = np.isin(edges.rows, edges.rows[sure]) | np.isin(edges.columns, edges.columns[sure])
+        edges = edges.at(~taken)
+        if not sure.any():
+            break
+    for part in _connected(edges):
+        found += _solved(part)
+    return found
+
+
+def _sure(edges: Edges) -> np.ndarray:
+    """Pairs of some heaviest matching: worth no less than the best other pair of the row and that of the column
+    together, so that no exchange gains anything. Of equals in a row or column, one."""
+    others = _best_other(edges.rows, edges.worth) + _best_other(edges.columns, edges.worth)
+    sure = np.flatnonzero(edges.worth >= others)
+    sure = sure[np.unique(edges.rows[sure], return_index=True)[1]]
+    sure = sure[np.unique(edges.columns[sure], return_index=True)[1]]
+    found = np.zeros(len(edges), dtype=bool)
+    found[sure] = True
+    return found
+
+
+def _best_other(groups: np.ndarray, worth: np.ndarray) -> np.ndarray:
+    """The greatest worth in a pair's group without the pair itself; 0 for none."""
+    order = np.lexsort((-worth, groups))
+    first = np.r_[True, np.diff(groups[order]) != 0]
+    starts = np.flatnonzero(first)
+    sizes = np.diff(np.r_[starts, len(order)])
+    best = worth[order][starts]
+    second = np.where(sizes > 1, worth[order][np.minimum(starts + 1, len(order) - 1)], 0.0)
+    found = np.empty(len(order))
+    found[order] = np.where(first, np.repeat(second, sizes), np.repeat(best, sizes))
+    return found
+
+
+def _connected(edges: Edges) -> Iterator[Edges]:
+    """The edges of each part of the graph that hangs together."""
+    if not len(edges):
+        return
+    rows, columns = (np.unique(side, return_inverse=True)[1] for side in (edges.rows, edges.columns))
+    nodes = int(rows.max()) + 1 + int(columns.max()) + 1
+    graph = coo_array((edges.worth, (rows, columns + rows.max() + 1)), shape=(nodes, nodes))
+    label = connected_components(graph, directed=False)[1][rows]
+    order = np.argsort(label, kind="stable")
+    for part in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+        yield edges.at(part)
+
+
+def _solved(edges: Edges) -> list[Pair]:
+    rows, row = np.unique(edges.rows, return_inverse=True)
+    columns, column = np.unique(edges.columns, return_inverse=True)
+    if len(rows) * len(columns) <= DENSE:
+        worth = np.zeros((len(rows), len(columns)))
+        worth[row, column] = edges.worth
+        chosen = linear_sum_assignment(worth, maximize=True)
+        kept = worth[chosen] > 0
+        return list(zip(rows[chosen[0][kept]].tolist(), columns[chosen[1][kept]].tolist(), strict=True))
+    return _solved_sparsely(rows, row, columns, column, edges.worth)
+
+
+def _solved_sparsely(
+    rows: np.ndarray, row: np.ndarray, columns: np.ndarray, column: np.ndarray, worth: np.ndarray
+) -> list[Pair]:
+    """Every row has a column of its own beside, which is worth nothing: there it has no partner."""
+    alone, most = np.arange(len(rows)), worth.max() + 1  # costs, above 0 as a sparse matrix wants them
+    costs = np.r_[most - worth, np.full(len(rows), most)]
+    places = np.r_[row, alone], np.r_[column, len(columns) + alone]
+    graph = coo_array((costs, places), shape=(len(rows), len(columns) + len(rows))).tocsr()
+    matched = min_weight_full_bipartite_matching(graph)
+    kept = matched[1] < len(columns)
+    return list(zip(rows[matched[0][kept]].tolist(), columns[matched[1][kept]].tolist(), strict=True))

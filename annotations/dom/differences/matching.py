@@ -1,0 +1,168 @@
+"""Two pages told apart by content: equal parts by hashing, the rest by the cheapest matching. Core.
+
+An element whose role and content are on both pages has not changed, whatever ids a browser gave it. What is left over
+is matched so that the sum of costs is least: a pair costs the share of its words that is not in common, and more where
+roles or ids differ; an element without partner costs LEFT. Two elements that would cost as much as a pair as alone are
+no pair, so most need not be compared: that is why pages of 12,000 nodes need no matrix of 144 million cells.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Sequence
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+from annotations.dom.differences.assignment import Edges, Pair, heaviest
+from annotations.dom.differences.items import Change, Difference, Item, items
+
+ROLE, ID, PLACE = 0.5, 0.5, 0.02  # what differing costs beside the words; places decide between equals
+LEFT = 0.75  # what an element without partner costs
+SMALL = 250_000  # pairs of two pages that are all compared
+NEAR = 6  # partners of an element that are compared on larger pages
+COMMON = 40  # elements of a larger page beyond which a word names none of them
+
+Words = tuple[csr_array, csr_array]  # which words each element of either page has
+_WORD = re.compile(r"\w+")
+
+
+def difference(before: str, after: str) -> Difference:
+    """What differs by the cheapest matching of the elements that are not on both pages."""
+    old, new = items(before), items(after)
+    rows, columns = unequal(old, new)
+    found = matched([old[place] for place in rows], [new[place] for place in columns])
+    partner = {rows[row]: columns[column] for row, column in found}
+    come = set(columns) - set(partner.values())
+    return Difference(
+        tuple(new[place] for place in columns if place in come),
+        tuple(old[place] for place in rows if place not in partner),
+        tuple(Change(old[row], new[partner[row]]) for row in rows if row in partner),
+    )
+
+
+def unequal(old: Sequence[Item], new: Sequence[Item]) -> tuple[list[int], list[int]]:
+    """Places of the elements that the other page has not, or not as often; those of one id are the same first."""
+    there = _places(new, lambda item: (item.role, item.content))
+    rows, columns = [], []
+    for key, here in _places(old, lambda item: (item.role, item.content)).items():
+        own, others = _without_partner(old, here, new, there.pop(key, []))
+        rows += own
+        columns += others
+    return sorted(rows), sorted(columns + [place for places in there.values() for place in places])
+
+
+def _without_partner(
+    old: Sequence[Item], here: list[int], new: Sequence[Item], there: list[int]
+) -> tuple[list[int], list[int]]:
+    """Of equal elements, those too many on one of the pages."""
+    if len(here) == len(there):
+        return [], []
+    ids = {old[place].node_id for place in here} & {new[place].node_id for place in there}
+    here = sorted(here, key=lambda place: old[place].node_id not in ids)
+    there = sorted(there, key=lambda place: new[place].node_id not in ids)
+    shared = min(len(here), len(there))
+    return here[shared:], there[shared:]
+
+
+def matched(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
+    """The pairs of the cheapest matching, exact up to SMALL pairs, among the likeliest partners beyond."""
+    if not old or not new:
+        return []
+    words = words_of(old, new)
+    rows, columns = _all(old, new) if len(old) * len(new) <= SMALL else _likely(old, new, words)
+    gains = 2 * LEFT - costs(old, new, words, rows, columns)
+    worth = gains > 1e-9
+    return sorted(heaviest(Edges(rows[worth], columns[worth], gains[worth])))
+
+
+def costs(old: Sequence[Item], new: Sequence[Item], words: Words, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """What each of these pairs costs."""
+    old_words, new_words = words
+    shared = np.zeros(len(rows))
+    for start in range(0, len(rows), SMALL):
+        part = slice(start, start + SMALL)
+        shared[part] = old_words[rows[part]].multiply(new_words[columns[part]]).sum(axis=1)
+    together = old_words.sum(axis=1)[rows] + new_words.sum(axis=1)[columns] - shared
+    apart = 1 - np.where(together, shared / np.maximum(together, 1), 1)
+    roles, ids = (_differ(old, new, name, rows, columns) for name in ("role", "node_id"))
+    return apart + ROLE * roles + ID * ids + PLACE * np.abs(rows / len(old) - columns / len(new))
+
+
+def _differ(old: Sequence[Item], new: Sequence[Item], field: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    numbers: dict[str, int] = {}
+    first, second = (
+        np.array([numbers.setdefault(getattr(item, field), len(numbers)) for item in page]) for page in (old, new)
+    )
+    differ: np.ndarray = first[rows] != second[columns]
+    return differ
+
+
+def words_of(old: Sequence[Item], new: Sequence[Item]) -> Words:
+    """Which words an element has, those of both pages in the same columns."""
+    vocabulary: dict[str, int] = {}
+    first, second = ([_numbers(item.content, vocabulary) for item in page] for page in (old, new))
+    return _incidence(first, len(vocabulary)), _incidence(second, len(vocabulary))
+
+
+def _numbers(text: str, vocabulary: dict[str, int]) -> set[int]:
+    return {vocabulary.setdefault(word, len(vocabulary)) for word in _WORD.findall(text)}
+
+
+def _incidence(sets: Sequence[set[int]], width: int) -> csr_array:
+    ends = np.cumsum([0, *map(len, sets)])
+    found = np.fromiter((word for one in sets for word in one), dtype=np.int64, count=int(ends[-1]))
+    return csr_array((np.ones(len(found)), found, ends), shape=(len(sets), width))
+
+
+def _all(old: Sequence[Item], new: Sequence[Item]) -> tuple[np.ndarray, np.ndarray]:
+    rows, columns = np.indices((len(old), len(new)))
+    return rows.ravel(), columns.ravel()
+
+
+def _likely(old: Sequence[Item], new: Sequence[Item], words: Words) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs with telling words in common, with one id, or as many elements of their role before them."""
+    old_words, new_words = words
+    telling = (old_words.sum(axis=0) <= COMMON) & (new_words.sum(axis=0) <= COMMON)
+    shared = coo_array(old_words[:, telling] @ new_words[:, telling].T)
+    kept = _best(shared.row, shared.col, shared.data) | _best(shared.col, shared.row, shared.data)
+    places = [(shared.row[kept], shared.col[kept])]
+    places += [_alike(old, new, lambda item, number: item.node_id), _alike(old, new, lambda item, n: (item.role, n))]
+    rows, columns = (np.concatenate(parts).astype(np.int64) for parts in zip(*places, strict=True))
+    one = np.unique(rows * len(new) + columns)
+    return one // len(new), one % len(new)
+
+
+def _best(groups: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """Which of the pairs are among the NEAR with most in common of their group."""
+    order = np.lexsort((others, -shares, groups))
+    starts = np.flatnonzero(np.r_[True, np.diff(groups[order]) > 0]) if len(order) else np.zeros(0, dtype=int)
+    place = np.arange(len(order)) - np.repeat(starts, np.diff(np.r_[starts, len(order)]))
+    kept = np.zeros(len(order), dtype=bool)
+    kept[order[place < NEAR]] = True
+    return kept
+
+
+def _alike(
+    old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, int], Hashable]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs whose key is equal; the key may tell how many elements of the role came before."""
+    there = _keyed(new, key)
+    pairs = [(row, column) for name, row in _keyed(old, key).items() if (column := there.get(name)) is not None]
+    found = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return found[:, 0], found[:, 1]
+
+
+def _keyed(page: Sequence[Item], key: Callable[[Item, int], Hashable]) -> dict[Hashable, int]:
+    seen: dict[str, int] = defaultdict(int)
+    found = {}
+    for place, item in enumerate(page):
+        found[key(item, seen[item.role])] = place
+        seen[item.role] += 1
+    return found
+
+
+def _places(page: Sequence[Item], key: Callable[[Item], Hashable]) -> dict[Hashable, list[int]]:
+    found: dict[Hashable, list[int]] = defaultdict(list)
+    for place, item in enumerate(page):
+        found[key(item)].append(place)
+    return found
