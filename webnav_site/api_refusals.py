@@ -25,6 +25,7 @@ WORDS = {
     "403": "The role, or the scope of the token, does not allow it.",
     "404": "There is nothing at this address that you may see.",
     "422": "The Idempotency-Key belongs to another request.",
+    "429": "Too much was started within an hour; `Retry-After` says in how many seconds there is room again.",
 }
 
 
@@ -45,7 +46,8 @@ def _refusals(path: str, operation: dict[str, Any]) -> set[str]:
         | ({"400"} if "requestBody" in operation or places & {"query", "header"} else set())
         | ({"403"} if {} not in operation.get("security", []) else set())
         | ({"404"} if "{" in path else set())
-        | ({"422"} if "header" in places else set())
+        | ({"422"} if "header" in places else set())  # an Idempotency-Key
+        | ({"429"} if "header" in places and "201" not in operation["responses"] else set())  # it starts work
     )
 
 

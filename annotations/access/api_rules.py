@@ -13,6 +13,7 @@ from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 
 from annotations.access import rules
+from annotations.access.idempotency import REPLAYED
 
 
 class VisibleMixin(viewsets.GenericViewSet):
@@ -66,14 +67,16 @@ class JobThrottle(throttling.UserRateThrottle):
 
 
 class StartsWork(viewsets.GenericViewSet):
-    """Requests that start work are counted, those that are refused given back: a mistake costs no start."""
+    """Requests that start work are counted. Those that are refused, and those that are answered as before, are given
+    back: a mistake costs no start, and neither does asking again after an answer was lost."""
 
     def get_throttles(self) -> list[Any]:
         self.throttles = super().get_throttles()
         return self.throttles
 
     def finalize_response(self, request: Any, response: Any, *args: Any, **kwargs: Any) -> Any:
-        if 400 <= response.status_code < 500 and response.status_code != status.HTTP_429_TOO_MANY_REQUESTS:
+        refused = 400 <= response.status_code < 500 and response.status_code != status.HTTP_429_TOO_MANY_REQUESTS
+        if refused or response.headers.get(REPLAYED):
             for throttle in getattr(self, "throttles", []):
                 if isinstance(throttle, JobThrottle):
                     throttle.give_back()

@@ -310,6 +310,15 @@ def test_a_refused_start_costs_nothing_of_the_hour(
     assert post(admin, "/api/exports/", asked | {"format": "nonsense"}).status_code == 429
 
 
+def test_a_request_that_is_sent_again_costs_nothing_of_the_hour(
+    admin: Client, study_request: dict, monkeypatch
+) -> None:
+    monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
+    codes = [post(admin, "/api/studies/", study_request, key="lost").status_code for _ in range(4)]
+    codes += [post(admin, "/api/studies/", study_request, key=key).status_code for key in ("new", "newer")]
+    assert codes == [202, 202, 202, 202, 202, 429]
+
+
 def test_a_refusal_leaves_the_starts_of_others_counted(admin: Client, project: Project, monkeypatch) -> None:
     monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "2/hour"})
     asked = {"dataset": factories.make_dataset(project).name, "format": "jsonl"}

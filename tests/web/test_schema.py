@@ -9,6 +9,7 @@ from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 from jsonschema import Draft202012Validator
 
+from annotations.access.api_rules import JobThrottle
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.world import LISTS, READS, STARTS, World, make_world
@@ -99,13 +100,16 @@ def test_refusals_are_what_the_schema_says(schema: dict[str, Any]) -> None:
 
 
 @pytest.mark.django_db
-def test_mistakes_and_reused_keys_are_what_the_schema_says(schema: dict[str, Any]) -> None:
+def test_refused_starts_are_what_the_schema_says(schema: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     world: World = make_world("train")
     admin = client_of(factories.make_user("admin", world.project))
     exported = {"dataset": world.project.datasets.get().name, "format": "jsonl"}
     check_answer(schema, "exports/", _post(admin, "exports", exported, "key"), 202, "post")
     check_answer(schema, "exports/", _post(admin, "exports", exported | {"format": "mind2web"}, "key"), 422, "post")
     check_answer(schema, "exports/", _post(admin, "exports", {"format": 7}), 400, "post")
+    monkeypatch.setattr(JobThrottle, "THROTTLE_RATES", {"jobs": "1/hour"})
+    check_answer(schema, "exports/", _post(admin, "exports", exported), 429, "post")
+    monkeypatch.undo()
     check_answer(schema, "studies/", _post(admin, "studies", {"budget": {"token": 5}}), 400, "post")
     check_answer(schema, "auth/login/", _post(Client(), "auth/login", {"username": "a", "password": "b"}), 401, "post")
 
