@@ -13,7 +13,7 @@ from rest_framework.response import Response
 from agents import filters, serializers
 from agents.memory import workflow_rows
 from agents.models import Exemplar, MemorySnippet, PromptPack, Run, RunTally, Trajectory, TrajectoryStep, Workflow
-from agents.recipes import literature, saved
+from agents.recipes import literature, saved, starters
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.downloads import attachment
@@ -39,7 +39,7 @@ class RecipeViewSet(viewsets.ViewSet):
 
 
 def _recipe(recipe: literature.Recipe) -> dict:
-    lacking = literature.missing(recipe)
+    lacking = starters.missing(recipe)
     return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": literature.to_dict(recipe)}
 
 

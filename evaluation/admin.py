@@ -11,7 +11,8 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 
-from agents.recipes.literature import RECIPES, missing
+from agents.recipes.literature import RECIPES
+from agents.recipes.starters import missing
 from annotations.access import rules
 from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold

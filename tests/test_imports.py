@@ -50,6 +50,7 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
     ("evaluation.studies.running", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
     ("agents.memory.jobs", "agents.runs.building"): "the stages that build memory are put together there",
     ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
+    ("agents.recipes.views", "agents.training.preparing"): "the pages of recipes offer to make what they lack",
     **{
         (
             "agents.recipes.checking",

@@ -15,8 +15,12 @@ def embedded_model(model: str = "") -> str:
     named = model or os.environ.get("LLM_MODEL", "")
     if embedded.is_embedded(named):
         return named
-    by_default = not named and not os.environ.get("LLM_BASE_URL") and os.environ.get("LLM_EMBEDDED") != "off"
+    by_default = not named and not os.environ.get("LLM_BASE_URL") and may_be_embedded()
     return embedded.SMOLLM2 if by_default else ""
+
+
+def may_be_embedded() -> bool:
+    return os.environ.get("LLM_EMBEDDED") != "off"
 
 
 def lacking(model: str = "") -> str:

@@ -151,6 +151,8 @@ class Engine:
     def _settings(self, request: Request) -> Any:
         settings = self._genai.GenerationConfig(max_new_tokens=request.max_tokens)
         settings.stop_strings = set(request.stop)
+        if request.pattern:
+            settings.structured_output_config = self._genai.StructuredOutputConfig(regex=request.pattern)
         if request.temperature:
             settings.do_sample, settings.temperature, settings.top_p = True, request.temperature, request.top_p
             settings.num_return_sequences = request.n

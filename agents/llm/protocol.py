@@ -8,6 +8,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Protocol
@@ -72,7 +73,10 @@ GREEDY = Sampling()
 
 @dataclass(frozen=True)
 class Request:
-    """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string."""
+    """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string.
+
+    `pattern`: a regular expression that the answer matches; for models that can be held to one.
+    """
 
     messages: tuple[Message, ...]
     model: str
@@ -82,6 +86,7 @@ class Request:
     n: int = 1
     seed: int | None = None
     top_p: float = 1.0
+    pattern: str = ""
 
     def __post_init__(self) -> None:
         if not self.messages:
@@ -93,8 +98,8 @@ class Request:
         Sampling(self.n, self.temperature, self.top_p, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1 is left out:
-        replies that were kept before it could be set are found again."""
+        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1 and no
+        `pattern` are left out: replies that were kept before they could be set are found again."""
         values = {
             "messages": [
                 {
@@ -111,6 +116,7 @@ class Request:
             "n": self.n,
             "seed": self.seed,
         }
+        values |= {"pattern": self.pattern} if self.pattern else {}
         return values if self.top_p == 1 else values | {"top_p": float(self.top_p)}
 
     def key(self, identity: str) -> str:
@@ -190,6 +196,11 @@ def prompt_tokens(request: Request) -> int:
 def _count(model: str, text: str) -> int:
     """A request is counted before it is sent and when it is answered; messages recur."""
     return counter(model).count(text)
+
+
+def exactly(text: str) -> str:
+    """The pattern of this very text. (Not `re.escape`: it escapes what engines take for letters.)"""
+    return re.sub(r"[\\^$.|?*+()\[\]{}/]", lambda found: f"\\{found[0]}", text)
 
 
 def cut(text: str, stop: tuple[str, ...]) -> str:

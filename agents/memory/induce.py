@@ -8,6 +8,7 @@ from django.db import transaction
 from django.db.models import Prefetch, QuerySet
 
 from agents.encoders.embedding import Encoder
+from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.workflow_text import (
@@ -16,6 +17,7 @@ from agents.memory.workflow_text import (
     offline_prompt,
     online_prompt,
     parse_workflows,
+    workflow_pattern,
 )
 from agents.models import PromptPack, Run, Trajectory, TrajectoryStep, Workflow, WorkflowVector
 from agents.observations import past_action
@@ -86,7 +88,8 @@ def induce_sites(
     tasks = {site.pk: train_tasks(site) for site in sites}
     prompts = [train_prompt(site, tasks[site.pk], style, pack) for site in sites]
     found = []
-    for site, answer in zip(sites, _ask(llm, prompts, llm.info.model), strict=True):
+    actions = [[past_action(s).representation for turn in tasks[site.pk] for s in turn.steps.all()] for site in sites]
+    for site, answer in zip(sites, _ask(llm, prompts, llm.info.model, actions), strict=True):
         sources = list(dict.fromkeys(turn.conversation_id for turn in tasks[site.pk]))
         blank = Workflow(
             dataset=dataset,
@@ -154,7 +157,7 @@ def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
     style = recipe.recall.induction_style
     pack = pack_of(recipe, run.dataset)
     prompt = online_prompt(website.name, website.domain, website.subdomain, examples, style, pack)
-    answer = _ask(llm, [prompt], model)[0]
+    answer = _ask(llm, [prompt], model, [[reply for _, calls in examples for _, reply in calls]])[0]
     blank = Workflow(
         dataset=run.dataset,
         website=website,
@@ -219,8 +222,15 @@ def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
     WorkflowVector.objects.put(encoder.name, list(zip(rows, vectors, strict=True)))
 
 
-def _ask(llm: Llm, prompts: Sequence[tuple[Message, ...]], model: str) -> list[str | LlmError]:
-    requests = [Request(prompt, model, max_tokens=MAX_TOKENS) for prompt in prompts]
+def _ask(
+    llm: Llm, prompts: Sequence[tuple[Message, ...]], model: str, actions: Sequence[Sequence[str]]
+) -> list[str | LlmError]:
+    """Answers; those of the embedded model, which finds no form by itself, are made of the tasks' own actions."""
+    patterns = [workflow_pattern(shown) if is_embedded(model) else "" for shown in actions]
+    requests = [
+        Request(prompt, model, max_tokens=MAX_TOKENS, pattern=pattern)
+        for prompt, pattern in zip(prompts, patterns, strict=True)
+    ]
     return [answer if isinstance(answer, LlmError) else answer.text for answer in complete(llm, requests)]
 
 

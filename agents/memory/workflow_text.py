@@ -8,12 +8,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from agents.llm.protocol import Message
+from agents.llm.protocol import Message, exactly
 from agents.prompts.catalogue import induction_texts
 from agents.prompts.packs import Pack, webnav
 
 EXAMPLE_SITE = "delta"  # of the prompt's worked example; models repeat it, so the filter drops what mentions it
 MIN_LINES = 4  # name, description and two steps
+MAX_OFFERED = 60  # actions that a small model chooses among
 
 _CLICK_BY_NUMBER = re.compile(r"""\w*click\((['"])\d+\1\)""")
 _FILL_BY_TEXT = re.compile(r"""fill\(\s*['"]""")
@@ -78,6 +79,14 @@ def _induction(examples: Iterable[tuple[str, Sequence[str]]], site: str, style: 
     asks, summary = induction_texts(style)
     text = format_examples(examples, site, pack.prompt(summary).text)
     return tuple(Message(*said) for said in pack.prompt(asks).messages(examples=text))
+
+
+def workflow_pattern(actions: Iterable[str]) -> str:
+    """What an answer looks like whose steps are actions of the tasks, for small models that are held to it."""
+    known = dict.fromkeys(action.splitlines()[0] for action in actions if action.strip())
+    step = "|".join(map(exactly, list(known)[:MAX_OFFERED]))
+    told = r"Given that you are on the [a-z ]{3,40} page, this workflow [a-z ]{10,80}\."
+    return rf"(## [a-z]+(_[a-z]+){{1,4}}\n{told}\n(({step})\n){{2,6}}\n){{2,3}}"
 
 
 def filter_workflows(text: str, website: str, example_site: str = EXAMPLE_SITE) -> str:

@@ -7,8 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from agents.llm.embedded import is_embedded
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, from_dict
+from agents.recipes.starters import is_starter
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,12 @@ def _on_trajectories(recipe: Recipe) -> bool:
 
 
 DEVIATIONS = (
+    Deviation(
+        "stand-ins",
+        "Small models stand in for those of the paper, to try the machinery with: MiniLM, trained for an epoch on the "
+        "data here, ranks; SmolLM2-135M, untrained, answers. The numbers say nothing about the published agent.",
+        lambda recipe: is_starter(recipe.rank.model) or is_embedded(recipe.plan.model),
+    ),
     Deviation(
         "wording",
         "Prompts have the published parts, order and cuts, and sentences of our own. Those of the authors can be read "

@@ -1,24 +1,30 @@
-"""Pages of recipes: all of them by family, one with its stages, and the form that derives a new one."""
+"""Pages of recipes: all of them by family, one with its stages, preparing them, and the form that derives a new one."""
 
-from django.core.exceptions import PermissionDenied
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
 from agents.models import SavedRecipe
-from agents.recipes import deviations, published, saved, sentences
+from agents.recipes import deviations, published, saved, sentences, starters
 from agents.recipes.forms import DeriveForm
-from agents.recipes.literature import Recipe, missing
+from agents.recipes.literature import Recipe
+from agents.recipes.starters import missing
+from agents.training import preparing
+from agents.training.preparing import Preparing
 from annotations.access import rules
 
 
 def recipes(request: HttpRequest) -> HttpResponse:
     """Every recipe by family (the paper that describes it), with what it lacks here."""
+    everything, offers = saved.listed(request.user), _preparing(request)
     families = {
-        family: [(recipe, missing(recipe)) for recipe in found]
-        for family, found in saved.families(saved.listed(request.user)).items()
+        family: [(recipe, missing(recipe), offers.offer(recipe)) for recipe in found]
+        for family, found in saved.families(everything).items()
     }
-    ready = sum(not lacking for rows in families.values() for _, lacking in rows)
-    context = {"families": families, "ready": ready, "total": sum(map(len, families.values()))}
+    ready = sum(not lacking for rows in families.values() for _, lacking, _ in rows)
+    context = {"families": families, "ready": ready, "total": len(everything), "offer": offers.offer(*everything)}
     return render(request, "agents/recipes.html", context | {"may_evaluate": _may_evaluate(request)})
 
 
@@ -35,6 +41,8 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "family": saved.family(found),
         "saved": SavedRecipe.objects.select_related("project", "created_by").filter(name=name).first(),
         "lacking": missing(found),
+        "stands_in": starters.stands_in(found),
+        "offer": _preparing(request).offer(found),
         "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": sentences.quirks(found, parent),
         "deviations": deviations.of_recipe(found),
@@ -42,6 +50,22 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "may_evaluate": _may_evaluate(request),
     }
     return render(request, "agents/recipe.html", context)
+
+
+@require_POST
+def prepare(request: HttpRequest, name: str = "") -> HttpResponse:
+    """Start what makes a recipe ready, or all of them."""
+    chosen, offers = [_get(request, name)] if name else saved.listed(request.user), _preparing(request)
+    if not offers.datasets:
+        raise PermissionDenied("Preparing recipes needs the role of an admin in a project with a train split.")
+    waiting = offers.offer(*chosen).waiting
+    try:
+        for part in waiting:
+            preparing.start(part, user=request.user)
+        messages.success(request, f"Being made: {len(waiting)}." if waiting else "Nothing is left to be made.")
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+    return redirect("recipe", name) if name else redirect("recipes")
 
 
 def derive(request: HttpRequest, name: str) -> HttpResponse:
@@ -65,3 +89,7 @@ def _get(request: HttpRequest, name: str) -> Recipe:
 
 def _may_evaluate(request: HttpRequest) -> bool:
     return rules.projects(request.user, "evaluate").exists()
+
+
+def _preparing(request: HttpRequest) -> Preparing:
+    return Preparing(preparing.datasets_for(request.user))

@@ -3,6 +3,7 @@
 Nothing here imports torch until a slice runs, so the web process can start trainings.
 """
 
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -143,7 +144,7 @@ def _lacking(recipe: Recipe | None) -> str:
 
 def run_training(job: Job) -> bool:
     """One slice of a training; True when it must go on. What it raises fails the job with its message."""
-    from agents.training.stored import StoredCheckpoint, StoredModel
+    from agents.training.stored import WORKING, StoredCheckpoint, StoredModel
     from agents.training.work import Work
 
     begun = time.monotonic()
@@ -154,6 +155,9 @@ def run_training(job: Job) -> bool:
     def until() -> bool:
         return stopping.asked() or time.monotonic() - begun > work.SLICE_SECONDS
 
+    if not job.progress:  # what an earlier training of this name left here may be of other data or settings
+        for name in WORKING:
+            shutil.rmtree(model.folder / name, ignore_errors=True)
     kept = StoredCheckpoint(model, job)
     kept.fetch()
     try:

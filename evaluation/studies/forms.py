@@ -6,7 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from agents.encoders import weights
-from agents.recipes import checking, literature
+from agents.recipes import checking, starters
 from agents.recipes.literature import Recipe
 from annotations.access.rules import User
 from annotations.forms import choice_field
@@ -81,7 +81,7 @@ class StudyForm(forms.Form):
             except ValueError as error:
                 self.add_error("overrides", f"{name}: {error}")
                 continue
-            if lacking := literature.missing(changed):
+            if lacking := starters.missing(changed):
                 self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
         return data
 

@@ -5,7 +5,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef
 
 from agents.recipes import saved
-from agents.recipes.literature import missing
+from agents.recipes.starters import missing
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.jobs.live import span_text

@@ -13,7 +13,7 @@ from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
-from agents.recipes import checking, literature, published, saved
+from agents.recipes import checking, literature, published, saved, starters
 from agents.runs import events
 from agents.runs.building import planned
 from agents.runs.runner import run_conversations
@@ -93,7 +93,8 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
 
 
 def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
-    recipe = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
+    varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
+    recipe = starters.with_starters(varied)
     lacking = literature.missing(recipe)
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.recipes import saved
-from agents.recipes.literature import missing
+from agents.recipes.starters import missing
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in

@@ -7,7 +7,12 @@ import pytest
 from agents.llm import connection, embedded
 from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
-from agents.llm.protocol import Image, Message, Reply, Request
+from agents.llm.protocol import GREEDY, Image, Message, Reply, Request
+from agents.llm.tokens import counter
+from agents.memory.workflow_text import parse_workflows, workflow_pattern
+from agents.stages.compose.sequence import PagePart
+from agents.stages.plan.embedded import EmbeddedGenerator, Room, fitted
+from agents.stages.plan.generator import PagePrompt
 
 WORDS = "apple pear lemon cherry plum grape fig melon".split()
 PAGE = "You are a web agent. " + "The page lists hotels, prices, cities and buttons to book a room. " * 15
@@ -124,10 +129,56 @@ def test_replies_are_counted_cut_and_repeated(llm) -> None:
     word = plain.text.split()[2]
     (cut, many) = llm.complete([request("Count to ten.", stop=(word,)), request("Count to ten.", n=2)])
     assert isinstance(cut, Reply)
-    assert cut.text == plain.text[: plain.text.index(word)]
+    assert cut.text.rstrip() == plain.text[: plain.text.index(word)].rstrip()
     assert cut.finish_reasons == ("stop",)
     assert isinstance(many, Reply)
     assert many.texts == (plain.text, plain.text)
+
+
+@pytest.mark.slow
+def test_an_answer_is_one_of_its_openings(llm) -> None:
+    """The model would begin with a sentence of its own; each prompt of a batch has openings of its own."""
+    letters, words = ("B.\nAction: CLICK", "C.\nAction: TYPE\nValue: "), ("None", "Element: a (b) [c] ")
+    generator = EmbeddedGenerator(llm, SMOLLM2, 30, GREEDY, Room(2_048, 512))
+    page = (PagePart("webpage", "a page"), PagePart("human", "Which element?"))
+    asked = [generator.request(PagePrompt(page, "Answer.", openings=shown), GREEDY) for shown in (letters, words, ())]
+    (letter,), (word,), (free,) = texts(llm.complete(asked))
+    assert letter.startswith(("B. Action: CLICK", "C. Action: TYPE Value: "))  # answers are written on one line
+    assert word.startswith(words)
+    assert not free.startswith(("B.", "C.", *words))
+
+
+@pytest.mark.slow
+def test_workflows_are_made_of_the_actions_of_the_tasks(llm) -> None:
+    """Left to itself the model writes nothing that could be read as a workflow."""
+    actions = ["[link]  Book (now) -> CLICK", "[textbox]  City -> TYPE: Bergen", "[button]  Go -> CLICK", ""]
+    (answer,) = llm.complete([request("Write.", max_tokens=300, pattern=workflow_pattern(actions))])
+    assert isinstance(answer, Reply)
+    found = parse_workflows(answer.text, "example")
+    assert found
+    assert set(found[0].steps) <= set(actions)  # the last may be cut
+
+
+def test_a_pattern_belongs_to_a_request_and_none_leaves_it_as_it_was() -> None:
+    plain = request("a")
+    assert "pattern" not in plain.to_dict()
+    assert request("a", pattern="A").key("x") not in (plain.key("x"), request("a", pattern="B").key("x"))
+
+
+def test_a_page_prompt_is_cut_to_its_room_and_the_current_page_stays() -> None:
+    def parts(page: str, answer: str = "") -> tuple[PagePart, ...]:
+        return (
+            PagePart("webpage", page),
+            PagePart("human", "What now?"),
+            *([PagePart("gpt", answer)] if answer else ()),
+        )
+
+    history = (*parts("old " * 40, "A."), *parts("newer " * 40, "B."))
+    prompt = PagePrompt(parts("current " * 400), "System.", history, openings=("A.",))
+    shown = fitted(prompt, Room(tokens=160, piece=60), counter(SMOLLM2))
+    assert 10 < shown.current[0].text.count("current") < 100
+    assert [part.text.split()[0] for part in shown.history] == ["What", "A.", "newer", "What", "B."]  # pages go first
+    assert fitted(prompt, Room(tokens=10, piece=60), counter(SMOLLM2)).history == ()
 
 
 @pytest.mark.slow

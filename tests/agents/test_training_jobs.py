@@ -112,6 +112,16 @@ def test_a_cancelled_training_stops_and_goes_on_when_tried_again(dataset, tmp_pa
     assert model.ready
 
 
+def test_a_training_does_not_go_on_from_what_another_of_its_name_left(dataset, tmp_path, monkeypatch) -> None:
+    model = start(dataset, tmp_path, "seq2seq", epochs=2)
+    monkeypatch.setattr(running, "SLICE_SECONDS", 0)
+    run_inline(model, lambda: model.job.cancel())
+    monkeypatch.setattr(running, "SLICE_SECONDS", 240)
+    assert (model.folder / "work" / "checkpoint.pt").exists()
+    model.delete()
+    assert run_inline(start(dataset, tmp_path, "seq2seq", epochs=1, learning_rate=0.5)).state == "done"
+
+
 def test_only_the_train_split_is_trained_on(dataset, monkeypatch) -> None:
     with pytest.raises(ValidationError, match="train split only"):
         start_training(user=None, dataset=dataset, kind="seq2seq", name="x", split="test_task", publish=False)

@@ -9,8 +9,8 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils.html import escape
 
-from agents.models import Run, TrainedModel
-from agents.recipes import literature, published
+from agents.models import Run, SavedRecipe, TrainedModel
+from agents.recipes import literature, published, saved
 from agents.recipes.deviations import DEVIATIONS
 from evaluation.models import Study
 from evaluation.reports.tables import report
@@ -188,9 +188,13 @@ def test_every_deviation_is_told_once_with_the_recipes_that_it_touches(study) ->
 
 def test_every_deviation_touches_a_recipe_and_stands_on_its_page(client, db) -> None:
     assert len({deviation.key for deviation in DEVIATIONS}) == len(DEVIATIONS)
-    client.force_login(factories.make_user("reader"))
+    changes = {"plan.model": "embedded:smollm2-135m"}  # what stands in where nothing is named, here by name
+    project = factories.make_project()
+    row = SavedRecipe.objects.create(project=project, name="small", parent="synapse", changes=changes)
+    client.force_login(factories.make_user("reader", project))
     for deviation in DEVIATIONS:
-        name = next(recipe.name for recipe in literature.RECIPES.values() if deviation.touches(recipe))
+        known = [*literature.RECIPES.values(), saved.load(row)]
+        name = next(recipe.name for recipe in known if deviation.touches(recipe))
         page = client.get(f"/recipes/{name}/").content.decode()
         assert escape(deviation.words) in page.partition('id="deviations"')[2], deviation.key
     assert 'id="deviations"' in client.get("/recipes/grounded/").content.decode()

@@ -152,6 +152,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "release-datasheet": each(dataset, version=["1.0", "1.1"]),
         "recipe": [{"name": "grounded"}],
         "recipe-derive": [{"name": "grounded"}],
+        "recipe-prepare": [{"name": "grounded"}],
         "prompt-pack": keys("PromptPack"),
         "prompt-pack-edit": keys("PromptPack"),
         "prompt-preview": keys("Step"),

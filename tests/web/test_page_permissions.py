@@ -32,6 +32,7 @@ OPEN = {
     "openid_connect_callback",
     "recipe",
     "recipe-derive",
+    "recipe-prepare",
 }
 READ, ADMINS, ANNOTATORS, REVIEWERS = set(ROLES), {"admin"}, {"admin", "annotator"}, {"admin", "reviewer"}
 EXPORTERS = {"admin", "reviewer"}

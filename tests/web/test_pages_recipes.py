@@ -11,7 +11,8 @@ from django.test import Client
 
 from agents.models import SavedRecipe
 from agents.recipes import published, saved, sentences
-from agents.recipes.literature import RECIPES, missing
+from agents.recipes.literature import RECIPES
+from agents.recipes.starters import missing
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source

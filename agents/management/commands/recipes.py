@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.recipes import deviations, published, saved, sentences
-from agents.recipes.literature import Recipe, missing, to_dict
+from agents.recipes.literature import Recipe, to_dict
+from agents.recipes.starters import missing
 
 
 class Command(BaseCommand):

@@ -108,22 +108,16 @@ class ChatGenerator:
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
         drawn = sampling or self.sampling
-        requests = [
-            Request(
-                prompt.chat(),
-                self.model,
-                drawn.temperature,
-                self.max_tokens,
-                prompt.stop if isinstance(prompt, ChatPrompt) else (),
-                drawn.n,
-                drawn.seed,
-                drawn.top_p,
-            )
-            for prompt in prompts
-        ]
+        requests = [self.request(prompt, drawn) for prompt in prompts]
         return [
             _generated(request, reply) for request, reply in zip(requests, complete(self.llm, requests), strict=True)
         ]
+
+    def request(self, prompt: Prompt, drawn: Sampling) -> Request:
+        """What is asked for a prompt."""
+        stop = prompt.stop if isinstance(prompt, ChatPrompt) else ()
+        temperature, top_p = drawn.temperature, drawn.top_p
+        return Request(prompt.chat(), self.model, temperature, self.max_tokens, stop, drawn.n, drawn.seed, top_p)
 
     def count_tokens(self, text: str) -> int:
         """Exact for the models whose tokenizer is known, else an estimate that is rather too high."""

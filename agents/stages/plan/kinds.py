@@ -6,9 +6,11 @@ from functools import lru_cache
 from typing import ClassVar
 
 from agents.encoders import weights
+from agents.llm.embedded import is_embedded
 from agents.llm.protocol import Sampling
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.plan.embedded import EmbeddedGenerator, Room
 from agents.stages.plan.generator import ChatGenerator, Generated, Generator, Prompt
 from agents.stages.plan.local import LocalGenerator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
@@ -85,6 +87,9 @@ def _endpoint(parts: Parts) -> Generator:
     plan = parts.recipe.plan
     if parts.llm is None:
         raise CannotRun(f"{parts.recipe.name} asks an LLM endpoint, and none was given")
+    if is_embedded(model := plan.model or parts.llm.info.model):
+        room = Room(parts.recipe.compose.max_tokens, parts.recipe.compose.piece_tokens)
+        return EmbeddedGenerator(parts.llm, model, plan.max_new_tokens, sampling_of(parts), room)
     return ChatGenerator(parts.llm, plan.model, plan.max_new_tokens, sampling_of(parts))
 
 

@@ -1,0 +1,102 @@
+"""Small models that stand in for weights that nobody has trained here, so that every recipe can be tried. Core.
+
+They are there to try the machinery with, and reproduce no paper: rankers are MiniLM trained for one epoch on the
+dataset at hand, and the embedded language model, untrained, answers in the place of a planner. A run stores its recipe
+with them filled in, so that pages and reports say what was used.
+"""
+
+import dataclasses
+from dataclasses import dataclass
+
+from agents.encoders import weights
+from agents.encoders.weights import MINILM
+from agents.llm import connection, embedded
+from agents.recipes import literature
+from agents.recipes.literature import ASKING, Recipe
+
+PROMPT_TOKENS = 4_096  # of a trajectory prompt to the embedded model: half of what it reads, and ten seconds of reading
+GUIDED = ("multichoice", "generation")  # it can only answer in the expected form
+PREFIX = "starter-"
+KINDS = {"cross_encoder": "cross_encoder", "dmr": "dual_encoder"}  # rank.kind -> kind of model
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A ranker trained from MiniLM, one for all recipes that read the same data."""
+
+    kind: str  # of model
+    data: str  # any | weblinx
+    base: str = MINILM
+
+    @property
+    def name(self) -> str:
+        return f"{PREFIX}{self.kind.replace('_', '-')}{'-weblinx' if self.data == 'weblinx' else ''}"
+
+
+def is_starter(model: str) -> bool:
+    return model.startswith(PREFIX)
+
+
+def starter_of(recipe: Recipe) -> Starter | None:
+    """What is trained for a recipe that names no ranker; None where it names one, or needs none."""
+    if recipe.rank.model or recipe.rank.kind not in KINDS or recipe.needs:
+        return None
+    return Starter(KINDS[recipe.rank.kind], recipe.data)
+
+
+def with_starters(recipe: Recipe) -> Recipe:
+    """The recipe with starters in the place of weights that it does not name, as far as they are here."""
+    starter = starter_of(recipe)
+    if starter is not None and is_here(starter):
+        recipe = dataclasses.replace(recipe, rank=dataclasses.replace(recipe.rank, model=starter.name))
+    return _with_embedded(recipe)
+
+
+def _with_embedded(recipe: Recipe) -> Recipe:
+    plan, compose = recipe.plan, recipe.compose
+    if plan.kind not in ASKING or plan.model or recipe.needs:
+        return recipe
+    model = _stand_in() if plan.backend == "local" else connection.embedded_model()
+    if not model:
+        return recipe
+    plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=plan.kind in GUIDED)
+    compose = dataclasses.replace(compose, context_tokens=min(compose.context_tokens, PROMPT_TOKENS))
+    return dataclasses.replace(recipe, plan=plan, compose=compose)
+
+
+def _stand_in() -> str:
+    """The embedded model, "" where it is not allowed or not here."""
+    return embedded.SMOLLM2 if connection.may_be_embedded() and not embedded.lacking() else ""
+
+
+def is_here(starter: Starter) -> bool:
+    try:
+        weights.check(starter.name)
+    except ValueError:
+        return False
+    return True
+
+
+def missing(recipe: Recipe) -> list[str]:
+    """What the recipe lacks although starters stand in, with how to get it; empty when it can run now."""
+    return literature.missing(with_starters(recipe))
+
+
+def stands_in(recipe: Recipe) -> list[str]:
+    """In words, what small models stand in for, and what the paper used; empty where none does."""
+    filled, said = with_starters(recipe), []
+    if filled.rank.model != recipe.rank.model:
+        said.append(f"{filled.rank.model}, MiniLM trained here, ranks in the place of {recipe.rank.base}")
+    if embedded.is_embedded(filled.plan.model) and not recipe.plan.model:
+        place = recipe.plan.base or "the large models that papers ask (GPT-3.5, GPT-4)"
+        said.append(f"{filled.plan.model}, untrained, answers in the place of {place}")
+    return said
+
+
+def can_be_prepared(recipe: Recipe) -> bool:
+    """Whether all that it lacks is made by preparing it."""
+    starter = starter_of(recipe)
+    if starter is None or is_here(starter):
+        return False
+    trained = dataclasses.replace(recipe, rank=dataclasses.replace(recipe.rank, model=MINILM))
+    return not missing(trained)

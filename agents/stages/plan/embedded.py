@@ -1,0 +1,56 @@
+"""How planners ask the embedded model: with prompts as short as a local planner's, held to the expected form. Core."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from agents.llm.protocol import Llm, Request, Sampling, exactly
+from agents.llm.tokens import TokenCounter, counter
+from agents.stages.compose.sequence import PagePart
+from agents.stages.plan.generator import ChatGenerator, PagePrompt, Prompt
+
+
+@dataclass(frozen=True)
+class Room:
+    """The longest page prompt and the longest part of it, in tokens."""
+
+    tokens: int
+    piece: int
+
+
+class EmbeddedGenerator(ChatGenerator):
+    """The embedded model, which reads little and seldom finds the form of an answer by itself."""
+
+    def __init__(self, llm: Llm, model: str, max_tokens: int, sampling: Sampling, room: Room) -> None:
+        super().__init__(llm, model, max_tokens, sampling)
+        self.room = room
+
+    def request(self, prompt: Prompt, drawn: Sampling) -> Request:
+        if not isinstance(prompt, PagePrompt):
+            return super().request(prompt, drawn)
+        shown = fitted(prompt, self.room, counter(self.model))
+        return replace(super().request(shown, drawn), pattern="|".join(map(_pattern, prompt.openings)))
+
+
+def fitted(prompt: PagePrompt, room: Room, counter: TokenCounter) -> PagePrompt:
+    """The prompt with its parts cut, and without the first pages of its history where not all fit; the current page
+    always stays."""
+    current = _cut(prompt.current, room, counter)
+    left = room.tokens - counter.count(prompt.system) - _tokens(current, counter)
+    history = list(_cut(prompt.history, room, counter))
+    while history and (_tokens(history, counter) > left or history[0].sender == "gpt"):
+        history.pop(0)
+    return replace(prompt, current=current, history=tuple(history))
+
+
+def _pattern(opening: str) -> str:
+    """What an answer with this opening looks like, on one line; one that ends in a space goes on freely."""
+    exact = exactly(opening.replace("\n", " "))
+    return f"{exact}[^\\n]*" if opening.endswith(" ") else exact
+
+
+def _cut(parts: Sequence[PagePart], room: Room, counter: TokenCounter) -> tuple[PagePart, ...]:
+    return tuple(replace(part, text=counter.cut(part.text, room.piece)) for part in parts)
+
+
+def _tokens(parts: Sequence[PagePart], counter: TokenCounter) -> int:
+    return sum(counter.count(part.text) for part in parts)

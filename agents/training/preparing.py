@@ -1,0 +1,171 @@
+"""What a recipe lacks and can be made here from a dataset: the ranker that stands in, and workflows. Shell.
+
+Everything is an ordinary job (training, induction): it can be followed, cancelled and tried again on its page, and what
+is there already is not made twice. Memory and rationales are made when a run first needs them, and kept.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from agents.memory import jobs as memory
+from agents.models import TrainedModel
+from agents.recipes import starters
+from agents.recipes.literature import Recipe
+from agents.recipes.starters import Starter
+from agents.training.jobs import start_training
+from annotations.access import rules
+from annotations.jobs.live import Live
+from annotations.jobs.progress import job_live
+from annotations.models import Dataset, Job, Split, Step
+
+STARTING_SECONDS = 20  # loading the libraries and the weights
+STEP_SECONDS = {"cross_encoder": 0.8, "dual_encoder": 1.0}  # of training on one step with its negatives, on two cores
+SITE_SECONDS = 40  # of asking the embedded model for the workflows of a website
+MOST_STEPS = 200  # a starter is trained on about so many
+SETTINGS: dict[str, dict[str, Any]] = {
+    "cross_encoder": {"epochs": 1, "batch_size": 16, "neg_ratio": 3, "max_length": 128, "dev_examples": 20},
+    "dual_encoder": {"epochs": 1, "batch_size": 16, "max_negatives": 5, "warmup_steps": 5, "max_length": 128}
+    | {"dev_examples": 20, "gradient_checkpointing": False},
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing to make. `job`: what makes it now, or has failed to."""
+
+    key: str  # a starter's name, or "workflows of DATASET"
+    says: str
+    seconds: int
+    dataset: Dataset
+    starter: Starter | None = None
+    job: Job | None = None
+
+    @property
+    def live(self) -> Live | None:
+        """How far the job is that makes it now."""
+        return None if self.job is None or self.job.is_over else job_live(self.job)
+
+
+@dataclass(frozen=True)
+class Offer:
+    """What can be made for a recipe, or is being made."""
+
+    parts: tuple[Part, ...]
+
+    @property
+    def waiting(self) -> list[Part]:
+        return [part for part in self.parts if part.live is None]
+
+    @property
+    def running(self) -> list[Part]:
+        return [part for part in self.parts if part.live is not None]
+
+    @property
+    def seconds(self) -> int:
+        """What is not being made yet takes about so long."""
+        return sum(part.seconds for part in self.waiting)
+
+
+class Preparing:
+    """What can be made for recipes from the datasets at hand, by what recipes read of them (any, weblinx). Each part is
+    looked up once."""
+
+    def __init__(self, datasets: dict[str, Dataset]) -> None:
+        self.datasets = datasets
+        self._known: dict[tuple[str, str], Part | None] = {}
+
+    def offer(self, *recipes: Recipe) -> Offer:
+        """What several recipes lack, each thing once."""
+        return Offer(tuple({part.key: part for recipe in recipes for part in self.parts(recipe)}.values()))
+
+    def parts(self, recipe: Recipe) -> list[Part]:
+        """What is to be made before the recipe runs; empty where nothing is, or there is nothing to make it from."""
+        dataset = self.datasets.get(recipe.data)
+        if dataset is None or recipe.needs:
+            return []
+        starter, found = starters.starter_of(recipe), []
+        if starter is not None:
+            found.append(self._part(starter.name, dataset, lambda: _training(starter, dataset)))
+        if recipe.recall.workflows != "none" and recipe.recall.induction == "offline":
+            found.append(self._part("workflows", dataset, lambda: _induction(dataset)))
+        return [part for part in found if part is not None]
+
+    def _part(self, name: str, dataset: Dataset, look: Callable[[], Part | None]) -> Part | None:
+        key = (name, dataset.name)
+        if key not in self._known:
+            self._known[key] = look()
+        return self._known[key]
+
+
+def start(part: Part, *, user: Any, publish: bool = True) -> Job:
+    """The job that makes a part; the one that makes it already, where there is one. Raises ValidationError."""
+    if part.job is not None and not part.job.is_over:
+        return part.job
+    dataset = part.dataset
+    if part.starter is None:
+        return memory.start_induction(user=user, dataset=dataset, publish=publish)
+    _make_way(part.starter)
+    model = start_training(
+        user=user,
+        dataset=dataset,
+        kind=part.starter.kind,
+        name=part.starter.name,
+        base=part.starter.base,
+        limit=_limit(dataset),
+        changes=SETTINGS[part.starter.kind],
+        publish=publish,
+    )
+    return model.current_job()
+
+
+def datasets_for(user: Any) -> dict[str, Dataset]:
+    """The datasets to prepare from, by what recipes read: of those whose project the user may train in, the first with
+    a train split. `user` None: the command line."""
+    rows = Dataset.objects.filter(conversations__split=Split.TRAIN).distinct().order_by("pk")
+    if user is not None:
+        rows = rows.filter(project__in=rules.projects(user, "train"))
+    found: dict[str, Dataset] = {}
+    for dataset in rows:
+        found.setdefault(reads(dataset), dataset)
+    return found
+
+
+def reads(dataset: Dataset) -> str:
+    return "weblinx" if dataset.source_format == "weblinx" else "any"
+
+
+def _training(starter: Starter, dataset: Dataset) -> Part | None:
+    if starters.is_here(starter):
+        return None
+    steps = min(_train_steps(dataset), MOST_STEPS)
+    seconds = STARTING_SECONDS + round(steps * STEP_SECONDS[starter.kind])
+    model = TrainedModel.objects.filter(name=starter.name).select_related("job").first()
+    says = f"train the ranker {starter.name} from {starter.base} on {steps} steps of {dataset.name}"
+    return Part(starter.name, says, seconds, dataset, starter, model.job if model else None)
+
+
+def _induction(dataset: Dataset) -> Part | None:
+    if dataset.workflows.standing().exists():
+        return None
+    sites = len(memory.train_websites(dataset, None))
+    job = Job.objects.filter(dataset=dataset, kind=Job.Kind.INDUCE).order_by("-pk").first()
+    says = f"have the model write workflows of {sites} website{'' if sites == 1 else 's'} of {dataset.name}"
+    return Part(f"workflows of {dataset.name}", says, STARTING_SECONDS + sites * SITE_SECONDS, dataset, None, job)
+
+
+def _make_way(starter: Starter) -> None:
+    """A starter whose training failed or was cancelled half-way is trained anew under its name."""
+    over = (Job.State.FAILED, Job.State.CANCELLED)
+    TrainedModel.objects.filter(name=starter.name, ready=False, job__state__in=over).delete()
+
+
+def _train_steps(dataset: Dataset) -> int:
+    return Step.objects.filter(turn__conversation__dataset=dataset, turn__conversation__split=Split.TRAIN).count()
+
+
+def _limit(dataset: Dataset) -> int | None:
+    """So many train conversations that they have about MOST_STEPS steps; None: all."""
+    steps = _train_steps(dataset)
+    conversations = dataset.conversations.filter(split=Split.TRAIN).count()
+    return None if steps <= MOST_STEPS else max(1, conversations * MOST_STEPS // steps)

@@ -1,0 +1,175 @@
+"""Preparing recipes: small stand-ins for weights that nobody has trained here, made from the data at hand."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from agents.llm.embedded import SMOLLM2
+from agents.models import TrainedModel
+from agents.recipes import deviations, literature, starters
+from agents.recipes.literature import RECIPES
+from agents.training import preparing
+from agents.training.preparing import Preparing
+from annotations.models import Dataset, Job, Split
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+LATER = {"wma", "cot", "synapse-miniwob"}  # the world model and live browsers are not there yet
+STARTERS = ("starter-cross-encoder", "starter-cross-encoder-weblinx", "starter-dual-encoder-weblinx")
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine where nothing is set and nothing was trained."""
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+
+
+def have(root: Path, *names: str) -> None:
+    for name in names:
+        (root / name).mkdir()
+        (root / name / "config.json").write_text("{}")
+
+
+def make_dataset(**fields: Any) -> Dataset:
+    conversation = factories.make_conversation(split=Split.TRAIN)
+    Dataset.objects.filter(pk=conversation.dataset_id).update(**fields)
+    return Dataset.objects.get(pk=conversation.dataset_id)
+
+
+# What stands in -----------------------------------------------------------------------------------------------------
+
+
+def test_with_three_small_rankers_every_recipe_that_is_built_can_run(tmp_path: Path) -> None:
+    ready = {name for name, recipe in RECIPES.items() if not starters.missing(recipe)}
+    assert ready == {"grounded", "dmr-minilm", "weblinx-flan-t5", "weblinx-flan-t5-w10"}
+    have(tmp_path, *STARTERS)
+    lacking = {name for name, recipe in RECIPES.items() if starters.missing(recipe)}
+    assert lacking == LATER
+
+
+def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS)
+    published = literature.get("mindact")
+    filled = starters.with_starters(published)
+    assert (filled.rank.model, filled.plan.model) == ("starter-cross-encoder", SMOLLM2)
+    assert (filled.plan.backend, filled.plan.constrained) == ("endpoint", True)
+    words = starters.stands_in(published)
+    assert any("microsoft/deberta-v3-base" in said for said in words)
+    assert any("google/flan-t5-base" in said for said in words)
+    assert "stand-ins" in {one.key for one in deviations.of_recipe(filled)}
+    assert "stand-ins" not in {one.key for one in deviations.of_recipe(published)}
+
+
+def test_nothing_stands_in_for_weights_that_are_named(tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS, "mine")
+    named = literature.override(literature.get("mindact"), {"rank.model": "mine", "plan.model": "mine"})
+    assert starters.with_starters(named) == named
+    assert starters.stands_in(named) == []
+
+
+def test_where_the_embedded_model_is_forbidden_it_stands_in_for_nothing(tmp_path: Path, monkeypatch) -> None:
+    have(tmp_path, *STARTERS)
+    monkeypatch.setenv("LLM_EMBEDDED", "off")
+    assert starters.missing(literature.get("mindact"))[0].startswith("plan.model: train one")
+    assert starters.missing(literature.get("synapse")) == ["an LLM endpoint: set LLM_BASE_URL and LLM_MODEL"]
+
+
+def test_an_endpoint_answers_what_asks_one_and_the_small_model_only_for_weights(tmp_path: Path, monkeypatch) -> None:
+    have(tmp_path, *STARTERS)
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "gpt")
+    assert starters.with_starters(literature.get("synapse")).plan.model == ""
+    assert starters.with_starters(literature.get("mindact")).plan.model == SMOLLM2
+
+
+# What is made -------------------------------------------------------------------------------------------------------
+
+
+def test_all_recipes_need_four_things_each_made_once(tmp_path: Path) -> None:
+    first, weblinx = make_dataset(), make_dataset(source_format="weblinx")
+    datasets = preparing.datasets_for(None)
+    assert datasets == {"any": first, "weblinx": weblinx}
+    offer = Preparing(datasets).offer(*RECIPES.values())
+    assert {part.key for part in offer.parts} == {*STARTERS, f"workflows of {first.name}"}
+    assert offer.seconds == sum(part.seconds for part in offer.parts) > 60
+    have(tmp_path, *STARTERS)
+    factories.make_workflow(first)
+    assert Preparing(datasets).offer(*RECIPES.values()).parts == ()
+
+
+def test_a_second_start_finds_the_job_and_a_failed_one_makes_way() -> None:
+    make_dataset()
+    recipe = literature.get("mindact")
+
+    def start() -> Job:
+        (part,) = Preparing(preparing.datasets_for(None)).parts(recipe)
+        return preparing.start(part, user=None, publish=False)
+
+    job = start()
+    assert (start().pk, TrainedModel.objects.get().name) == (job.pk, "starter-cross-encoder")
+    Job.objects.filter(pk=job.pk).update(state=Job.State.FAILED)
+    TrainedModel.objects.update(curve=[{"step": 1}])  # it had begun
+    again = start()
+    assert again.pk != job.pk
+    assert TrainedModel.objects.get().job_id == again.pk
+
+
+def test_only_datasets_of_ones_own_projects_are_used() -> None:
+    dataset = make_dataset()
+    factories.make_conversation(split=Split.TRAIN)  # of another project
+    admin, reader = (factories.make_user(role, dataset.project) for role in ("admin", "reader"))
+    assert preparing.datasets_for(admin) == {"any": dataset}
+    assert preparing.datasets_for(reader) == {}
+
+
+def told(*command: str, **options: Any) -> dict[str, Any]:
+    out = io.StringIO()
+    call_command("prepare", *command, json=True, stdout=out, stderr=io.StringIO(), **options)
+    return json.loads(out.getvalue().splitlines()[-1])
+
+
+def test_the_command_says_first_what_it_would_make_and_makes_nothing_for_an_estimate() -> None:
+    dataset = make_dataset()
+    said = told(all=True, estimate=True)
+    assert [part["part"] for part in said["parts"]] == ["starter-cross-encoder", f"workflows of {dataset.name}"]
+    assert {row["name"]: row["missing"] for row in said["recipes"]}["grounded"] == []
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize("command", [{"all": False}, {"recipes": ["mindact"], "all": True}, {"recipes": ["no-such"]}])
+def test_the_command_refuses_what_it_cannot_mean(command: dict[str, Any]) -> None:
+    with pytest.raises(CommandError):
+        told(*command.pop("recipes", ()), **command)
+
+
+# Pages --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(client) -> None:
+    dataset = make_dataset()
+    client.force_login(factories.make_user("admin", dataset.project))
+    page = client.get("/recipes/mindact/").content.decode()
+    assert "train the ranker starter-cross-encoder from all-MiniLM-L6-v2" in page
+    assert client.post("/recipes/mindact/prepare/").status_code == 302
+    job = Job.objects.get(kind=Job.Kind.TRAIN)
+    for address in ("/recipes/mindact/", "/recipes/"):
+        assert f'href="/jobs/{job.pk}/"' in client.get(address).content.decode()
+    client.post("/prepare-recipes/")
+    kinds = Job.objects.order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == [Job.Kind.TRAIN, Job.Kind.INDUCE]
+
+
+@pytest.mark.parametrize("address", ["/recipes/mindact/prepare/", "/prepare-recipes/"])
+def test_who_may_not_train_sees_no_button_and_is_refused(client, address: str) -> None:
+    dataset = make_dataset()
+    client.force_login(factories.make_user("reviewer", dataset.project))
+    assert "/prepare" not in client.get("/recipes/").content.decode()
+    assert "/prepare" not in client.get("/recipes/mindact/").content.decode()
+    assert client.post(address).status_code == 403
+    assert not Job.objects.exists()
