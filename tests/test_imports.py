@@ -78,6 +78,7 @@ CORE = """
     agents.training.left_out evaluation.scores.judging evaluation.metrics evaluation.metrics.*
 """.split()
 SHELL = {
+    "annotations.sample.campaigns",
     "annotations.sample.project",
     "agents.llm.stored",
     "agents.llm.vectors",

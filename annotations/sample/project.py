@@ -16,6 +16,7 @@ from annotations.corpus.importing import import_files
 from annotations.jobs import running
 from annotations.models import DEFAULT_RUBRIC, Campaign, Dataset, Guideline, Job, Membership, Project, Role, Split
 from annotations.sample.build import build
+from annotations.sample.campaigns import make_campaigns
 from annotations.sample.mind2web import build as build_tasks
 from annotations.sample.weblinx import build as build_weblinx
 from annotations.work import stages
@@ -41,6 +42,8 @@ DATASETS = {  # name -> format and description
         "like it. Free to use (Apache-2.0).",
     ),
 }
+CAMPAIGNS = "sample-campaigns"
+PARTS = (*DATASETS, CAMPAIGNS)  # each made once, in this order
 
 
 def order_sample() -> Job | None:
@@ -52,7 +55,7 @@ def order_sample() -> Job | None:
         project, _ = Project.objects.get_or_create(slug="sample", defaults={"name": "Sample"})
         if NAME in missing:
             make_demo_accounts(project)
-        job = running.queue(Job(kind=Job.Kind.SAMPLE, project=project, params={"datasets": missing}))
+        job = running.queue(Job(kind=Job.Kind.SAMPLE, project=project, params={"parts": missing}))
     mark_loaded()
     return job
 
@@ -63,10 +66,10 @@ def run_sample(job: Job) -> bool:
 
     def say(text: str) -> None:
         said.append(text)
-        job.go_on({"phase": text, "done": len(said) - 1, "total": len(job.params["datasets"]) + 1, "unit": "parts"})
+        job.go_on({"phase": text, "done": len(said) - 1, "total": len(job.params["parts"]) + 2, "unit": "parts"})
 
     begun = time.monotonic()
-    _load(job.project, job.params["datasets"], say)
+    _load(job.project, job.params["parts"], say)
     report = {"said": "The sample is ready", "landed": len(said) - 1, "seconds": time.monotonic() - begun}
     job.finish(Job.State.DONE, report=report)
     return False
@@ -76,11 +79,11 @@ RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.SAMPLE: run_sample}
 
 
 def _load(project: Project, names: list[str], say: Callable[[str], None]) -> None:
-    """Build and import these of the sample datasets, and the campaign of the first."""
+    """Build and import these of the sample datasets, and make the campaigns on them."""
     with tempfile.TemporaryDirectory() as folder:
         say("building the sample datasets")
         build(Path(folder, NAME))
-        for name in names:
+        for name in (name for name in names if name in DATASETS):
             if name == WEBLINX_NAME:
                 build_weblinx(Path(folder, NAME), Path(folder, name))
             elif name == TASKS_NAME:
@@ -88,11 +91,14 @@ def _load(project: Project, names: list[str], say: Callable[[str], None]) -> Non
             _import(name, Path(folder, name), project, say)
     if NAME in names:
         make_demo_campaign(Dataset.objects.get(name=NAME), say)
+    tasks = project.datasets.filter(name=TASKS_NAME).first()
+    if CAMPAIGNS in names and tasks is not None:  # people may have deleted it since
+        make_campaigns(project, tasks, say)
 
 
 def mark_loaded() -> None:
-    """The sample datasets are not loaded any more, as if they had been here and were deleted."""
-    for name in DATASETS:
+    """The parts of the sample are not made any more, as if they had been here and were deleted."""
+    for name in PARTS:
         _marker(name).touch()
 
 
@@ -114,11 +120,11 @@ def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
 
 
 def _missing() -> list[str]:
-    return [name for name in DATASETS if not _marker(name).exists()]
+    return [name for name in PARTS if not _marker(name).exists()]
 
 
 def _marker(name: str) -> Path:
-    """The file that says that a dataset has been loaded, or will be."""
+    """The file that says that a part has been made, or will be."""
     return Path(settings.VAR_DIR) / f"{name}-loaded"
 
 

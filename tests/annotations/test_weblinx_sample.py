@@ -190,7 +190,7 @@ def test_statistics_of_chat_rows_leave_out_what_they_do_not_tell() -> None:
 @pytest.mark.django_db
 def test_the_sample_is_ordered_once_and_built_by_a_worker(tmp_path: Path, settings: Any) -> None:
     settings.VAR_DIR = tmp_path
-    for other in ("sample", "sample-tasks"):  # an installation that has the other datasets already
+    for other in ("sample", "sample-tasks", "sample-campaigns"):  # an installation that has the other parts already
         (tmp_path / f"{other}-loaded").touch()
     job = order_sample()
     assert job is not None

@@ -1,0 +1,316 @@
+"""The sample's campaigns, worked on by invented people through the functions that the pages call: one is finished and
+released twice, one is under way with something to do for everybody."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
+
+import pghistory
+from django.contrib.auth import get_user_model
+from django.db import transaction
+from django.utils import timezone
+
+from annotations.models import (
+    DEFAULT_RUBRIC,
+    Assignment,
+    Campaign,
+    Dataset,
+    Guideline,
+    Item,
+    Membership,
+    Project,
+    Role,
+    Session,
+    Stage,
+)
+from annotations.models.projects import Account
+from annotations.releases.checking import check_dataset
+from annotations.releases.redacting import redact
+from annotations.releases.releasing import make_release
+from annotations.sample.errand_script import ERRANDS, Errand, ErrandPart, marked, read_errands
+from annotations.work import stages
+from annotations.work.edits import saving
+from annotations.work.organise.sessions import Organising, suggest
+from annotations.work.propose.proposing import NoProposals, propose
+from annotations.work.verify import verdicts
+
+FINISHED, UNDER_WAY = "Sample errands", "Sample errands, second round"
+FIRST, SECOND, VERIFIER = "sample-sam", "sample-noor", "sample-lena"
+PEOPLE = {FIRST: Role.ANNOTATOR, SECOND: Role.ANNOTATOR, VERIFIER: Role.REVIEWER}
+IN_FIRST_RELEASE = 6  # errands
+REDACTED = "07700 555 340"  # taken out of the second release
+REASONS = {
+    "value-lost": "A value that is typed can no longer be known.",
+    "unresolvable": "What it points to cannot be found in the turns before.",
+    "unnatural": "Nobody would say it like this.",
+}
+
+
+def make_campaigns(project: Project, tasks: Dataset, say: Callable[[str], None]) -> None:
+    """Both campaigns on the sample's single tasks; nothing where they have been made before."""
+    for name, make in ((FINISHED, _finish), (UNDER_WAY, _go_halfway)):
+        with transaction.atomic():
+            if not project.campaigns.filter(name=name).exists():
+                made = make(Player(_campaign(project, tasks, name), _people(project)))
+                say(f"{name}: {made}")
+
+
+class Player:
+    """What the invented people do in a campaign."""
+
+    def __init__(self, campaign: Campaign, people: dict[str, Account]) -> None:
+        self.campaign, self.people = campaign, people
+        rows = campaign.source.conversations.values_list("source_id", "pk")
+        self.tasks: dict[str, int] = dict(rows)
+
+    def organise(self, errand: Errand) -> Session:
+        """A session of the errand's tasks, its first stage opened."""
+        tasks = [self.tasks[name] for name in errand.tasks]
+        with acting(self.manager):
+            change = Organising(self.campaign, self.manager).change({"do": "new", "tasks": tasks})
+            session = self.campaign.sessions.get(pk=change.sessions[0])
+            stages.open_work(session)
+        return session
+
+    @property
+    def manager(self) -> Account:
+        return self.people["admin"]
+
+    def decompose(self, session: Session, errand: Errand, name: str) -> None:
+        """Cut and name the parts of a session as the errand says; the second annotator leaves some cuts out."""
+        wanted = [(at, part) for at, part in self._placed(session, errand) if name != SECOND or not part.is_joined]
+        with acting(self.people[name]):
+            assignment = self._take(session, Stage.DECOMPOSE, name)
+            now = assignment.contents()
+            edits: list[dict[str, Any]] = [
+                {"kind": "join", "step": step, "before": content}
+                for step, content in now.items()
+                if step not in {at for at, _ in wanted}
+            ]
+            for at, part in wanted:
+                if at in now:
+                    edits.append(_text(at, "instruction", now[at]["instruction"], part.instruction))
+                else:
+                    edits.append({"kind": "cut", "step": at, "after": {"instruction": part.instruction}})
+            self._save(assignment, edits)
+            stages.submit(assignment)
+
+    def rewrite(self, session: Session, errand: Errand, name: str) -> Assignment:
+        """Say the parts as in a conversation, at first with the errand's flaws."""
+        with acting(self.people[name]):
+            assignment = self._take(session, Stage.REWRITE, name)
+            self._say(assignment, errand, flawed=True)
+            stages.submit(assignment)
+        return assignment
+
+    def rewrite_as_proposed(self, session: Session, name: str) -> Assignment:
+        """Take over what the model without a model proposes, and hand that in."""
+        with acting(self.people[name]):
+            assignment = self._take(session, Stage.REWRITE, name)
+            self._accept_proposal(assignment)
+            stages.submit(assignment)
+        return assignment
+
+    def correct(self, assignment: Assignment, errand: Errand) -> None:
+        """Say what was returned as it should be, and hand it in again."""
+        with acting(assignment.user):
+            assignment.take(assignment.user)
+            if assignment.user == self.people[SECOND]:
+                self._say_plainly(assignment, errand)
+            else:
+                self._say(assignment, errand, flawed=False)
+            stages.submit(assignment)
+
+    def verify(self, assignment: Assignment, errand: Errand) -> bool:
+        """Judge a rewrite: returned for the flaws that it still has. Whether it is accepted."""
+        defects = [
+            {"code": code, "step": step, "note": REASONS[code]} for step, code in self._flaws(assignment, errand)
+        ]
+        with acting(self.people[VERIFIER]):
+            item = Item.objects.get(stage=Stage.VERIFY, subject=assignment)
+            verification = item.assignments.filter(user=self.people[VERIFIER]).first()
+            verification = verification or item.hand(self.people[VERIFIER], 0)
+            verification.take(self.people[VERIFIER])
+            verdicts.give(verification, "return" if defects else "accept", {}, "", defects)
+        assignment.refresh_from_db()
+        return not defects
+
+    def _flaws(self, assignment: Assignment, errand: Errand) -> Iterator[tuple[int, str]]:
+        """Where a rewrite still says what the script knows to be wrong, and what is wrong with it."""
+        now, is_second = assignment.contents(), assignment.user == self.people[SECOND]
+        for step, part in self._placed(assignment.item.session, errand):
+            rewrite = now[step]["rewrite"] if step in now else ""
+            if part.flaw and rewrite == part.flaw[0]:
+                yield step, part.flaw[1]
+            elif part.is_odd and is_second and rewrite not in ("", part.instruction):
+                yield step, "unnatural"
+
+    def _placed(self, session: Session, errand: Errand) -> list[tuple[int, ErrandPart]]:
+        """The errand's parts with the steps of the session at which they begin."""
+        by_task = [steps for _, steps in session.turns()]
+        return [(by_task[part.task][part.step - 1].pk, part) for part in errand.parts]
+
+    def _take(self, session: Session, stage: Stage, name: str) -> Assignment:
+        item = session.items.get(stage=stage)
+        slot = item.free_slot()
+        assert slot is not None  # the script gives an item to as many as it has places for
+        return item.hand(self.people[name], slot).take(self.people[name])
+
+    def _say(self, assignment: Assignment, errand: Errand, *, flawed: bool) -> None:
+        now, before, edits = assignment.contents(), list[tuple[int, str]](), list[dict[str, Any]]()
+        for at, part in self._placed(assignment.item.session, errand):
+            if at not in now:
+                continue
+            said = part.flaw[0] if flawed and part.flaw else part.said or part.instruction
+            text, mentions = marked(said, before, at)
+            before.append((at, text))
+            edits.append(_text(at, "rewrite", now[at]["rewrite"], text))
+            edits.append({"kind": "mentions", "step": at, "before": now[at]["mentions"], "after": mentions})
+        self._save(assignment, edits)
+
+    def _say_plainly(self, assignment: Assignment, errand: Errand) -> None:
+        """What came back is said as the instruction has it."""
+        now = assignment.contents()
+        edits: list[dict[str, Any]] = []
+        for step, _ in self._flaws(assignment, errand):
+            edits.append({"kind": "mentions", "step": step, "before": now[step]["mentions"], "after": []})
+            edits.append(_text(step, "rewrite", now[step]["rewrite"], now[step]["instruction"]))
+        self._save(assignment, edits)
+
+    def _accept_proposal(self, assignment: Assignment) -> None:
+        try:
+            proposal = propose(assignment, "rewrite")
+        except NoProposals:
+            return
+        now = assignment.contents()
+        edits: list[dict[str, Any]] = []
+        for part in proposal.content["parts"]:
+            at, mentions = part["step"], part["mentions"]
+            edits.append(_text(at, "rewrite", now[at]["rewrite"], part["rewrite"]) | {"proposal": proposal.pk})
+            edits.append({"kind": "mentions", "step": at, "before": [], "after": mentions, "proposal": proposal.pk})
+        self._save(assignment, edits)
+
+    def _save(self, assignment: Assignment, edits: list[dict[str, Any]]) -> None:
+        """As the workbench saves: under the lease, each edit with a number of its own."""
+        edits = [edit for edit in edits if edit.get("before") != edit.get("after")]
+        if not edits:
+            return
+        token, user = str(assignment.lease_token), assignment.user
+        locked = Assignment.objects.for_saving(assignment.pk, user)
+        numbered = [
+            edit | {"op_id": str(uuid5(NAMESPACE_URL, f"sample/{assignment.pk}/{locked.version + place}"))}
+            for place, edit in enumerate(edits)
+        ]
+        saved = saving.save(locked, user, token, locked.version, numbered)
+        assert all(result["status"] == "applied" for result in saved.results), saved.results
+        assignment.refresh_from_db()
+
+
+def _finish(player: Player) -> str:
+    """Work on all errands to their end; the dataset that comes of it is released before and after the last ones."""
+    errands = read_errands(ERRANDS / "finished.txt")
+    for place, errand in enumerate(errands):
+        if place == IN_FIRST_RELEASE:
+            _release(player, "1.0", "The first six conversations.")
+        session = player.organise(errand)
+        for name in (FIRST, SECOND):
+            player.decompose(session, errand, name)
+        written = [player.rewrite(session, errand, FIRST), player.rewrite_as_proposed(session, SECOND)]
+        for rewrite in written:
+            while not player.verify(rewrite, errand):
+                player.correct(rewrite, errand)
+    _take_out(player)
+    _release(player, "1.1", "Two more conversations, on websites of their own; a telephone number was taken out.")
+    player.campaign.closed_at = timezone.now()
+    player.campaign.save(update_fields=["closed_at"])
+    return f"{len(errands)} sessions, all passed, and two releases"
+
+
+def _go_halfway(player: Player) -> str:
+    """Leave something for everybody: to cut, to rewrite, to correct, to verify, and sessions that are only proposed."""
+    Campaign.objects.filter(pk=player.campaign.pk).update(overlap=1)
+    player.campaign.refresh_from_db()
+    errands = read_errands(ERRANDS / "half.txt")
+    for errand in errands:
+        session = player.organise(errand)
+        if errand.until == "gold":
+            _hide_gold(player, session)
+        elif errand.until != "decompose":
+            player.decompose(session, errand, FIRST)
+        if errand.until == "verify":
+            player.rewrite(session, errand, SECOND)
+        elif errand.until == "returned":
+            player.verify(player.rewrite(session, errand, "annotator"), errand)
+    proposed = suggest(player.campaign)
+    return f"{len(errands)} sessions under way, {proposed} proposed"
+
+
+def _hide_gold(player: Player, session: Session) -> None:
+    """Its solution is what the verifier accepted of the same tasks in the finished campaign."""
+    passed = Assignment.objects.filter(
+        item__session__campaign__name=FINISHED,
+        item__session__campaign__project=player.campaign.project,
+        item__stage=Stage.REWRITE,
+        review=Assignment.Review.PASSED,
+        user=player.people[FIRST],
+    )
+    wanted = session.task_keys()
+    for expert in passed.select_related("item__session"):
+        if expert.item.session.task_keys() == wanted:
+            session.use_as_gold(expert)
+
+
+def _take_out(player: Player) -> None:
+    target = player.campaign.target_dataset()
+    for finding in check_dataset(target).privacy.of_kind("phone"):
+        if finding.text == REDACTED:
+            redact(target, finding, player.manager)
+
+
+def _release(player: Player, version: str, notes: str) -> None:
+    """Everything that the checks are concerned about is invented, so it is accepted."""
+    target = player.campaign.target_dataset()
+    concerns = [concern.key for concern in check_dataset(target).concerns()]
+    consent = "Nobody was recorded: websites, people and what they say are invented."
+    with acting(player.manager):
+        make_release(target, version, player.manager, "Apache-2.0", consent, notes, accepted_findings=concerns)
+
+
+def _campaign(project: Project, tasks: Dataset, name: str) -> Campaign:
+    manager = _user("admin")
+    with acting(manager):
+        campaign = Campaign.objects.create(
+            project=project, name=name, source=tasks, rubric=DEFAULT_RUBRIC, overlap=2, created_by=manager
+        )
+        text = Path(__file__).with_name("guidelines.md").read_text("utf-8")
+        Guideline.objects.create(campaign=campaign, version=1, text=text, created_by=manager)
+    return campaign
+
+
+def _people(project: Project) -> dict[str, Account]:
+    """The demo accounts that take part, and the invented people, who cannot sign in."""
+    for name, role in PEOPLE.items():
+        user, created = get_user_model().objects.get_or_create(username=name)
+        if created:
+            user.set_unusable_password()
+            user.save()
+        defaults = {"role": role, "sees_test_gold": True}
+        Membership.objects.get_or_create(project=project, user=user, defaults=defaults)
+    return {name: _user(name) for name in (*PEOPLE, "admin", "annotator")}
+
+
+def _user(name: str) -> Account:
+    return get_user_model().objects.get(username=name)
+
+
+@contextmanager
+def acting(user: Account) -> Iterator[None]:
+    """What is stored meanwhile is in the history as this person's."""
+    with pghistory.context(user=user.pk):
+        yield
+
+
+def _text(step: int, field: str, before: str, after: str) -> dict[str, Any]:
+    return {"kind": "text", "step": step, "field": field, "before": before, "after": after}
