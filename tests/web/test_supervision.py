@@ -143,6 +143,8 @@ WORKING = {"gpu child", "postgres", "gpu parent", "redis", "supervisor"}  # with
 
 def test_whatever_is_killed_comes_back_by_itself_and_a_study_ends_with_the_same_rows(app: App) -> None:
     addresses = [(app.var / "redis" / "port").read_text(), sorted((app.var / "postgres").glob(".s.PGSQL.*"))]
+    built = "SELECT FROM annotations_job WHERE kind = 'sample' AND state = 'done'"
+    within(300, lambda: app.ask(built), "the sample, which is built in the background")
     app.django(STUDY.format(seeds=12))  # more than a quick machine decides while it all happens
     within(60, app.steps, "the first step")
     took = {}
