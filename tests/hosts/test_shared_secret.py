@@ -10,7 +10,7 @@ from django.test import Client
 
 from annotations.access.host_secret import OtherSecret, compare
 from annotations.models import SharedSecret
-from tests.app_server import ROOT, AppServer, _environment
+from tests.app_server import ROOT, AppServer, _environment, _free_port
 from webnav_site.supervision.programs import procfile
 
 OTHER = "another secret than that of the first host " * 2
@@ -19,7 +19,7 @@ OTHER = "another secret than that of the first host " * 2
 def started(role: str, key: str, folder: Path) -> subprocess.Popen:
     """A process of the Procfile with this key, on the database of the tests."""
     server = AppServer(0, "http://localhost:8123", "http://127.0.0.1:8123", folder / role)
-    own = {"SECRET_KEY": key, "PYTHON": sys.executable, "BIND": "127.0.0.1", "PORT": "0"}
+    own = {"SECRET_KEY": key, "PYTHON": sys.executable, "BIND": "127.0.0.1", "PORT": str(_free_port())}
     command = procfile()[role].removeprefix("sleep 3 && ")
     with server.log.open("w") as log:
         return subprocess.Popen(
