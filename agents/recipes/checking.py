@@ -80,10 +80,16 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     ),
     "rank.history_turns": _on_weblinx(),
     "rank.element_limit": _on_weblinx(),
-    "rank.element_limit_unit": _on_weblinx(),
+    "rank.element_limit_unit": _on_weblinx(
+        lambda recipe, blocks: recipe.rank.element_limit > 0, " and rank.element_limit of at least 1"
+    ),
     "recall.sort_by": (lambda recipe, blocks: "memory" in blocks, "recalled steps that a prompt shows"),
     "recall.encoder": (_own_memory, "rank.kind other than dual_encoder, which embeds memory itself"),
     "recall.rewrite_instruction": (_reads_instruction, f"rank.kind=dual_encoder or plan.kind={', '.join(ASKED)}"),
+    "recall.workflow_k": (
+        lambda recipe, blocks: recipe.recall.workflows == "semantic" or recipe.recall.induction == "offline",
+        "recall.workflows=semantic or recall.induction=offline: a run shows all that it wrote about a site",
+    ),
     "recall.rationales": (_explains, "recall.memory other than none"),
     "recall.weight": (lambda recipe, blocks: "snippets" in blocks, "recall.memory=multifaceted"),
     "simplify.memory_pages": (
@@ -226,7 +232,11 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
     plan, rank = recipe.plan, recipe.rank
     if plan.kind == "grounded" and rank.kind != "dual_encoder":
         raise ValueError(f"rank.kind={rank.kind} does not go with plan.kind=grounded, which takes dual_encoder")
-    if plan.kind in ("first", *ASKED_IN_PAGES) and rank.kind == "none" and not recipe.needs:
+    if plan.kind == "action_string" and recipe.data != "weblinx":
+        raise ValueError(
+            f"plan.kind=action_string does not go with {recipe.name}, which reads no recorded WebLINX turns"
+        )
+    if plan.kind in ("first", *ASKED) and rank.kind == "none" and not recipe.needs:
         raise ValueError(f"rank.kind=none does not go with plan.kind={plan.kind}, which takes a ranking")
 
 

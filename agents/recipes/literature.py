@@ -338,7 +338,7 @@ def missing(recipe: Recipe) -> list[str]:
             "recall.induction=online for recall.induction_style: workflows of the train split are written abstractly "
             "by manage.py induce_workflows DATASET --style abstract"
         )
-    if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation") and not recipe.needs:
+    if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation", "trajectory") and not recipe.needs:
         lacking.append("a ranker: rank.kind is none")
     return lacking
 

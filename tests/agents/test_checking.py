@@ -42,6 +42,8 @@ NOTHING = "would change nothing in"
         ("grounded", "recall.memory=fixed", "recall.memory=fixed", "a prompt that shows recalled steps: plan.kind"),
         ("mindact-icl", "recall.exemplars=semantic", "recall.exemplars=semantic", "recall.exemplar_k of at least 1"),
         ("grounded", "plan.model=x recall.k=9", "recall.k", "an empty plan.model"),
+        ("awm-online", "recall.workflow_k=1", "recall.workflow_k", "recall.workflows=semantic or recall.induction="),
+        ("weblinx-flan-t5-w10", "rank.element_limit_unit=tokens", "rank.element_limit_unit", "rank.element_limit of "),
     ],
 )
 def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
@@ -57,6 +59,12 @@ def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
         ("mindact", "imagine.kind=world_model", "imagine.kind=world_model is not built yet; imagine.kind takes none"),
         ("grounded", "rank.kind=cross_encoder", "rank.kind=cross_encoder does not go with plan.kind=grounded"),
         ("deberta", "rank.kind=none", "rank.kind=none does not go with plan.kind=first"),
+        (
+            "mindact",
+            "plan.kind=action_string",
+            "plan.kind=action_string does not go with mindact, which reads no recor",
+        ),
+        ("bare", "rank.kind=none", "rank.kind=none does not go with plan.kind=trajectory, which takes a ranking"),
     ],
 )
 def test_what_does_not_go_together_is_refused(recipe: str, changes: str, said: str) -> None:

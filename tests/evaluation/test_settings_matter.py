@@ -1,0 +1,108 @@
+"""Every setting of every recipe changes what is asked, ranked or decided, or is refused by its name."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from agents.encoders.weights import MINILM
+from agents.recipes import checking, literature
+from agents.recipes.declaring import Declared, settings_of, values_of
+from agents.recipes.literature import RECIPES, Recipe
+from agents.stages.kind import CannotRun
+from tests.evaluation.settings_world import SettingsWorld
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("rows_of_the_file")]
+QUICK = ("deberta", "mindact-car")
+OTHERS = [name for name, recipe in RECIPES.items() if not recipe.needs and name not in QUICK]
+MIXED = ["mindact-icl", "self-map", "bare", "synapse", "awm", "mims", "mindact-car"]
+ELSEWHERE = {
+    "batch_size": "how many steps are decided together: results must not depend on it",
+    "rank.base": "what a training starts from",
+    "plan.base": "what a training starts from",
+    "preset": "sets every quirk, and which metrics are shown first",
+}
+# Another ranking, or one element, step or token more or less, could leave nothing to tell the rest of a mixture by.
+STANDING = ("rank.kind", "rank.top_k", "recall.k", "compose.max_tokens", "compose.context_tokens")
+OTHER: dict[str, tuple[str, ...]] = {  # values to try of settings that are no choice
+    "rank.top_k": ("1",),
+    "recall.k": ("1",),
+    "recall.exemplar_k": ("1", "2"),
+    "recall.workflow_k": ("1",),
+    "simplify.group_size": ("2",),
+    "compose.shots": ("1",),
+    "compose.max_tokens": ("16",),
+    "compose.context_tokens": ("300",),
+    "compose.candidates": ("1",),
+    "rank.element_limit": ("30",),
+}
+
+
+@pytest.fixture(scope="module")
+def world(rows_of_the_file: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SettingsWorld]:
+    with pytest.MonkeyPatch.context() as patch:
+        yield SettingsWorld(tmp_path_factory.mktemp("weights"), patch)
+
+
+def others(name: str, declared: Declared, value: object, world: SettingsWorld, parent: Recipe) -> list[str]:
+    if name in OTHER:
+        return [other for other in OTHER[name] if other != str(value)]
+    if declared.kind is bool:
+        return [str(not value).lower()]
+    if declared.choices:
+        return [choice for choice in declared.choices if choice != value]
+    if name == "plan.model":
+        return [world.weights["grounded" if parent.plan.kind == "grounded" else "t5-2"]]
+    if name == "rank.model":
+        return [MINILM if value == world.weights["cross-2"] else world.weights["cross-2"]]
+    if declared.kind is str:
+        return ["other"]
+    return [str(value * 2 + 1) if declared.kind is int else "0.37"]
+
+
+def untold(parent: Recipe, told: str, setting: str, value: str, world: SettingsWorld) -> tuple[Recipe, str]:
+    """The recipe with a setting changed, and what is wrong with that: nothing where it is refused by its name, or where
+    the steps are asked about, ranked, decided or judged otherwise."""
+    try:
+        recipe = checking.vary(parent, {setting: value, **world.beside(setting, value)})
+    except ValueError as error:
+        return parent, "" if setting in str(error) else f"{setting}={value} is refused: {error}"
+    try:
+        return recipe, f"{setting}={value} changes nothing" if world.told(recipe) == told else ""
+    except CannotRun as error:
+        return parent, f"{setting}={value} is taken and cannot run: {error}"
+
+
+@pytest.mark.parametrize("name", [*QUICK, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHERS)])
+def test_every_setting_changes_what_a_recipe_does_or_is_refused(name: str, world: SettingsWorld) -> None:
+    parent = literature.override(RECIPES[name], world.runnable(RECIPES[name]))
+    told = world.told(parent)
+    assert told == world.told(parent), "the same twice, or any change would look as if it counted"
+    found = [
+        untold(parent, told, setting, value, world)[1]
+        for setting, declared in settings_of(Recipe).items()
+        if setting not in ELSEWHERE
+        for value in others(setting, declared, values_of(parent)[setting], world, parent)
+    ]
+    assert [wrong for wrong in found if wrong] == []
+
+
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 9))])
+def test_random_mixtures_count_setting_by_setting(seed: int, world: SettingsWorld) -> None:
+    """Settings that stages know are changed one after another, as far as they are taken: each step is another agent."""
+    drawn = random.Random(seed)
+    recipe = RECIPES[drawn.choice(MIXED)]
+    recipe = literature.override(recipe, world.runnable(recipe))
+    told, known = world.told(recipe), settings_of(Recipe)
+    taken: list[str] = []
+    for setting in drawn.sample([name for name in known if name not in (*ELSEWHERE, *STANDING)], 30):
+        values = others(setting, known[setting], values_of(recipe)[setting], world, recipe)
+        if not values:
+            continue
+        value = drawn.choice(values)
+        changed, wrong = untold(recipe, told, setting, value, world)
+        assert not wrong, f"{recipe.name} with {taken}: {wrong}"
+        if changed is not recipe:
+            recipe, told = changed, world.told(changed)
+            taken.append(f"{setting}={value}")
+    assert taken
