@@ -8,6 +8,7 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from agents.models import (
+    Connection,
     Exemplar,
     LlmReply,
     MemorySnippet,
@@ -21,7 +22,7 @@ from agents.models import (
     Workflow,
     WorkflowVector,
 )
-from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, count_of
+from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, SuperuserOnly, count_of
 from annotations.models import Operation
 
 
@@ -74,6 +75,17 @@ class SavedRecipeAdmin(MadeElsewhere):
     list_select_related = ["project", "created_by"]
     list_filter = ["project"]
     search_fields = ["name", "parent", "description"]
+
+
+@admin.register(Connection)
+class ConnectionAdmin(SuperuserOnly, MadeElsewhere):
+    """They are made and changed on their own pages, which know what a key is."""
+
+    list_display = ["name", "kind", "model", "base_url", "private", "is_default", "tested_at", "created_by"]
+    list_select_related = ["created_by"]
+    list_filter = ["kind"]
+    search_fields = ["name", "model", "base_url"]
+    exclude = ["sealed_key"]
 
 
 @admin.register(PromptPack)

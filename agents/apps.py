@@ -10,6 +10,7 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         from agents import proposals, retention
         from agents.encoders import embedding, weights
+        from agents.llm import connection, connections
         from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
@@ -24,4 +25,5 @@ class AgentsConfig(AppConfig):
         NEEDS.update(placing.NEEDS)
         weights.elsewhere = StoredWeights()
         embedding.at_endpoint = encoder_at_endpoint
+        connection.at_connection = connections.endpoint_named
         KINDS.extend(retention.KINDS)

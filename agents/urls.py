@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from agents.connections import views as connection_views
 from agents.memory import views as workflow_views
 from agents.packs import views as pack_views
 from agents.recipes import views as recipe_views
@@ -24,6 +25,10 @@ urlpatterns = [
     path("models/", model_views.models, name="models"),
     path("models/<slug:name>/", model_views.model, name="model"),
     path("models/<slug:name>/state/", model_views.model_state, name="model-state"),
+    path("connections/", connection_views.connections, name="connections"),
+    path("connections/<slug:name>/", connection_views.connection, name="connection"),
+    path("connections/<slug:name>/test/", connection_views.connection_test, name="connection-test"),
+    path("connections/<slug:name>/delete/", connection_views.connection_delete, name="connection-delete"),
     path("runs/", views.runs, name="runs"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/state/", views.run_state, name="run-state"),

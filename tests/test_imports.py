@@ -39,7 +39,7 @@ WINGS = {
     """.split(),
     "agents": """
         prompts encoders models llm weblinx types recipes trace observations stages memory pipeline
-        replay runs training proposals packs retention
+        replay runs training proposals packs connections retention
     """.split(),
     "evaluation": """
         metrics models scores reports external studies bench
@@ -80,6 +80,7 @@ CORE = """
 SHELL = {
     "annotations.sample.campaigns",
     "annotations.sample.project",
+    "agents.llm.connections",
     "agents.llm.stored",
     "agents.llm.vectors",
 }  # in a core's room, and the only ones there that store

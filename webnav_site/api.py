@@ -10,6 +10,7 @@ from rest_framework.routers import DefaultRouter
 from rest_framework.viewsets import ViewSetMixin
 
 from agents import api as agents
+from agents.connections.api import ConnectionViewSet
 from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
@@ -47,6 +48,7 @@ router.register("comments", work.CommentViewSet)
 router.register("releases", work.ReleaseViewSet)
 router.register("recipes", agents.RecipeViewSet, basename="recipe")
 router.register("prompt-packs", agents.PromptPackViewSet)
+router.register("connections", ConnectionViewSet)
 router.register("memory-snippets", agents.MemorySnippetViewSet)
 router.register("exemplars", agents.ExemplarViewSet)
 router.register("workflows", agents.WorkflowViewSet)

@@ -12,11 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar, cast
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 import openai
 
+from agents.llm.addresses import PublicTransport
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.usage import Prices, Usage
 
@@ -49,6 +50,8 @@ class Endpoint:
     answers: int = 3  # unreadable answers, each of which may cost money, before a request is given up
     first_wait: float = 1.0  # seconds before the second attempt; doubles from then on
     longest_wait: float = 60.0  # also the longest Retry-After that is waited for
+    public_only: bool = False  # nothing is sent to an address that is not public
+    name: str = ""  # of its connection: requests for a model of that name are for `model`
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.base_url)
@@ -77,14 +80,20 @@ class Calls:
 
     def __init__(self, endpoint: Endpoint, prefix: str) -> None:
         self.endpoint = endpoint
-        self.address = endpoint.base_url.rstrip("/")
+        parts = urlsplit(endpoint.base_url)
+        query = dict(parse_qsl(parts.query))
+        self.address = parts._replace(query="", fragment="").geturl().rstrip("/")
         self.name = f"the {prefix if prefix == 'LLM' else prefix.lower()} endpoint {self.address}"
         self._prefix = prefix
         self._places = threading.BoundedSemaphore(endpoint.concurrency)
-        self.headers = None if endpoint.api_key else {"Authorization": openai.Omit()}
+        azure = "api-version" in query  # whose older addresses take the key in a header of their own
+        self.headers = None if endpoint.api_key and not azure else {"Authorization": openai.Omit()}
         self.client = openai.OpenAI(
             base_url=self.address,
             api_key=endpoint.api_key or "none",
+            default_query=query or None,
+            default_headers={"api-key": endpoint.api_key} if azure and endpoint.api_key else None,
+            http_client=openai.DefaultHttpxClient(transport=PublicTransport()) if endpoint.public_only else None,
             max_retries=0,
             timeout=httpx2.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout)),
         )

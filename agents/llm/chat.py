@@ -24,12 +24,16 @@ class ChatLlm:
     def __init__(self, endpoint: Endpoint) -> None:
         self.endpoint = endpoint
         self._calls = Calls(endpoint, "LLM")
-        self.info = LlmInfo(self._calls.address, endpoint.model, endpoint.prices, lanes=endpoint.concurrency)
+        # Requests may name the connection, whose model may be changed: what was kept is told apart by the model then.
+        identity = f"{self._calls.address} {endpoint.model}" if endpoint.name else self._calls.address
+        self.info = LlmInfo(identity, endpoint.model, endpoint.prices, lanes=endpoint.concurrency)
         self._limit_names: dict[str, str] = {}  # per model, where it is not max_tokens
         self._at_once: dict[str, int] = {}  # per model, where it gives only so many samples in one answer
 
     def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
-        return in_lanes(self._ask, requests, self.endpoint.concurrency)
+        name, model = self.endpoint.name, self.endpoint.model
+        asked = [replace(one, model=model) if name and one.model == name else one for one in requests]
+        return in_lanes(self._ask, asked, self.endpoint.concurrency)
 
     def _ask(self, request: Request, stop: threading.Event) -> Reply | LlmError:
         with span("llm", model=request.model) as told:

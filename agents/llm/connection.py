@@ -1,13 +1,26 @@
-"""What answers prompts here: the configured endpoint, or the embedded model where there is none. Core.
+"""What answers prompts here: a connection, the endpoint of the environment, or the embedded model where there is none.
+Core.
 
-LLM_BASE_URL and LLM_MODEL name an endpoint. Where neither is set, the embedded model answers, so that everything works
-on a fresh machine; LLM_EMBEDDED=off forbids that. A recipe (plan.model) or LLM_MODEL may also name it.
+A recipe's plan.model may name a connection that an admin has set up, a model of the environment's endpoint
+(LLM_BASE_URL), or the embedded model. Where it names nothing, LLM_BASE_URL and LLM_MODEL answer; where neither is set,
+the default connection; where there is none, the embedded model, so that everything works on a fresh machine.
+LLM_EMBEDDED=off forbids that.
 """
 
 import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from agents.llm import embedded
+from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
+
+if TYPE_CHECKING:
+    from agents.llm.calls import Endpoint
+
+at_connection: "Callable[[str], Endpoint | None] | None" = None
+"""The endpoint of a connection by its name; of "", that of the default one. Raises ValueError. `agents.apps` sets it:
+this module knows no database."""
 
 
 def embedded_model(model: str = "") -> str:
@@ -15,7 +28,7 @@ def embedded_model(model: str = "") -> str:
     named = model or os.environ.get("LLM_MODEL", "")
     if embedded.is_embedded(named):
         return named
-    by_default = not named and not os.environ.get("LLM_BASE_URL") and may_be_embedded()
+    by_default = not named and not os.environ.get("LLM_BASE_URL") and may_be_embedded() and not _has_connection()
     return embedded.SMOLLM2 if by_default else ""
 
 
@@ -23,10 +36,29 @@ def may_be_embedded() -> bool:
     return os.environ.get("LLM_EMBEDDED") != "off"
 
 
+def _has_connection() -> bool:
+    try:
+        return _connection("") is not None
+    except ValueError:  # one that cannot be used is there all the same
+        return True
+
+
+def _connection(model: str) -> "Endpoint | None":
+    """That of the connection that answers requests for `model`. Raises ValueError."""
+    if at_connection is None or (not model and (os.environ.get("LLM_BASE_URL") or os.environ.get("LLM_MODEL"))):
+        return None
+    return at_connection(model)
+
+
 def lacking(model: str = "") -> str:
     """What is missing before requests for `model` can be answered, with how to get it; "" where nothing is."""
     if own := embedded_model(model):
         return embedded.lacking(own)
+    try:
+        if _connection(model) is not None:
+            return ""
+    except ValueError as error:
+        return str(error)
     wanted = ["LLM_BASE_URL"] + ([] if model else ["LLM_MODEL"])
     unset = [name for name in wanted if not os.environ.get(name)]
     return f"an LLM endpoint: set {' and '.join(unset)}" if unset else ""
@@ -36,6 +68,10 @@ def connected(model: str = "") -> Llm:
     """What answers requests for `model`. Raises NotConfigured where something is missing."""
     if own := embedded_model(model):
         return embedded.EmbeddedLlm(own)
-    from agents.llm.chat import from_environment  # its client takes most of a second, which only workers need to spend
+    from agents.llm.chat import ChatLlm, from_environment  # their client takes most of a second: workers spend it
 
-    return from_environment()
+    try:
+        endpoint = _connection(model)
+    except ValueError as error:
+        raise NotConfigured(str(error)) from error
+    return from_environment() if endpoint is None else ChatLlm(endpoint)

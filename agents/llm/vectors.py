@@ -4,8 +4,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from agents.llm.connections import endpoint_of
 from agents.llm.errors import NotConfigured
-from agents.models import TextEmbedding
+from agents.models import Connection, TextEmbedding
 
 if TYPE_CHECKING:
     from agents.llm.embeddings import EndpointEncoder
@@ -28,9 +29,12 @@ def _bytes(vector: np.ndarray) -> bytes:
 
 
 def encoder_at_endpoint(model: str) -> "EndpointEncoder":
-    """A model of the configured embedding endpoint, with what it was paid for before. ValueError where none is set."""
-    from agents.llm.embeddings import from_environment  # its client takes a while to load; only workers ask
+    """The connection of that name, else a model of the environment's embedding endpoint, with what it was paid for
+    before. ValueError where neither is set."""
+    from agents.llm.embeddings import EndpointEncoder, from_environment  # their client takes a while; only workers ask
 
+    if (connection := Connection.objects.answering(Connection.Kind.EMBEDDING, model)) is not None:
+        return EndpointEncoder(endpoint_of(connection), DatabaseVectors())
     try:
         return from_environment(model, DatabaseVectors())
     except NotConfigured as error:

@@ -3,6 +3,7 @@
 May import where weights lie (`encoders`) and all of `annotations`.
 """
 
+from agents.models.connections import Connection
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.prompts import PromptPack
 from agents.models.recipes import SavedRecipe
@@ -13,6 +14,7 @@ from agents.models.trained import TrainedModel
 from agents.models.trajectories import Trajectory
 
 __all__ = [
+    "Connection",
     "Exemplar",
     "LlmReply",
     "MemorySnippet",

@@ -1,13 +1,10 @@
 """Settings of django-allauth that are code: no sign-up without an invitation, second factors stored encrypted."""
 
-import base64
-import hashlib
 from typing import Any
 from urllib.parse import urlsplit
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.mfa.adapter import DefaultMFAAdapter
-from cryptography.fernet import Fernet, MultiFernet
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.models import AbstractBaseUser
@@ -15,6 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 
 from annotations.access.clients import client_address
+from annotations.access.sealing import seal, unseal
+
+FACTORS = "second factors"
 
 
 class AccountAdapter(DefaultAccountAdapter):
@@ -44,10 +44,10 @@ class FactorAdapter(DefaultMFAAdapter):
     """One-time codes and passkeys."""
 
     def encrypt(self, text: str) -> str:
-        return _box().encrypt(text.encode()).decode()
+        return seal(FACTORS, text)
 
     def decrypt(self, encrypted_text: str) -> str:
-        return _box().decrypt(encrypted_text.encode()).decode()
+        return unseal(FACTORS, encrypted_text)
 
     def get_public_key_credential_rp_entity(self) -> dict[str, str]:
         """The site's own name, whatever host a request says that it is for."""
@@ -55,10 +55,3 @@ class FactorAdapter(DefaultMFAAdapter):
 
     def generate_authenticator_name(self, user: AbstractBaseUser, type: str) -> str:
         return "Passkey"
-
-
-def _box() -> MultiFernet:
-    """Opens what older SECRET_KEYs closed as well, as long as they are among the fallbacks."""
-    keys = [settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS]
-    digests = [hashlib.sha256(b"second factors" + key.encode()).digest() for key in keys]
-    return MultiFernet([Fernet(base64.urlsafe_b64encode(digest)) for digest in digests])

@@ -104,6 +104,7 @@ class LlmServer:
         self.reply = reply
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
+        self.paths: list[str] = []  # with their queries
         self.times: list[float] = []
         self.busy = 0
         self.most_busy = 0  # requests in work at the same time, at most
@@ -121,21 +122,21 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         state = self.server_state
         raw = self.rfile.read(int(self.headers["Content-Length"]))
-        if self.path not in ANSWERS:
+        path = self.path.partition("?")[0]
+        if path not in ANSWERS:
             self._send(failure(404, f"there is no {self.path}"))
             return
         body = json.loads(raw)
         with state.lock:
             state.requests.append(body)
+            state.paths.append(self.path)
             state.headers.append({name.lower(): value for name, value in self.headers.items()})
             state.times.append(time.monotonic())
             state.busy += 1
             state.most_busy = max(state.most_busy, state.busy)
         try:
             given = state.reply(body)
-            answer = (
-                given if isinstance(given, Answer) else Answer(json.dumps(ANSWERS[self.path](given, body)).encode())
-            )
+            answer = given if isinstance(given, Answer) else Answer(json.dumps(ANSWERS[path](given, body)).encode())
             state.closing.wait(answer.delay)
         finally:
             with state.lock:

@@ -14,6 +14,7 @@ from django.urls import reverse
 from knox.models import AuthToken
 from pghistory.models import Event
 
+from agents.models import Connection
 from annotations.models import (
     AccessEvent,
     IdempotencyKey,
@@ -43,7 +44,17 @@ OURS = [
     if not issubclass(model, (Event, *COMPUTED))
 ]
 ACCOUNTS = [apps.get_model(name) for name in ("auth.User", "auth.Group", "knox.AuthToken", "mfa.Authenticator")]
-SUPERUSERS_ONLY = {*ACCOUNTS, AccessEvent, IdempotencyKey, Invite, Membership, TokenGrant, TryCount, Webhook}
+SUPERUSERS_ONLY = {
+    *ACCOUNTS,
+    AccessEvent,
+    Connection,
+    IdempotencyKey,
+    Invite,
+    Membership,
+    TokenGrant,
+    TryCount,
+    Webhook,
+}
 # They hold gold of test splits, or repeat it, and the admin knows nobody's right to see it.
 SHOW_GOLD = {
     *("Conversation", "Turn", "Step", "Target", "Rationale", "Job", "Snapshot", "PageDictionary", "Screenshot"),

@@ -33,6 +33,9 @@ OPEN = {
     "recipe",
     "recipe-derive",
     "recipe-prepare",
+    "connection",  # of the installation, for superusers: tests/agents/test_connections.py
+    "connection-test",
+    "connection-delete",
 }
 READ, ADMINS, ANNOTATORS, REVIEWERS = set(ROLES), {"admin"}, {"admin", "annotator"}, {"admin", "reviewer"}
 EXPORTERS = {"admin", "reviewer"}

@@ -13,6 +13,7 @@ from tests.signed_in import client_of
 from tests.web.world import LISTS, READS, STARTS, WRITES, World, make_world
 
 pytestmark = pytest.mark.django_db
+UNSCOPED = ("recipes", "access-events", "connections")  # rows of no project; the last two for superusers
 ROLES = ("admin", "annotator", "reviewer", "reader")
 
 
@@ -25,8 +26,12 @@ def test_every_route_of_the_api_is_in_these_tests() -> None:
     """A new route must be added to tests/web/world.py, and with it to the tests of this file."""
     paths = SchemaGenerator().get_schema(public=True)["paths"]
     found = {re.sub(r"{\w+}", "{}", path.replace("{seq}", "0")).removeprefix("/api/") for path in paths}
-    known = {f"{noun}/" for noun in (*LISTS, *STARTS, "recipes", "me", "access-events", "auth/login", "auth/logout")}
-    assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, "recipes", "access-events")} | {*READS, *WRITES}
+    known = {f"{noun}/" for noun in (*LISTS, *STARTS, *UNSCOPED, "me", "auth/login", "auth/logout")}
+    assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, *UNSCOPED)} | {
+        *READS,
+        *WRITES,
+        "connections/{}/test/",
+    }
 
 
 @pytest.mark.parametrize("noun", [*LISTS, "recipes", "me", "schema"])

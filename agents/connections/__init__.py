@@ -1,0 +1,1 @@
+"""Endpoints as people set them up: their pages, API, and the test that finds out what one can do."""

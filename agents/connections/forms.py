@@ -1,0 +1,44 @@
+"""The form of a connection."""
+
+from typing import Any
+
+from django import forms
+
+from agents.llm.connections import fault
+from agents.models import Connection
+
+
+class ConnectionForm(forms.ModelForm):
+    """Its key is typed in and never shown again; an empty field leaves it as it is."""
+
+    key = forms.CharField(
+        required=False, strip=True, max_length=500, widget=forms.PasswordInput(attrs={"autocomplete": "off"})
+    )
+    forget_key = forms.BooleanField(required=False, label="Forget the key")
+
+    class Meta:
+        model = Connection
+        fields = [
+            *("name", "kind", "base_url", "key", "forget_key", "model", "price_prompt", "price_completion", "timeout"),
+            *("concurrency", "attempts", "private", "is_default"),
+        ]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        stored = bool(self.instance.sealed_key)
+        self.fields["key"].help_text = "One is stored; leave this empty to keep it." if stored else "Encrypted at rest."
+        if not stored:
+            del self.fields["forget_key"]
+
+    def _post_clean(self) -> None:
+        """The instance is checked with the key that it will have. A stored key goes to no address but its own."""
+        moved = self.instance.pk and self.instance.base_url != self.cleaned_data.get("base_url")
+        if key := self.cleaned_data.get("key"):
+            self.instance.key = key
+        elif self.cleaned_data.get("forget_key"):
+            self.instance.key = ""
+        elif moved and self.instance.sealed_key:
+            self.add_error("key", "The address is another one: enter the key again.")
+        super()._post_clean()  # type: ignore[misc]
+        if not self.errors and (said := fault(self.instance)):
+            self.add_error(None, said)

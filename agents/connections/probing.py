@@ -1,0 +1,128 @@
+"""The test of a connection: what it answers, how long that takes, and what it can do beyond that.
+
+Every question is small and asked once, all side by side, so that a page can wait for it.
+"""
+
+import base64
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import openai
+
+from agents.llm.calls import Calls, Endpoint
+from agents.llm.connections import endpoint_of
+from agents.llm.lanes import in_lanes
+from agents.models import Connection
+
+SECONDS = 20.0  # for each question
+LANES = 6
+MAX_SAID = 300
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mP4z8BAEmIY1TCqYfhqAACQ+f8B8u7oVwAAAABJRU5ErkJggg=="
+)
+TOOL = {
+    "type": "function",
+    "function": {"name": "click", "description": "Click.", "parameters": {"type": "object", "properties": {}}},
+}
+Check = Callable[[Any], str]
+"""Why an answer does not show that the endpoint can do it; "" where it does."""
+
+
+def probe(connection: Connection) -> dict[str, Any]:
+    """{"reply", "seconds", "error"} and, of a language model, "can": {name: {"ok", "said"}}. Raises ValueError for a
+    connection that cannot be used."""
+    endpoint = replace(endpoint_of(connection), timeout=SECONDS, attempts=1)
+    asked = Asked(endpoint)
+    if connection.kind == Connection.Kind.EMBEDDING:
+        return asked.outcome(asked.vector)
+    found = asked.outcome(asked.plain)
+    if not found["error"]:
+        names = list(ABILITIES)
+        answers = in_lanes(lambda name, _: asked.can(name), names, LANES)
+        found["can"] = dict(zip(names, answers, strict=True))
+    return found
+
+
+class Asked:
+    """An endpoint, asked question by question."""
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        self.endpoint = endpoint
+        self.calls = Calls(endpoint, "LLM")
+        self.limit = "max_tokens"
+
+    def outcome(self, ask: Callable[[], str]) -> dict[str, Any]:
+        begun = time.monotonic()
+        try:
+            reply, error = ask(), ""
+        except (openai.APIError, ValueError, TypeError, LookupError, AttributeError) as problem:
+            reply, error = "", self._said(problem)
+        return {"reply": reply[:MAX_SAID], "seconds": round(time.monotonic() - begun, 2), "error": error}
+
+    def plain(self) -> str:
+        """Newer models refuse the older name of the limit."""
+        try:
+            answer = self.complete()
+        except openai.BadRequestError as error:
+            if "max_completion_tokens" not in self.calls.reason(error):
+                raise
+            self.limit = "max_completion_tokens"
+            answer = self.complete()
+        return str(answer.choices[0].message.content or "")
+
+    def vector(self) -> str:
+        calls = self.calls.client.embeddings
+        answer = calls.create(
+            model=self.endpoint.model, input=["hello"], encoding_format="float", extra_headers=self.calls.headers
+        )
+        return f"{len(answer.data[0].embedding)} dimensions"
+
+    def complete(self, question: Any = "Say hello.", **more: Any) -> Any:
+        message = {"role": "user", "content": question}
+        values: dict[str, Any] = {"model": self.endpoint.model, "messages": [message], self.limit: 16}
+        return self.calls.client.chat.completions.create(**values, **more, extra_headers=self.calls.headers)
+
+    def can(self, name: str) -> dict[str, Any]:
+        more, check = ABILITIES[name]
+        try:
+            said = _same(self, more) if name == "seeds" else check(self.complete(**more))
+        except (openai.APIError, ValueError, TypeError, LookupError, AttributeError) as problem:
+            said = self._said(problem)
+        return {"ok": not said, "said": said[:MAX_SAID]}
+
+    def _said(self, problem: Exception) -> str:
+        if isinstance(problem, openai.APIError):
+            return str(self.calls.failure(problem).error)
+        return f"the answer cannot be read ({type(problem).__name__})"
+
+
+def _same(asked: Asked, more: dict[str, Any]) -> str:
+    first, second = (asked.complete(**more).choices[0].message.content for _ in range(2))
+    return "" if first == second else "the same seed gave two answers"
+
+
+def _two(answer: Any) -> str:
+    found = len(answer.choices)
+    return "" if found == 2 else f"{found} sample{'' if found == 1 else 's'} in an answer to n=2; it is asked again"
+
+
+def _logprobs(answer: Any) -> str:
+    told = answer.choices[0].logprobs
+    return "" if told is not None and told.content else "the answer has none"
+
+
+def _calls_tool(answer: Any) -> str:
+    return "" if answer.choices[0].message.tool_calls else "no tool was called"
+
+
+_IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}}
+ABILITIES: dict[str, tuple[dict[str, Any], Check]] = {
+    "n": ({"n": 2, "temperature": 1.0}, _two),
+    "seeds": ({"seed": 7, "temperature": 1.0, "question": "Write five random words."}, lambda answer: ""),
+    "logprobs": ({"logprobs": True}, _logprobs),
+    "images": ({"question": [{"type": "text", "text": "What colour is it?"}, _IMAGE]}, lambda answer: ""),
+    "tools": ({"tools": [TOOL], "tool_choice": "required", "question": "Click."}, _calls_tool),
+}
+"""What is found out: the arguments of the question, and how its answer is read."""

@@ -1,0 +1,68 @@
+"""Pages of connections, for superusers: they say where keys go, and may reach into private networks."""
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST
+
+from agents.connections.forms import ConnectionForm
+from agents.models import Connection
+
+
+def connections(request: HttpRequest) -> HttpResponse:
+    """All of them, and the form of a new one."""
+    _require(request)
+    form = ConnectionForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        form.instance.created_by = request.user
+        return redirect("connection", form.save().name)
+    rows = Connection.objects.all()
+    return render(request, "agents/connections.html", {"rows": rows, "form": form})
+
+
+def connection(request: HttpRequest, name: str) -> HttpResponse:
+    """One connection: its settings, and what its last test found out."""
+    _require(request)
+    found = get_object_or_404(Connection, name=name)
+    form = ConnectionForm(request.POST or None, instance=found)
+    if request.method == "POST" and form.is_valid():
+        form.instance.found, form.instance.tested_at = {}, None  # it was another one that was tested
+        messages.success(request, "Saved.")
+        return redirect("connection", form.save().name)
+    shown = get_object_or_404(Connection, name=name)  # the form has changed its own
+    return render(request, "agents/connection.html", {"connection": shown, "form": form})
+
+
+@require_POST
+def connection_test(request: HttpRequest, name: str) -> HttpResponse:
+    """Ask it something; what it said and can do is kept and shown."""
+    _require(request)
+    found = get_object_or_404(Connection, name=name)
+    test(found)
+    return redirect("connection", found.name)
+
+
+@require_POST
+def connection_delete(request: HttpRequest, name: str) -> HttpResponse:
+    _require(request)
+    get_object_or_404(Connection, name=name).delete()
+    messages.success(request, f"Deleted {name}.")
+    return redirect("connections")
+
+
+def test(connection: Connection) -> None:
+    from agents.connections.probing import probe  # its client takes a while to load
+
+    try:
+        connection.found = probe(connection)
+    except ValueError as error:
+        connection.found = {"reply": "", "seconds": 0, "error": str(error)}
+    connection.tested_at = timezone.now()
+    connection.save(update_fields=["found", "tested_at"])
+
+
+def _require(request: HttpRequest) -> None:
+    if not (request.user.is_active and request.user.is_superuser):
+        raise PermissionDenied("Connections are for admins of the installation.")

@@ -1,0 +1,38 @@
+"""Calls that leave for public hosts only: the address of a connection comes from a person. Core.
+
+A host is looked up once for each request, every address found must be public, and the request goes to exactly that
+address under the host's name; each hop of a redirect is a request of its own.
+"""
+
+import socket
+
+import httpx2
+
+from annotations.work.tell.public_addresses import is_public
+
+
+class NotPublic(httpx2.ConnectError):
+    """A host of which some address is not public; httpx calls this an error of the connection."""
+
+
+class PublicTransport(httpx2.HTTPTransport):
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        host = request.url.host
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        request.url = request.url.copy_with(host=public_address(host, request.url.port))
+        return super().handle_request(request)
+
+
+def public_address(host: str, port: int | None = None) -> str:
+    """Where a request to this host goes. Raises NotPublic, which says why it goes nowhere."""
+    try:
+        found = [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    except (OSError, UnicodeError) as error:
+        raise httpx2.ConnectError(f"{host} has no address") from error
+    for address in found:
+        if not is_public(address):
+            raise NotPublic(
+                f"{host} is not a public address; an admin of the installation may say that the connection is on a "
+                "private network"
+            )
+    return found[0]

@@ -1,0 +1,337 @@
+"""Connections: set up by admins of the installation, encrypted at rest, tried against servers that speak the published
+shapes of the endpoints that people run, and named by recipes."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from agents.connections.probing import ABILITIES, probe
+from agents.llm import connection as answering
+from agents.llm.addresses import NotPublic, public_address
+from agents.llm.calls import Endpoint
+from agents.llm.chat import ChatLlm
+from agents.llm.connections import endpoint_of
+from agents.llm.embedded import SMOLLM2
+from agents.llm.errors import NotConfigured, Unreachable
+from agents.llm.protocol import Message, Reply, Request
+from agents.models import Connection
+from agents.recipes import literature
+from tests import factories
+from tests.agents.llm_server import Answer, LlmServer, completion, serve
+
+pytestmark = pytest.mark.django_db
+KEY = "sk-very-secret-key-of-an-endpoint"
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def make_connection(url: str = "http://127.0.0.1:9/v1", **fields: Any) -> Connection:
+    key = fields.pop("key", KEY)
+    row = Connection(**({"name": "mine", "base_url": url, "model": "m-1", "private": True} | fields))
+    row.key = key
+    row.save()
+    return row
+
+
+def asked(llm: Any, model: str = "") -> Any:
+    return llm.complete([Request((Message("user", "hi"),), model or llm.info.model)])[0]
+
+
+# At rest ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_key_is_encrypted_and_opens_after_the_secret_key_has_changed(settings) -> None:
+    row = make_connection()
+    assert KEY not in json.dumps(list(Connection.objects.values()), default=str)
+    before, settings.SECRET_KEY = settings.SECRET_KEY, "another" * 10
+    with pytest.raises(ValueError, match="SECRET_KEY has changed; enter it again"):
+        _ = Connection.objects.get().key
+    settings.SECRET_KEY_FALLBACKS = [before]
+    assert Connection.objects.get().key == KEY
+    assert endpoint_of(row).api_key == KEY
+    assert KEY not in repr(endpoint_of(row))
+
+
+# Who answers --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def server() -> Iterator[LlmServer]:
+    with serve(lambda body: f"I am {body['model']}") as running:
+        yield running
+
+
+def test_a_recipe_names_a_connection_and_its_model_is_asked_with_its_key(server) -> None:
+    make_connection(server.url)
+    recipe = literature.override(literature.get("synapse"), {"plan.model": "mine"})
+    assert answering.lacking("mine") == ""
+    llm = answering.connected(literature.asked_model(recipe))
+    for model in ("mine", ""):
+        assert asked(llm, model).text == "I am m-1"
+    assert server.headers[-1]["authorization"] == f"Bearer {KEY}"
+
+
+def test_replies_of_a_connection_whose_model_was_changed_are_not_taken_for_those_of_the_new_one(server) -> None:
+    row = make_connection(server.url)
+    before = answering.connected("mine").info.identity
+    Connection.objects.filter(pk=row.pk).update(model="m-2")
+    assert answering.connected("mine").info.identity != before
+
+
+def test_the_default_answers_before_the_embedded_model_and_after_the_environment(server, monkeypatch) -> None:
+    assert answering.connected().info.model == SMOLLM2
+    make_connection(server.url, is_default=True)
+    assert answering.connected().info.model == "m-1"
+    assert answering.embedded_model() == ""
+    monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("LLM_MODEL", "of-the-environment")
+    assert answering.connected().info.model == "of-the-environment"
+    assert answering.connected("mine").info.model == "m-1"
+    assert answering.connected("another").info.model == "of-the-environment"
+
+
+def test_a_connection_whose_key_cannot_be_opened_is_said_where_it_is_lacking(settings) -> None:
+    make_connection(is_default=True)
+    settings.SECRET_KEY = "another" * 10
+    assert "enter it again" in answering.lacking("mine")
+    assert "enter it again" in answering.lacking()
+    with pytest.raises(NotConfigured, match="enter it again"):
+        answering.connected()
+
+
+def test_an_encoder_names_a_connection() -> None:
+    from agents.encoders.embedding import load_encoder
+
+    with serve(lambda body: [[3.0, 4.0]] * len(body["input"])) as running:
+        make_connection(running.url, kind="embedding", name="ada")
+        vectors = load_encoder("endpoint:ada").encode(["a", "b"])
+        assert vectors.tolist() == [[pytest.approx(0.6, abs=1e-3), pytest.approx(0.8, abs=1e-3)]] * 2
+        assert running.requests[0]["model"] == "m-1"
+
+
+# Private networks ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "169.254.169.254", "10.1.2.3", "[::1]"])
+def test_nothing_is_sent_to_an_address_that_is_not_public(host: str, server) -> None:
+    port = server.url.rsplit(":", 1)[1].partition("/")[0]
+    endpoint = Endpoint(f"http://{host}:{port}/v1", "m", attempts=1, public_only=True)
+    answer = asked(ChatLlm(endpoint))
+    assert isinstance(answer, Unreachable)
+    assert "is not a public address" in str(answer)
+    assert server.requests == []
+
+
+def test_a_redirect_into_a_private_network_is_not_followed(server, monkeypatch) -> None:
+    from agents.llm import addresses
+
+    def but_the_first(host: str, port: int | None = None) -> str:
+        return host if port == first_port else public_address(host, port)
+
+    monkeypatch.setattr(addresses, "public_address", but_the_first)
+    away = Answer(b"", 307, {"Location": f"{server.url}/chat/completions"})
+    with serve(lambda body: away) as first:
+        first_port = int(first.url.rsplit(":", 1)[1].partition("/")[0])
+        answer = asked(ChatLlm(Endpoint(first.url, "m", attempts=1, public_only=True)))
+        assert len(first.requests) == 1
+    assert "is not a public address" in str(answer)
+    assert server.requests == []
+
+
+def test_a_public_address_is_let_through() -> None:
+    assert public_address("8.8.8.8") == "8.8.8.8"
+    with pytest.raises(NotPublic):
+        public_address("0.0.0.0")
+
+
+# What endpoints can do ----------------------------------------------------------------------------------------------
+
+
+def error(status: int, message: str, **more: Any) -> Answer:
+    return Answer(json.dumps({"error": {"message": message, **more}}).encode(), status)
+
+
+def openai_like(body: dict[str, Any]) -> Any:
+    """OpenAI's newer models: the limit has another name; everything else is there."""
+    if "max_tokens" in body:
+        return error(400, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.")
+    return full(body)
+
+
+def full(body: dict[str, Any]) -> Any:
+    values = completion(["hello there"] * body.get("n", 1), body)
+    for choice in values["choices"]:
+        if body.get("logprobs"):
+            choice["logprobs"] = {"content": [{"token": "hello", "logprob": -0.1, "bytes": [104], "top_logprobs": []}]}
+        if body.get("tools"):
+            call = {"id": "call_1", "type": "function", "function": {"name": "click", "arguments": "{}"}}
+            choice["message"] |= {"content": None, "tool_calls": [call]}
+    return Answer(json.dumps(values).encode())
+
+
+def vllm_like(body: dict[str, Any]) -> Any:
+    """A text model served by vLLM without --enable-auto-tool-choice."""
+    if _has_image(body):
+        return error(400, "m-1 is not a multimodal model", type="BadRequestError", code=400)
+    if body.get("tools"):
+        return error(400, '"auto" tool choice requires --enable-auto-tool-choice', type="BadRequestError", code=400)
+    return full(body)
+
+
+def ollama_like(body: dict[str, Any]) -> Any:
+    """Ollama reads neither n nor logprobs, and answers all the same."""
+    kept = {key: value for key, value in body.items() if key not in ("n", "logprobs")}
+    return vllm_like(kept) if _has_image(body) else full(kept)
+
+
+def llama_cpp_like(body: dict[str, Any]) -> Any:
+    """llama.cpp's server refuses n, and images without a projector."""
+    if body.get("n", 1) > 1:
+        return error(400, "Only one completion choice is allowed", type="invalid_request_error", code=400)
+    if _has_image(body):
+        return error(500, "image input is not supported - hint: you may need the mmproj", type="server_error", code=500)
+    return full(body)
+
+
+def _has_image(body: dict[str, Any]) -> bool:
+    return any(isinstance(message["content"], list) for message in body["messages"])
+
+
+@pytest.mark.parametrize(
+    ("reply", "cannot"),
+    [
+        (openai_like, set()),
+        (vllm_like, {"images", "tools"}),
+        (ollama_like, {"n", "logprobs", "images"}),
+        (llama_cpp_like, {"n", "images"}),
+    ],
+)
+def test_what_an_endpoint_can_do_is_found_out(reply: Callable[..., Any], cannot: set[str]) -> None:
+    with serve(reply) as running:
+        found = probe(make_connection(running.url))
+    assert (found["reply"], found["error"]) == ("hello there", "")
+    assert {name for name, one in found["can"].items() if not one["ok"]} == cannot
+    assert set(found["can"]) == set(ABILITIES)
+    assert all(one["said"] for name, one in found["can"].items() if name in cannot)
+
+
+def test_seeds_that_draw_two_answers_are_none() -> None:
+    drawn = iter(range(100))
+    with serve(lambda body: f"answer {next(drawn)}") as running:
+        found = probe(make_connection(running.url))
+    assert found["can"]["seeds"] == {"ok": False, "said": "the same seed gave two answers"}
+
+
+def test_azure_by_deployment_has_its_version_in_the_address_and_its_key_in_a_header_of_its_own() -> None:
+    with serve(full) as running:
+        row = make_connection(f"{running.url}?api-version=2024-10-21")
+        assert probe(row)["error"] == ""
+        assert isinstance(asked(ChatLlm(endpoint_of(row))), Reply)
+    assert {path.partition("?")[2] for path in running.paths} == {"api-version=2024-10-21"}
+    assert {headers.get("api-key") for headers in running.headers} == {KEY}
+    assert not any("authorization" in headers for headers in running.headers)
+
+
+def test_azure_of_version_1_and_openai_take_the_key_as_a_token(server) -> None:
+    asked(ChatLlm(endpoint_of(make_connection(server.url))))
+    assert server.headers[0]["authorization"] == f"Bearer {KEY}"
+    assert "api-key" not in server.headers[0]
+
+
+def test_an_endpoint_that_refuses_the_key_is_quoted_without_it() -> None:
+    with serve(lambda body: error(401, f"Incorrect API key provided: {KEY}")) as running:
+        found = probe(make_connection(running.url))
+    assert "Incorrect API key provided: [key]" in found["error"]
+    assert "can" not in found
+
+
+def test_what_is_no_answer_is_said() -> None:
+    with serve(lambda body: Answer(b"<html>", 200, {"Content-Type": "text/html"})) as running:
+        assert "cannot be read" in probe(make_connection(running.url))["error"]
+
+
+def test_an_embedding_endpoint_says_its_dimensions() -> None:
+    with serve(lambda body: [[1.0, 0.0, 0.0]]) as running:
+        found = probe(make_connection(running.url, kind="embedding"))
+    assert (found["reply"], found["error"]) == ("3 dimensions", "")
+
+
+# Pages and API ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def admin() -> Client:
+    client = Client()
+    client.force_login(factories.make_superuser())
+    return client
+
+
+FIELDS = {"name": "mine", "kind": "llm", "base_url": "http://127.0.0.1:9/v1", "model": "m-1", "timeout": "10"}
+FIELDS |= {"concurrency": "2", "attempts": "1", "key": KEY, "private": "on"}
+
+
+def test_an_admin_sets_up_a_connection_tests_it_and_deletes_it(admin, server) -> None:
+    assert admin.post("/connections/", FIELDS | {"base_url": server.url}).headers["Location"] == "/connections/mine/"
+    assert Connection.objects.get().key == KEY
+    admin.post("/connections/mine/test/")
+    page = admin.get("/connections/mine/").content.decode()
+    assert "I am m-1" in page
+    assert KEY not in page
+    admin.post("/connections/mine/delete/")
+    assert not Connection.objects.exists()
+
+
+def test_a_stored_key_stays_where_none_is_typed_and_goes_to_no_other_address(admin) -> None:
+    make_connection()
+    kept = FIELDS | {"key": "", "model": "m-2"}
+    assert admin.post("/connections/mine/", kept).status_code == 302
+    assert (Connection.objects.get().key, Connection.objects.get().model) == (KEY, "m-2")
+    page = admin.post("/connections/mine/", kept | {"base_url": "http://127.0.0.1:10/v1"}).content.decode()
+    assert "enter the key again" in page
+    assert Connection.objects.get().base_url == "http://127.0.0.1:9/v1"
+    admin.post("/connections/mine/", kept | {"forget_key": "on"})
+    assert Connection.objects.get().key == ""
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"base_url": "ftp://example.org"}, "Base_url must be an http or https address"),
+        ({"base_url": "https://a:b@example.org/v1"}, "must not contain a user name"),
+        ({"price_prompt": "1"}, "Give both prices, or none of them"),
+        ({"concurrency": "0"}, "must be more than 0"),
+    ],
+)
+def test_what_is_wrong_with_a_connection_is_said(admin, changes: dict[str, str], said: str) -> None:
+    assert said in admin.post("/connections/", FIELDS | changes).content.decode()
+    assert not Connection.objects.exists()
+
+
+@pytest.mark.parametrize("path", ["", "mine/", "mine/test/", "mine/delete/"])
+def test_connections_are_for_superusers(path: str) -> None:
+    make_connection()
+    client = Client()
+    client.force_login(factories.make_user("admin"))
+    assert client.post(f"/connections/{path}", FIELDS).status_code == 403
+    for method in (client.get, client.post, client.patch, client.delete):
+        assert method(f"/api/connections/{path}").status_code in (403, 404, 405)
+    assert client.get("/api/connections/mine/").status_code == 403
+    assert Connection.objects.count() == 1
+
+
+def test_the_api_takes_a_key_and_never_gives_it(admin, server) -> None:
+    body = {"name": "mine", "base_url": server.url, "model": "m-1", "api_key": KEY, "private": True}
+    made = admin.post("/api/connections/", body, content_type="application/json")
+    assert (made.status_code, made.json()["has_key"]) == (201, True)
+    tested = admin.post("/api/connections/mine/test/")
+    assert tested.json()["found"]["reply"] == "I am m-1"
+    moved = admin.patch("/api/connections/mine/", {"base_url": "http://127.0.0.1:9"}, content_type="application/json")
+    assert (moved.status_code, list(moved.json())) == (400, ["api_key"])
+    assert KEY not in made.content.decode() + tested.content.decode() + admin.get("/api/connections/").content.decode()
