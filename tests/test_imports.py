@@ -52,11 +52,12 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
     ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
     ("agents.recipes.views", "agents.training.preparing"): "the pages of recipes offer to make what they lack",
     **{
-        (
-            "agents.recipes.checking",
-            f"agents.stages.{module}",
-        ): "the kinds know which settings count"
-        for module in ("kind", "plan.kinds", "registry")
+        (f"agents.recipes.{module}", f"agents.stages.{of}"): "the kinds say what they read, need and do"
+        for module, of in (
+            *(("checking", of) for of in ("kind", "plan.kinds", "registry")),
+            *(("lacking", of) for of in ("kind", "registry")),
+            *((module, "registry") for module in ("deviations", "sentences", "starters")),
+        )
     },
 }
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
@@ -69,7 +70,7 @@ CORE = """
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
     annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
-    agents.recipes.sentences
+    agents.recipes.sentences agents.recipes.lacking
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop

@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agents.prompts.packs import Pack
 from agents.recipes import literature
-from agents.recipes.declaring import settings_of, values_of
+from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import ImagineSettings
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
-from agents.stages.registry import kinds, planner_of, ranking_of, recipe_kinds, unfit
+from agents.stages.registry import kinds, needs_ranking, planner_of, ranking_of, recipe_kinds, unfit
 
 Blocks = frozenset[str]  # what stages give that later ones take
 Holds = Callable[[Recipe, Blocks], bool]
@@ -106,10 +106,6 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "plan.constrained": LOCAL,
     "plan.top_p": DRAWN,
     "plan.samples": DRAWN,
-    "quirks.q7_single_candidate_fails": _plans(*ASKED_IN_PAGES),
-    "quirks.q8_empty_reply_crashes": _plans("multichoice"),
-    "quirks.q9_option_before_a_wraps": _plans("multichoice"),
-    "quirks.q10_unreadable_picks_first": _plans("generation"),
     "quirks.q11_item_without_trajectory": (
         lambda recipe, blocks: recipe.recall.memory == "multifaceted" and "memory" in blocks,
         "recall.memory=multifaceted that a prompt shows",
@@ -122,12 +118,6 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         lambda recipe, blocks: recipe.recall.rationales != "none" and recipe.plan.kind in ASKED_IN_PAGES,
         "recall.rationales other than none and plan.kind=multichoice or generation",
     ),
-    "quirks.q18_gold_in_top_k": _plans("trajectory"),
-    "quirks.q19_first_positive_only": _plans("trajectory"),
-    "quirks.q20_exact_string_success": _plans("trajectory"),
-    "quirks.q25_punctuation_counts": _plans("multichoice"),
-    "quirks.click_value_counts": _plans(*ASKED_IN_PAGES),
-    "quirks.q27_fails_unasked": _plans(*ASKED),
     "quirks.wq1_history_hides_attributes": _on_weblinx(_ranks_weblinx),
     "quirks.first_utterance_is_extra": _on_weblinx(_ranks_weblinx),
     "quirks.wq2_numbers_lose_quotes": STRING,
@@ -191,7 +181,7 @@ def read_by(recipe: Recipe) -> frozenset[str]:
     chosen, blocks = recipe_kinds(used), _blocks(used)
     working = [kind for kind in chosen if not kind.gives or kind.gives & blocks]
     found = set(ALWAYS).union(*(kind.reads for kind in working))
-    found |= {name for name in settings_of(Recipe) if name.startswith("quirks.")}
+    found |= {name for name in CONDITIONS if name.startswith("quirks.")}
     found |= {name for name in kinds() if name != "observe.observation" and _chooses(name, used, working)}
     found = {name for name in found if name not in CONDITIONS or CONDITIONS[name][0](used, blocks)}
     found |= {name for name, (holds, _) in BESIDES.items() if holds(used, blocks)}
@@ -236,7 +226,7 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         raise ValueError(
             f"plan.kind=action_string does not go with {recipe.name}, which reads no recorded WebLINX turns"
         )
-    if plan.kind in ("first", *ASKED) and rank.kind == "none" and not recipe.needs:
+    if needs_ranking(recipe) and not recipe.needs:
         raise ValueError(f"rank.kind=none does not go with plan.kind={plan.kind}, which takes a ranking")
 
 
@@ -270,7 +260,7 @@ def _wants_shown(name: str, recipe: Recipe) -> str:
 
 def _must_choose(name: str, recipe: Recipe) -> bool:
     """Whether no kind that the recipe chooses reads the setting, working or not."""
-    if name in kinds() or name in BESIDES or name.startswith("quirks."):
+    if name in kinds() or name in BESIDES or (name.startswith("quirks.") and name in CONDITIONS):
         return False
     return not any(name in kind.reads for kind in recipe_kinds(recipe))
 

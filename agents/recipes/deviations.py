@@ -4,13 +4,15 @@ What a setting or a named quirk decides is none: it can be set as published.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from agents.llm.embedded import is_embedded
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, from_dict
+from agents.recipes.settings import ImagineSettings
 from agents.recipes.starters import is_starter
+from agents.stages.registry import recipe_kinds, texts_of
 
 
 @dataclass(frozen=True)
@@ -50,13 +52,7 @@ DEVIATIONS = (
         "wording",
         "Prompts have the published parts, order and cuts, and sentences of our own. Those of the authors can be read "
         "from their repositories (manage.py import_prompts).",
-        lambda recipe: _in_our_words(recipe) and recipe.plan.kind not in ("first", "grounded"),
-    ),
-    Deviation(
-        "single-layout",
-        "A task of one turn is laid out as a conversation of MT-Mind2Web is: a sentence on the role, then page and "
-        "question with their speakers. MindAct on single tasks reads the page and the question alone.",
-        lambda recipe: recipe.plan.kind == "multichoice" and recipe.plan.backend == "local",
+        lambda recipe: _in_our_words(recipe) and bool(texts_of(replace(recipe, imagine=ImagineSettings()))),
     ),
     Deviation(
         "default-rationale",
@@ -85,12 +81,6 @@ DEVIATIONS = (
         "search",
         "Vectors are stored in half precision, and pools of 50,000 exemplars or more are searched approximately.",
         lambda recipe: recipe.recall.exemplars == "semantic",
-    ),
-    Deviation(
-        "lost-targets",
-        "Where cleaning lost the target of an earlier step and the data hold no page as recorded, its action names the "
-        "element and its page does not show it; the published code reads recorded pages for all of them.",
-        _on_trajectories,
     ),
     Deviation(
         "repaired",
@@ -135,17 +125,6 @@ DEVIATIONS = (
         lambda recipe: recipe.recall.exemplars != "none",
     ),
     Deviation(
-        "estimates",
-        "Scores below the first top_k are estimates, the order above them is not (rank.exact=true encodes all).",
-        lambda recipe: recipe.rank.kind == "dmr" and not recipe.rank.exact,
-    ),
-    Deviation(
-        "empty-budgets",
-        "Where the published WebLINX formatter stops because a budget is far below its defaults, the part is cut to "
-        "nothing.",
-        lambda recipe: recipe.plan.kind == "action_string",
-    ),
-    Deviation(
         "page-limits",
         "A page beyond our limits of size, depth or time is an error of its step alone.",
         lambda recipe: recipe.data == "any",
@@ -154,8 +133,11 @@ DEVIATIONS = (
 
 
 def of_recipe(recipe: Recipe) -> list[Deviation]:
-    """Those that touch it."""
-    return [deviation for deviation in DEVIATIONS if deviation.touches(recipe)]
+    """Those that touch it, and what its kinds say of themselves."""
+    kinds = recipe_kinds(replace(recipe, imagine=ImagineSettings()))  # what imagines may not be built yet
+    own = {key: words for kind in kinds for key, words in kind.deviations(recipe).items()}
+    told = [deviation for deviation in DEVIATIONS if deviation.touches(recipe)]
+    return told + [Deviation(key, words, lambda recipe: True) for key, words in own.items()]
 
 
 def of_stored(recipe: dict[str, Any]) -> list[Deviation]:

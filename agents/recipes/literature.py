@@ -9,12 +9,9 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
-from agents.encoders import weights
 from agents.encoders.weights import MINILM
-from agents.llm import connection
 from agents.prompts.packs import Pack
 from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, setting, settings_of, values_of
 from agents.recipes.declaring import schema as declared_schema
@@ -296,76 +293,9 @@ def get(name: str) -> Recipe:
     return RECIPES[name]
 
 
-ASKING = ("multichoice", "generation", "trajectory", "action_string")  # planners of ours that ask a model
-
-
-# What is lacking -------------------------------------------------------------------------------------------------
-
-
-def asks_endpoint(recipe: Recipe) -> bool:
-    """Whether it calls an LLM endpoint."""
-    recall = recipe.recall
-    return (
-        (recipe.plan.kind not in ("first", "grounded") and recipe.plan.backend == "endpoint")
-        or recall.rewrite_instruction
-        or recall.rationales == "model"
-        or (recall.workflows == "semantic" and recall.workflow_query == "objective")
-        or (recall.workflows != "none" and recall.induction == "online")
-    )
-
-
 def asked_model(recipe: Recipe) -> str:
     """The model of an endpoint that it names, or the embedded one; "": the installation's."""
     return recipe.plan.model if recipe.plan.backend == "endpoint" else ""
-
-
-def missing(recipe: Recipe) -> list[str]:
-    """What the recipe needs and this installation does not have, with how to get it; empty when it can run now."""
-    lacking = list(recipe.needs)
-    rank, plan = recipe.rank, recipe.plan
-    if rank.kind != "none":
-        trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
-        lacking += _lacking_model("rank.model", rank.model, rank.base, trainer, rank.kind == "score_file")
-    if plan.kind in ASKING and plan.backend == "local" and not recipe.needs:
-        trainer = f"manage.py train_planner DATASET --recipe {recipe.name}"
-        lacking += _lacking_model("plan.model", plan.model, plan.base, trainer)
-    if plan.kind == "grounded":
-        lacking += _lacking_for_grounded(recipe)
-    if asks_endpoint(recipe):
-        lacking += [reason] if (reason := connection.lacking(asked_model(recipe))) else []
-    if recipe.recall.induction == "offline" and recipe.recall.induction_style != "concrete":
-        lacking.append(
-            "recall.induction=online for recall.induction_style: workflows of the train split are written abstractly "
-            "by manage.py induce_workflows DATASET --style abstract"
-        )
-    if rank.kind == "none" and plan.kind in ("first", "multichoice", "generation", "trajectory") and not recipe.needs:
-        lacking.append("a ranker: rank.kind is none")
-    return lacking
-
-
-def _lacking_model(setting: str, name: str, base: str, trainer: str, is_file: bool = False) -> list[str]:
-    if is_file:
-        return [] if weights.is_file(Path(name)) else [f"a score file: {setting}={name!r} is no file"]
-    if not name:
-        published = f" from {base}" if base else ""
-        return [f"{setting}: train one{published} ({trainer} --name NAME) or name a folder"]
-    try:
-        weights.check(name)
-    except ValueError as error:
-        return [f"{setting}: {error}"]
-    return []
-
-
-def _lacking_for_grounded(recipe: Recipe) -> list[str]:
-    """A setting that its policy would overlook must not look as if it counted."""
-    lacking = [] if recipe.rank.kind == "dual_encoder" else ["rank.kind=dual_encoder"]
-    if recipe.recall.memory not in ("none", "multifaceted"):
-        lacking.append("recall.memory=none or multifaceted")
-    if recipe.recall.exemplars != "none" or recipe.recall.workflows != "none":
-        lacking.append("recall.exemplars=none and recall.workflows=none: its planner reads no prompt")
-    if recipe.plan.model:
-        lacking += _lacking_model("plan.model", recipe.plan.model, "", "train_planner")
-    return lacking
 
 
 # Stored, changed, compared ---------------------------------------------------------------------------------------

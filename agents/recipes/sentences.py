@@ -6,8 +6,9 @@ from typing import Any
 
 from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import declarations, settings_of, values_of
-from agents.recipes.literature import ASKING, Recipe
+from agents.recipes.literature import Recipe
 from agents.recipes.settings import Quirks, RankSettings
+from agents.stages.registry import chosen, planner_of
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
@@ -162,8 +163,14 @@ def _rank(recipe: Recipe) -> str:
         "cross_encoder": f"Scores every element together with the instruction by {model}.",
         "dmr": f"Embeds the last {rank.history_turns} turns and every element with {model} and compares them.",
         "score_file": f"Takes the scores of every element from the file {rank.model or '(none named)'}.",
-    }.get(rank.kind, f"Ranks as the added kind {rank.kind}.")
+    }.get(rank.kind) or _own(recipe, "rank.kind")
     return how if rank.kind == "none" else f"{how} Keeps the best {rank.top_k}."
+
+
+def _own(recipe: Recipe, setting: str) -> str:
+    """What a kind of another package says of itself."""
+    kind = chosen(recipe, setting)
+    return kind.sentence(recipe) if kind else ""
 
 
 def _evidence(rank: RankSettings) -> str:
@@ -174,7 +181,8 @@ def _evidence(rank: RankSettings) -> str:
 
 def _recall(recipe: Recipe) -> str:
     recall = recipe.recall
-    parts = [MEMORY.get(recall.memory, f"Recalls as the added kind {recall.memory}.").format(k=recall.k)]
+    memory = MEMORY.get(recall.memory)
+    parts = [memory.format(k=recall.k) if memory else _own(recipe, "recall.memory")]
     if recall.rewrite_instruction:
         parts.insert(0, "A model rewrites the instruction so that it stands alone.")
     if recall.rationales != "none":
@@ -194,7 +202,7 @@ def _recall(recipe: Recipe) -> str:
 
 def _simplify(recipe: Recipe) -> str:
     simplify = recipe.simplify
-    if recipe.plan.kind in ("first", "grounded", "action_string"):
+    if not [kind for kind in planner_of(recipe).before() if kind.stage == "simplify"]:
         return "The ranked elements are used as they are."
     if recipe.plan.kind == "trajectory":
         return (
@@ -213,7 +221,7 @@ def _compose(recipe: Recipe) -> str:
 
 def _layout(recipe: Recipe) -> str:
     compose, kind = recipe.compose, recipe.plan.kind
-    if kind in ("first", "grounded"):
+    if not [one for one in planner_of(recipe).before() if one.stage == "compose"]:
         return "No prompt is written."
     shots = f" {compose.shots} worked examples come first." if compose.shots else ""
     if kind == "action_string":
@@ -233,7 +241,7 @@ def _layout(recipe: Recipe) -> str:
 
 
 def _plan(recipe: Recipe) -> str:
-    drawn = _drawn(recipe) if recipe.plan.kind in ASKING and recipe.plan.temperature else ""
+    drawn = _drawn(recipe) if planner_of(recipe).asks and recipe.plan.temperature else ""
     return f"{_planned(recipe)}{drawn}"
 
 
@@ -246,9 +254,9 @@ def _drawn(recipe: Recipe) -> str:
 
 def _planned(recipe: Recipe) -> str:
     plan = recipe.plan
-    sentence = PLAN.get(plan.kind, f"Decides as the added kind {plan.kind}.").format(group=recipe.simplify.group_size)
     if plan.kind not in PLAN:
-        return sentence
+        return _own(recipe, "plan.kind")
+    sentence = PLAN[plan.kind].format(group=recipe.simplify.group_size)
     if plan.kind == "first":
         return sentence
     if plan.kind == "grounded":

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from agents.encoders import weights
 from agents.encoders.weights import MINILM
 from agents.llm import connection, embedded
-from agents.recipes import literature
-from agents.recipes.literature import ASKING, Recipe
+from agents.recipes import lacking
+from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
 
 PROMPT_TOKENS = 4_096  # of a trajectory prompt to the embedded model: half of what it reads, and ten seconds of reading
 GUIDED = ("multichoice", "generation")  # it can only answer in the expected form
@@ -54,7 +55,7 @@ def with_starters(recipe: Recipe) -> Recipe:
 
 def _with_embedded(recipe: Recipe) -> Recipe:
     plan, compose = recipe.plan, recipe.compose
-    if plan.kind not in ASKING or plan.model or recipe.needs:
+    if not planner_of(recipe).asks or plan.model or recipe.needs:
         return recipe
     model = _stand_in() if plan.backend == "local" else connection.embedded_model()
     if not model:
@@ -79,7 +80,7 @@ def is_here(starter: Starter) -> bool:
 
 def missing(recipe: Recipe) -> list[str]:
     """What the recipe lacks although starters stand in, with how to get it; empty when it can run now."""
-    return literature.missing(with_starters(recipe))
+    return lacking.missing(with_starters(recipe))
 
 
 def stands_in(recipe: Recipe) -> list[str]:

@@ -12,6 +12,7 @@ from agents.models import PromptPack, Run
 from agents.pipeline import Pipeline
 from agents.prompts.packs import NoSuchText, Pack
 from agents.recipes import literature
+from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.generator import Generator
@@ -40,7 +41,7 @@ def encoder_named(name: str) -> CachedEncoder:
 def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     """The pipeline of a run. `llm`: what answers prompts to endpoints. CannotRun says what is missing."""
     recipe = literature.from_dict(run.recipe)
-    if lacking := literature.missing(recipe):
+    if lacking := missing(recipe):
         raise CannotRun(f"{recipe.name} cannot run: it needs {'; '.join(lacking)}")
     encoder = memory_encoder(recipe)
     online = recipe.recall.induction == "online"

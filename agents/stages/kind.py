@@ -78,6 +78,26 @@ class StageKind:
         self.parts, self.recipe = parts, parts.recipe
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        """What it does, as a recipe's page says it: by default the first paragraph of its docstring."""
+        return " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        """What this installation lacks to run it, with how to get it; an LLM endpoint apart."""
+        return []
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        """Whether it asks an LLM endpoint."""
+        return False
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        """Where it differs from what it follows, under a name each, in words that every report prints."""
+        return {}
+
+    @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
         """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`."""
         return frozenset()

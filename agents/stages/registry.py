@@ -108,6 +108,11 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction]
 
 
+def needs_ranking(recipe: Recipe) -> bool:
+    """Whether its planner takes a ranking and it makes none."""
+    return planner_of(recipe).needs_ranking and ranking_of(recipe) is None
+
+
 def fails_unasked(recipe: Recipe) -> bool:
     """Whether a step whose gold element is not among the top_k is failed without asking, as published (Q27)."""
     return recipe.quirks.q27_fails_unasked and planner_of(recipe).fails_unasked

@@ -17,9 +17,10 @@ from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.models import TrainedModel
 from agents.recipes import literature
+from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
 from agents.runs.building import planned
-from agents.stages.registry import training_of
+from agents.stages.registry import planner_of, training_of
 from agents.training.settings import SETTINGS, make_settings
 from annotations.access import rules
 from annotations.jobs import running as work
@@ -96,7 +97,7 @@ def start_training(
 
 def as_asked(recipe: Recipe) -> Recipe:
     """The recipe with the model that is trained here in the place of an endpoint's."""
-    if recipe.plan.kind not in literature.ASKING:
+    if not planner_of(recipe).asks:
         return recipe
     return replace(recipe, plan=replace(recipe.plan, backend="local"))
 
@@ -138,7 +139,7 @@ def _lacking(recipe: Recipe | None) -> str:
     """What stages that make a whole prompt need and do not have."""
     if recipe is None:
         return "Name the recipe whose prompts are trained: paradigm=trajectory has no others."
-    lacking = [what for what in literature.missing(recipe) if not what.startswith("plan.model")]
+    lacking = [what for what in missing(recipe) if not what.startswith("plan.model")]
     return f"{recipe.name} needs {'; '.join(lacking)}." if lacking else ""
 
 

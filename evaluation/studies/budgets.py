@@ -7,13 +7,14 @@ from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.models import Run
 from agents.recipes import literature
+from agents.recipes.lacking import asks_endpoint
 
 
 def llm_of(run: Run) -> Llm | None:
     """What answers the prompts of a run: the endpoint or embedded model of its recipe within the budget of its study,
     behind the cache of replies. None for recipes that ask none. Raises NotConfigured where settings are missing."""
     recipe = literature.from_dict(run.recipe)
-    if not literature.asks_endpoint(recipe):
+    if not asks_endpoint(recipe):
         return None
     llm = connected(literature.asked_model(recipe))
     study = run.studies.order_by("pk").first()

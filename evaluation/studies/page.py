@@ -8,6 +8,7 @@ from django.http import Http404, QueryDict
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
+from agents.recipes.lacking import asks_endpoint
 from annotations.access import rules
 from annotations.access.rules import User
 from evaluation.metrics import label
@@ -48,7 +49,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
         "plot_width": score_tables.PLOT_WIDTH,
         "failing": _failing(shown, preset) if shown and rights.sees_gold(study.project_id, shown.split) else None,
-        "asks_endpoint": any(literature.asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
+        "asks_endpoint": any(asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
         "may_budget": may_evaluate,
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),
         "may_cancel": may_evaluate and live.running and not study.cancel_requested,

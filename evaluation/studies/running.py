@@ -14,6 +14,7 @@ from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved, starters
+from agents.recipes.lacking import missing
 from agents.runs import events
 from agents.runs.building import planned
 from agents.runs.runner import run_conversations
@@ -95,7 +96,7 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
 def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
     varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
     recipe = starters.with_starters(varied)
-    lacking = literature.missing(recipe)
+    lacking = missing(recipe)
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
     return recipe

@@ -7,6 +7,7 @@ from agents.encoders import weights
 from agents.memory.jobs import start_embedding
 from agents.prompts.packs import parted
 from agents.recipes import literature, saved
+from agents.recipes.lacking import missing
 from agents.recipes.literature import RECIPES
 from agents.training.jobs import start_training
 from evaluation.studies.running import create_study
@@ -43,7 +44,7 @@ def test_a_place_below_the_model_folder_is_open(tmp_path, monkeypatch) -> None:
 
 def test_a_name_too_long_for_a_file_names_no_score_file() -> None:
     settings = {"rank.kind": "score_file", "rank.model": "a" * 1000}
-    assert any("is no file" in line for line in literature.missing(literature.override(RECIPES["mindact"], settings)))
+    assert any("is no file" in line for line in missing(literature.override(RECIPES["mindact"], settings)))
 
 
 def test_a_name_too_long_for_a_pack_names_none() -> None:

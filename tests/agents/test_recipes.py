@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from agents.recipes import literature
+from agents.recipes.lacking import missing
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import PlanSettings, Quirks, RankSettings, RecallSettings
 
@@ -107,12 +108,12 @@ BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
 def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
     for name in ("LLM_BASE_URL", "LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    assert {name for name in RECIPES if not literature.missing(literature.get(name))} == {"grounded", "dmr-minilm"}
-    assert literature.missing(literature.get("deberta")) == [
+    assert {name for name in RECIPES if not missing(literature.get(name))} == {"grounded", "dmr-minilm"}
+    assert missing(literature.get("deberta")) == [
         "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --recipe deberta "
         "--name NAME) or name a folder"
     ]
-    assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in literature.missing(literature.get("synapse"))
+    assert "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL" in missing(literature.get("synapse"))
     assert set(RECIPES) - set(BUILT) == {"wma", "cot", "synapse-miniwob"}
 
 
@@ -127,16 +128,16 @@ def test_every_built_recipe_can_run_once_it_has_weights_and_an_endpoint(name, mo
         changes["rank.model"] = str(tmp_path)
     if recipe.plan.kind not in ("first", "grounded") and recipe.plan.backend == "local":
         changes["plan.model"] = str(tmp_path)
-    assert literature.missing(literature.override(recipe, changes)) == []
+    assert missing(literature.override(recipe, changes)) == []
     if changes:
-        assert literature.missing(recipe)
+        assert missing(recipe)
 
 
 @pytest.mark.django_db
 def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     recipe = literature.override(literature.get("deberta"), {"rank.model": "no-such-model"})
-    assert literature.missing(recipe) == [f"rank.model: there is no model 'no-such-model': {NOWHERE}"]
+    assert missing(recipe) == [f"rank.model: there is no model 'no-such-model': {NOWHERE}"]
 
 
 @pytest.mark.parametrize(
@@ -152,7 +153,7 @@ def test_a_model_that_is_nowhere_is_named(monkeypatch) -> None:
 )
 @pytest.mark.django_db
 def test_settings_that_the_grounded_policy_would_overlook_are_lacking(settings, need) -> None:
-    assert need in literature.missing(literature.override(literature.get("grounded"), settings))
+    assert need in missing(literature.override(literature.get("grounded"), settings))
 
 
 def test_a_preset_sets_every_quirk() -> None:
@@ -178,6 +179,6 @@ def test_settings_are_checked_where_they_are_made() -> None:
 
 def test_abstract_workflows_of_the_train_split_are_a_matter_of_their_induction() -> None:
     recipe = literature.override(literature.get("awm"), {"recall.induction_style": "abstract"})
-    assert any("induce_workflows DATASET --style abstract" in line for line in literature.missing(recipe))
+    assert any("induce_workflows DATASET --style abstract" in line for line in missing(recipe))
     online = literature.override(literature.get("awm-online"), {"recall.induction_style": "abstract"})
-    assert not any("--style" in line for line in literature.missing(online))
+    assert not any("--style" in line for line in missing(online))

@@ -10,6 +10,7 @@ from django.db.models.functions import Now
 from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.recipes import literature
+from agents.recipes.lacking import missing
 from agents.training.jobs import run_inline, start_training
 from agents.training.placing import needs_of
 from agents.training.stored import StoredModel
@@ -134,11 +135,11 @@ def test_a_web_host_accepts_what_some_worker_holds(settings, monkeypatch, tmp_pa
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
     recipe = literature.override(literature.get("deberta"), {"rank.model": "org/on-the-gpu-host"})
-    assert "there is no model" in literature.missing(recipe)[0]
+    assert "there is no model" in missing(recipe)[0]
     Worker.objects.tell("gpu", name="gpu", host="gpu-host", hostname="gpu", held=["org/on-the-gpu-host"])
-    assert literature.missing(recipe) == []
+    assert missing(recipe) == []
     Worker.objects.update(seen_at=Now() - ALIVE * 2)
-    assert literature.missing(recipe) != []
+    assert missing(recipe) != []
 
 
 # Placement ----------------------------------------------------------------------------------------------------------

@@ -72,6 +72,7 @@ INSTRUCTIONS = (  # the third is most like the fourth, the second ends as it doe
     "Search for red shoes by price",
     "Search for red shoes by name",
 )
+ASKING = [name for name, kind in registry.KINDS["plan.kind"].items() if getattr(kind, "asks", False)]
 LEARNING = Settings(epochs=1, epoch_steps=4, networks=1, batch_size=2, hidden=8)
 JUDGED = (  # what trajectory and choice planners wrote, and what people did
     (Action("CLICK", "12"), "CLICK  [12]", Gold("CLICK", "", ("9", "12"))),
@@ -190,7 +191,7 @@ class SettingsWorld:
             needed["rank.model"] = self.weights["cross"]
         elif not recipe.rank.model:
             needed["rank.model"] = self.weights["cross-2"]
-        if recipe.plan.kind in literature.ASKING and recipe.plan.backend == "local":
+        if recipe.plan.kind in ASKING and recipe.plan.backend == "local":
             needed["plan.model"] = self.weights["t5"]
         return needed
 
@@ -203,7 +204,7 @@ class SettingsWorld:
             "rank.kind=dmr": encoder,
             "rank.kind=score_file": {"rank.model": str(self.scores)},
             "plan.backend=local": planner,
-            **{f"plan.kind={kind}": planner for kind in literature.ASKING},
+            **{f"plan.kind={kind}": planner for kind in ASKING},
         }
         return models.get(f"{name}={value}", {})
 

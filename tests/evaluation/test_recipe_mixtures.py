@@ -1,11 +1,16 @@
 """Mixtures that no paper tried: what a recipe recalls stands in its prompt, whatever planner reads it."""
 
+import dataclasses
+
 import pytest
 
 from agents.models import Run
-from agents.recipes import literature
+from agents.recipes import checking, deviations, lacking, literature, sentences
+from agents.recipes.literature import Recipe
+from agents.recipes.settings import RankSettings
 from agents.stages import registry
 from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.plan.kinds import Planning
 from tests.evaluation.recipe_world import make_workflows
 from tests.evaluation.test_recipes_run import dataset, endpoint, run, weights
 
@@ -106,6 +111,47 @@ def test_another_package_adds_a_kind_by_entry_point(monkeypatch) -> None:
     finally:
         monkeypatch.undo()
         registry.kinds.cache_clear()
+
+
+class Odd(Planning):
+    """Decides oddly, by what is
+    at hand.
+
+    More of it.
+    """
+
+    reads = frozenset({"rank.top_k", "quirks.q19_first_positive_only"})
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return [f"an oddity for {recipe.name}"]
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return True
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {"odd": "Odd by design."}
+
+
+def test_what_a_kind_says_of_itself_is_told_everywhere(monkeypatch) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    recipe = literature.override(literature.get("deberta"), {"rank.kind": "score_file", "rank.model": __file__})
+    assert lacking.missing(recipe) == []
+    assert not lacking.asks_endpoint(recipe)
+    monkeypatch.setitem(registry.kinds()["plan.kind"], "first", Odd)  # as if another package had added it
+    monkeypatch.delitem(sentences.PLAN, "first")
+    assert lacking.missing(recipe) == ["an oddity for deberta", "an LLM endpoint: set LLM_BASE_URL and LLM_MODEL"]
+    assert lacking.asks_endpoint(recipe)
+    assert deviations.of_recipe(recipe)[-1].words == "Odd by design."
+    assert [s.sentence for s in sentences.stages(recipe) if s.name == "plan"] == ["Decides oddly, by what is at hand."]
+    assert "quirks.q19_first_positive_only" in checking.read_by(recipe)
+    unranked = dataclasses.replace(recipe, rank=RankSettings())
+    assert "a ranker: rank.kind is none" in lacking.missing(unranked)
+    monkeypatch.setattr(Odd, "needs_ranking", False)
+    assert "a ranker: rank.kind is none" not in lacking.missing(unranked)
 
 
 def test_a_kind_that_does_nothing_says_so() -> None:

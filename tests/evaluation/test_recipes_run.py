@@ -7,6 +7,7 @@ import pytest
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
+from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import RECIPES
 from annotations.models import Dataset, Rationale, Split
 from evaluation.models import Study
@@ -72,7 +73,7 @@ def test_every_recipe_runs_and_keeps_the_trace_of_its_stages(name, dataset, weig
         assert set(stages) <= set(row.trace), name
         assert row.candidate_ids
         assert row.calls >= (recipe.plan.kind != "first")
-    assert bool(endpoint.requests) == literature.asks_endpoint(recipe)
+    assert bool(endpoint.requests) == asks_endpoint(recipe)
     assert result.scores.filter(metric="element_accuracy").exists()
     _check_recall(name, recipe, result)
 

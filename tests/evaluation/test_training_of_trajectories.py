@@ -13,6 +13,7 @@ from agents.models import Run, TrainedModel
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, snippet_form
 from agents.stages.kind import Parts
@@ -95,7 +96,7 @@ def asked_in_use(recipe: Recipe, dataset: Dataset, llm: ChatLlm | None) -> list[
 def test_training_and_use_read_the_same_of_the_same_step(name, dataset, weights) -> None:
     recipe = recipe_named(name, weights["cross_encoder"])
     with serve(reply) as server:
-        llm = ChatLlm(Endpoint(server.url, "test-model")) if literature.asks_endpoint(recipe) else None
+        llm = ChatLlm(Endpoint(server.url, "test-model")) if asks_endpoint(recipe) else None
         trained, used = trained_on(recipe, dataset, llm), asked_in_use(recipe, dataset, llm)
     assert len(used) == 12
     assert [pair["prompt"] for pair in trained] == used

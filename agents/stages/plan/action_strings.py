@@ -36,6 +36,8 @@ VALUES = {"textinput": ("text", "value"), "change": ("value",), "load": ("url",)
 class ActionString(AskingPlanner):
     """One reply: an action string."""
 
+    needs_ranking = False  # its prompt may have no elements
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.quirks = self.recipe.quirks.narrowed(WeblinxQuirks)
@@ -52,6 +54,13 @@ class ActionString(AskingPlanner):
             "max_new_tokens": recipe.plan.max_new_tokens,
             "history_turns": recipe.compose.history_turns,
         } | ({"ranker": recipe.rank.model} if recipe.rank.model else {})
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {
+            "empty-budgets": "Where the published WebLINX formatter stops because a budget is far below its defaults, "
+            "the part is cut to nothing."
+        }
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):

@@ -23,7 +23,14 @@ ANSWER = "Answer: "  # the examples that MindAct shows to language models have i
 class MultipleChoice(AskingPlanner):
     """The model answers with the letter of an element, the operation and the value."""
 
-    reads = MODEL_SETTINGS | {"plan.constrained"}
+    reads = MODEL_SETTINGS | {
+        "plan.constrained",
+        "quirks.q8_empty_reply_crashes",
+        "quirks.q9_option_before_a_wraps",
+        "quirks.q25_punctuation_counts",
+        "quirks.click_value_counts",
+        "quirks.q27_fails_unasked",
+    }
     fails_unasked = True
     paradigm: ClassVar[Paradigm] = "multichoice"
     parse = staticmethod(parse_multichoice)
@@ -48,6 +55,16 @@ class MultipleChoice(AskingPlanner):
             "memory_k": max(1, recall.k),
             "simplification": recipe.simplify.memory_pages == "simplified",
             "refinement": recall.rationales != "none",
+        }
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        if cls.paradigm != "multichoice" or recipe.plan.backend != "local":
+            return {}
+        return {
+            "single-layout": "A task of one turn is laid out as a conversation of MT-Mind2Web is: a sentence on the "
+            "role, then page and question with their speakers. MindAct on single tasks reads the page and the question "
+            "alone."
         }
 
     def run(self, states: Sequence[StepState]) -> None:
@@ -85,6 +102,12 @@ class MultipleChoice(AskingPlanner):
 class Generation(MultipleChoice):
     """The model writes element, operation and value in full."""
 
+    reads = MODEL_SETTINGS | {
+        "plan.constrained",
+        "quirks.q10_unreadable_picks_first",
+        "quirks.click_value_counts",
+        "quirks.q27_fails_unasked",
+    }
     paradigm: ClassVar[Paradigm] = "generation"
 
     @classmethod

@@ -7,6 +7,7 @@ import numpy as np
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
+from agents.stages.models import lacking_model
 from agents.stages.plan.grounded import plan
 from agents.stages.plan.kinds import Planning
 from agents.stages.rank.learned import LearnedElements
@@ -34,6 +35,7 @@ class FollowingElement(Planning):
     """Untrained: rules on the element and the words of instruction and recalled snippets. With `plan.model` a network
     that has ranked the elements knows operation and value as well."""
 
+    needs_ranking = False  # says itself which it takes
     reads = frozenset({"plan.model"})
     takes = frozenset({"snippets"})
 
@@ -44,6 +46,19 @@ class FollowingElement(Planning):
     @classmethod
     def training(cls, recipe: Recipe) -> tuple[str, dict[str, Any]]:
         return "grounded", {}
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        """A setting that it would overlook must not look as if it counted."""
+        recall = recipe.recall
+        lacking = [] if recipe.rank.kind == "dual_encoder" else ["rank.kind=dual_encoder"]
+        if recall.memory not in ("none", "multifaceted"):
+            lacking.append("recall.memory=none or multifaceted")
+        if recall.exemplars != "none" or recall.workflows != "none":
+            lacking.append("recall.exemplars=none and recall.workflows=none: its planner reads no prompt")
+        return lacking + (
+            lacking_model("plan.model", recipe.plan.model, "", "train_planner") if recipe.plan.model else []
+        )
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:

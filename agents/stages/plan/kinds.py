@@ -10,6 +10,7 @@ from agents.llm.embedded import is_embedded
 from agents.llm.protocol import Sampling
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.models import lacking_model
 from agents.stages.plan.embedded import EmbeddedGenerator, Room
 from agents.stages.plan.generator import ChatGenerator, Generated, Generator, Prompt
 from agents.stages.plan.local import LocalGenerator
@@ -28,6 +29,7 @@ class Planning(StageKind):
 
     stage = "plan"
     asks: ClassVar[bool] = False  # a model, with the prompt that `compose` left
+    needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
 
     @classmethod
@@ -51,6 +53,17 @@ class AskingPlanner(Planning):
         super().__init__(parts)
         self.generator = generator_of(parts)
         self.sampling = sampling_of(parts)
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        plan, trainer = recipe.plan, f"manage.py train_planner DATASET --recipe {recipe.name}"
+        if plan.backend != "local" or recipe.needs:
+            return []
+        return lacking_model("plan.model", plan.model, plan.base, trainer)
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.plan.backend == "endpoint"
 
     def generate(self, states: Sequence[StepState]) -> list[tuple[StepState, Generated]]:
         """The states with a prompt, and what the model answered each."""

@@ -6,7 +6,7 @@ from typing import Any
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectories import Trajectories
 from agents.stages.kind import StageKind
-from agents.stages.plan.kinds import AskingPlanner
+from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
 from agents.stages.plan.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
@@ -16,6 +16,12 @@ from agents.types import Action
 class NextAction(AskingPlanner):
     """One reply: the first action in backticks."""
 
+    reads = MODEL_SETTINGS | {
+        "quirks.q18_gold_in_top_k",
+        "quirks.q19_first_positive_only",
+        "quirks.q20_exact_string_success",
+        "quirks.q27_fails_unasked",
+    }
     fails_unasked = True
 
     @classmethod
@@ -28,6 +34,14 @@ class NextAction(AskingPlanner):
             "paradigm": "trajectory",
             "max_length": recipe.compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
+        }
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {
+            "lost-targets": "Where cleaning lost the target of an earlier step and the data hold no page as recorded, "
+            "its action names the element and its page does not show it; the published code reads recorded pages for "
+            "all of them."
         }
 
     def run(self, states: Sequence[StepState]) -> None:

@@ -3,10 +3,13 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from agents.encoders import weights
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.models import lacking_model
 from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, weblinx_text
 from agents.stages.rank.inputs import WeblinxText
 from agents.stages.rank.rankings import Rankings
@@ -34,6 +37,10 @@ class Ranked(StageKind):
         """The ranker that the recipe names; CannotRun where it cannot be had."""
         raise NotImplementedError
 
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return lacking_ranker(recipe)
+
     def run(self, states: Sequence[StepState]) -> None:
         sources = [_with_page(state.observation) for state in states]
         for state, source, found in zip(states, sources, self.rankings.of(sources), strict=True):
@@ -46,6 +53,12 @@ class Ranked(StageKind):
             self.rankings.keep(state.observation.key, found)
             state.note("observe", candidates=len(found))
             state.note("rank", kind=self.recipe.rank.kind, top=traced_ranking(found))
+
+
+def lacking_ranker(recipe: Recipe) -> list[str]:
+    """Why the model that ranks cannot be had; empty where it can."""
+    trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
+    return lacking_model("rank.model", recipe.rank.model, recipe.rank.base, trainer)
 
 
 class CrossEncoded(Ranked):
@@ -78,9 +91,19 @@ class DenseMarkup(Ranked):
         rank = recipe.rank
         return "dual_encoder", {"history_turns": rank.history_turns, "element_limit": rank.element_limit}
 
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        said = "Scores below the first top_k are estimates, the order above them is not (rank.exact=true encodes all)."
+        return {} if recipe.rank.exact else {"estimates": said}
+
 
 class ScoredBefore(Ranked):
     """Scores of a file, made elsewhere."""
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        name = recipe.rank.model
+        return [] if weights.is_file(Path(name)) else [f"a score file: rank.model={name!r} is no file"]
 
     def load(self) -> Ranker:
         ranker: Ranker = loaded("rank.model", self.recipe.rank.model, ScoreFileRanker)

@@ -8,9 +8,10 @@ import numpy as np
 
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
+from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.plan.learned.prepare import PreparedStep, prepare
-from agents.stages.rank.kinds import KEPT_MODELS, loaded
+from agents.stages.rank.kinds import KEPT_MODELS, lacking_ranker, loaded
 from agents.stages.rank.rankings import Rankings
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
@@ -28,6 +29,10 @@ class LearnedElements(StageKind):
     stage = "rank"
     reads = frozenset({"rank.model", "plan.model", "rank.top_k"})
     embeds_memory = True
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return lacking_ranker(recipe)
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.encoders.embedding import Encoder
+from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.rank.dual_encoder import score_elements
 from agents.stages.rank.element_text import element_texts
+from agents.stages.rank.kinds import lacking_ranker
 from agents.stages.rank.rankings import Rankings
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
@@ -46,6 +48,10 @@ class SimilarElements(StageKind):
     )
     takes = frozenset({"snippets"})
     embeds_memory = True
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return lacking_ranker(recipe)
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

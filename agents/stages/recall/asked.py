@@ -51,6 +51,10 @@ class RewrittenInstruction(StageKind):
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset({"rewrite"})
 
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return True
+
     def run(self, states: Sequence[StepState]) -> None:
         asking = [state for state in states if state.observation.earlier_instructions]
         prompt = self.parts.words.prompt("rewrite")

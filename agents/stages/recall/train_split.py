@@ -74,6 +74,19 @@ class SiteWorkflows(StageKind):
         recall = recipe.recall
         return frozenset(induction_texts(recall.induction_style) if recall.induction == "online" else ())
 
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.recall.induction == "online"
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        if recipe.recall.induction != "offline" or recipe.recall.induction_style == "concrete":
+            return []
+        return [
+            "recall.induction=online for recall.induction_style: workflows of the train split are written abstractly "
+            "by manage.py induce_workflows DATASET --style abstract"
+        ]
+
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         self.parts.the_memory().prepare_workflows(self.embedded)
 
@@ -100,6 +113,10 @@ class NearestWorkflows(SiteWorkflows):
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         own = {"objective"} if recipe.recall.workflow_query == "objective" else set()
         return super().texts(recipe) | own
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return super().asks_llm(recipe) or recipe.recall.workflow_query == "objective"
 
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:

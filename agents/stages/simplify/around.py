@@ -39,6 +39,10 @@ class AroundBest(StageKind):
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset({"rationale"} if recipe.recall.rationales == "model" else ())
 
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.recall.rationales == "model"
+
     def run(self, states: Sequence[StepState]) -> None:
         past = self.past.show(step for state in states for step in _past(state))
         reasons = self._rationales(states)

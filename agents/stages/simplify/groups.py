@@ -53,7 +53,15 @@ class ElementGroups(StageKind):
     """Groups of the best elements; winners meet again. Past pages are shown with a few elements, or whole."""
 
     stage = "simplify"
-    reads = frozenset({"rank.top_k", "simplify.group_size", "simplify.memory_pages", "recall.rationales"})
+    reads = frozenset(
+        {
+            "rank.top_k",
+            "simplify.group_size",
+            "simplify.memory_pages",
+            "recall.rationales",
+            "quirks.q7_single_candidate_fails",
+        }
+    )
     paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
 
     def __init__(self, parts: Parts) -> None:
@@ -63,6 +71,10 @@ class ElementGroups(StageKind):
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset(RATIONALE_TEXTS[recipe.recall.rationales])
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.recall.rationales == "model"
 
     def run(self, states: Sequence[StepState]) -> None:
         new = [state for state in states if state.shown is None]

@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 from agents.pipeline import Pipeline
+from agents.recipes import deviations
 from agents.recipes.checking import read_by, vary
 from agents.recipes.literature import get, override
 from agents.recipes.sentences import stages
@@ -63,5 +64,6 @@ def test_a_recipe_may_choose_it_and_says_so() -> None:
     recipe = vary(get("grounded"), {"plan.kind": "longest"})
     assert "rank.top_k" in read_by(recipe)
     assert [stage.sentence for stage in stages(recipe) if stage.name == "plan"] == [
-        "Decides as the added kind longest."
+        "Clicks the longest text of the 50 best elements; there is no value."
     ]
+    assert deviations.of_recipe(recipe)[-1].words == "Nobody has published it: the longest text is right by luck."

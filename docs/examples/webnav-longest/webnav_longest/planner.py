@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.recipes.literature import Recipe
 from agents.stages.plan.kinds import Planning
 from agents.stages.state import StepState
 from agents.types import Action
@@ -11,6 +12,14 @@ class LongestText(Planning):
     """No model: the longest text of the `rank.top_k` best elements."""
 
     reads = frozenset({"rank.top_k"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Clicks the longest text of the {recipe.rank.top_k} best elements; there is no value."
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {"longest": "Nobody has published it: the longest text is right by luck."}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
