@@ -4,7 +4,6 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
@@ -18,8 +17,8 @@ from annotations.access import rules
 from annotations.corpus.views import visible_dataset
 from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job, Split
+from annotations.paging import page_of
 
-ROWS = 50
 SHOWN_USES = 50
 SHOWN_JOBS = 8
 KINDS = (Job.Kind.EMBED, Job.Kind.INDUCE, Job.Kind.REFINE)
@@ -36,7 +35,7 @@ def workflows(request: HttpRequest, name: str) -> HttpResponse:
     known = known.filter(run=int(run)) if run.isdecimal() and len(run) < 10 else known.standing()
     sites = known.exclude(website=None).order_by("website__name").values_list("website__name", flat=True).distinct()
     filters = WorkflowFilterForm(request.GET, sites)
-    page = Paginator(_filtered(known, filters.active()), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, _filtered(known, filters.active()))
     rights = rules.rights_of(request)
     tests = rights.sees_gold(found.project_id, Split.TEST_TASK)
     used = TrajectoryStep.objects.count_by_workflow([row.pk for row in page], tests=tests)

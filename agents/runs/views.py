@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.core.paginator import Page, Paginator
+from django.core.paginator import Page
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
@@ -11,12 +11,11 @@ from django.views.decorators.http import require_GET
 from agents.models import Run
 from agents.recipes import literature
 from annotations.access import rules
-
-ROWS = 50
+from annotations.paging import page_of
 
 
 def runs(request: HttpRequest) -> HttpResponse:
-    page = Paginator(_visible(request).order_by("-id"), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, _visible(request).order_by("-id"))
     rows = [(row, row.progress()) for row in page]
     return render(request, "agents/runs.html", {"page": page, "rows": rows})
 
@@ -45,10 +44,10 @@ def run_state(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse(get_object_or_404(_visible(request), pk=pk).progress().to_dict())
 
 
-def _page_of(request: HttpRequest, found: Run, order: str) -> Page:
+def _page_of(request: HttpRequest, found: Run, order: str) -> Page[Any]:
     """A page of the run's trajectories: what they have stored is counted for those that it shows."""
     rows = found.trajectories.worst_first() if order == "worst" else found.trajectories.in_order()
-    page: Page[Any] = Paginator(rows.values_list("pk", flat=True), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, rows.values_list("pk", flat=True))
     shown = found.trajectories.with_results().in_bulk(list(page))
     page.object_list = [shown[pk] for pk in page if pk in shown]
     return page

@@ -1,6 +1,5 @@
 """Pages of trained models: all of them, and one with its card, settings, curve and the progress of its training."""
 
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, render
@@ -11,13 +10,13 @@ from agents.training.card import CARD, use_of
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
 from agents.training.stored import StoredModel
 from annotations.access import rules
+from annotations.paging import page_of
 
-ROWS = 50
 MAX_CARD = 64 * 1024
 
 
 def models(request: HttpRequest) -> HttpResponse:
-    page = Paginator(_visible(request), ROWS).get_page(request.GET.get("page"))
+    page = page_of(request, _visible(request))
     rows = [(row, row.progress(), row.headline()) for row in page]
     may_train = rules.projects(request.user, "train").exists()
     return render(request, "agents/models.html", {"page": page, "rows": rows, "may_train": may_train})

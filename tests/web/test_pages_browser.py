@@ -213,3 +213,33 @@ def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page,
         assert page.goto(app_server.url(path)).status == 200, path
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
     assert reported == []
+
+
+CUT = """() => [...document.querySelectorAll(".crumbs, .crumbs :is(span, a)")]
+  .filter((part) => part.clientWidth && part.scrollWidth > part.clientWidth).map((part) => part.textContent.trim())"""
+
+
+def test_the_header_of_a_narrow_screen_says_all_of_a_short_name(app_server, page, sign_in) -> None:
+    """An admin of the site sees all sections, which leaves the least room for what is open."""
+    page.set_viewport_size({"width": 1280, "height": 800})
+    sign_in(user := factories.make_superuser())
+    factories.make_dataset(name="sample")
+    session = factories.make_session(name="willowclinic-001")
+    assignment = factories.make_assignment(factories.make_item(session), user)
+    for path in ("/datasets/sample/", f"/annotate/assignments/{assignment.pk}/"):
+        assert page.goto(app_server.url(path)).status == 200, path
+        assert page.locator(".crumbs :is(span, a)").count() > 1, path
+        assert page.evaluate(CUT) == [], path
+
+
+WIDE = """() => [...document.querySelectorAll("td")]
+  .filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent.trim())"""
+
+
+def test_why_agreement_is_not_measured_stands_within_its_column(app_server, page, sign_in) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    sign_in(factories.make_superuser())
+    campaign = factories.make_campaign()
+    assert page.goto(app_server.url(f"/annotate/campaigns/{campaign.pk}/agreement/")).status == 200
+    assert page.locator("td").count() > 3
+    assert page.evaluate(WIDE) == []
