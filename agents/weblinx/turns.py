@@ -1,5 +1,8 @@
 """A thin view of WebLINX's replay dicts (A1): nothing is changed, renamed or lost.
 
+Where what stands in a dict is known to its one reader, `annotations.datasets.weblinx_turns`; a view says None for what
+is not recorded, as the published code does.
+
 A turn (`ReplayTurn`) is here what WebLINX calls so: one utterance or one browser action, numbered by its place in
 `replay.json`.
 """
@@ -10,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from annotations.datasets import weblinx_turns
-from annotations.dom.weblinx_page import UID
 
 Box = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
 
@@ -61,15 +63,15 @@ class ReplayTurn:
 
     @property
     def arguments(self) -> Mapping[str, Any]:
-        return (self.data.get("action") or {}).get("arguments") or {}
+        return weblinx_turns.arguments_of(self.data)
 
     @property
     def properties(self) -> Mapping[str, Any]:
-        return self.arguments.get("properties") or {}
+        return weblinx_turns.arguments_of(self.data, "properties")
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        return self.arguments.get("metadata") or {}
+        return weblinx_turns.arguments_of(self.data, "metadata")
 
     @property
     def element(self) -> Mapping[str, Any] | None:
@@ -79,20 +81,20 @@ class ReplayTurn:
     @property
     def uid(self) -> str | None:
         """The uid of the recorded element; None without element or uid."""
-        return ((self.element or {}).get("attributes") or {}).get(UID)
+        return weblinx_turns.uid_of(self.data) or None
 
     @property
     def state(self) -> Mapping[str, Any]:
-        return self.data.get("state") or {}
+        return weblinx_turns.state_of(self.data)
 
     @property
     def page(self) -> str | None:
         """File name of the page, "page-<i>-<j>.html"; None without a page."""
-        return self.state.get("page")
+        return weblinx_turns.page_of(self.data) or None
 
     @property
     def screenshot(self) -> str | None:
-        return self.state.get("screenshot")
+        return weblinx_turns.screenshot_of(self.data) or None
 
     @property
     def viewport_height(self) -> float | None:
@@ -105,7 +107,7 @@ class ReplayTurn:
     @property
     def url(self) -> str | None:
         """Where a `load` turn went; else None."""
-        return self.properties.get("url") or self.arguments.get("url") if self.intent == "load" else None
+        return weblinx_turns.address_of(self.data) if self.intent == "load" else None
 
 
 class Pages(Protocol):

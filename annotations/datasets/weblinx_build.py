@@ -89,9 +89,9 @@ def demonstration(record: ConversationRecord) -> Demonstration:
     for turn in record.turns:
         if turn.instruction:
             message = {"type": "chat", "speaker": "instructor", "utterance": turn.instruction}
-            made.turns.append(message | {"timestamp": len(made.turns)})
+            made.turns.append({**message, "timestamp": len(made.turns)})
         for step in turn.steps:
-            made.turns.append(_step_turn(record, step, made, numbers) | {"timestamp": len(made.turns)})
+            made.turns.append({**_step_turn(record, step, made, numbers), "timestamp": len(made.turns)})
     return made
 
 

@@ -34,10 +34,10 @@ ACTIVE_INTENTS = frozenset({"click", "change", "textInput", "scroll", "load", "s
 NEEDS_ELEMENT = frozenset({"click", "change", "submit"})
 MAX_SHOWN = 80  # characters of a name or value in an action's short text
 
-Turn = dict[str, Any]
+Turn = Mapping[str, Any]  # as published, never changed
 
 
-def is_chat(turn: Mapping[str, Any]) -> bool:
+def is_chat(turn: Turn) -> bool:
     return bool(turn["type"] == "chat")
 
 
@@ -46,7 +46,7 @@ def is_instruction(turn: Turn) -> bool:
     return is_chat(turn) and turn["speaker"] == "instructor"
 
 
-def intent_of(turn: Mapping[str, Any]) -> str:
+def intent_of(turn: Turn) -> str:
     """The intent of a browser turn as recorded; "say" for a message."""
     return SAY if is_chat(turn) else turn["action"]["intent"]
 
@@ -79,7 +79,7 @@ def value_of(turn: Turn) -> str:
         SAY: [turn.get("utterance")],
         "textInput": [arguments.get("text")],
         "change": [arguments.get("value")],
-        "load": [properties.get("url") or arguments.get("url")],
+        "load": [address_of(turn)],
         "scroll": [arguments.get("scrollX"), arguments.get("scrollY")],
         "copy": [arguments.get("selected")],
         "paste": [arguments.get("pasted")],
@@ -119,14 +119,24 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 
+def address_of(turn: Turn) -> Any:
+    """Where a `load` goes; None where the recording does not tell."""
+    return arguments_of(turn, "properties").get("url") or arguments_of(turn).get("url")
+
+
+def state_of(turn: Turn) -> Mapping[str, Any]:
+    """Where the turn's page and screenshot are; {} where nothing was recorded."""
+    return turn.get("state") or {}
+
+
 def page_of(turn: Turn) -> str:
     """File name of the page that the turn was taken on; "" where none was recorded."""
-    return (turn.get("state") or {}).get("page") or ""
+    return state_of(turn).get("page") or ""
 
 
 def screenshot_of(turn: Turn) -> str:
     """File name of the turn's screenshot; "" where none was recorded."""
-    return (turn.get("state") or {}).get("screenshot") or ""
+    return state_of(turn).get("screenshot") or ""
 
 
 def boxes_name(page: str) -> str:
@@ -170,9 +180,9 @@ def active_turns(turns: Sequence[Turn]) -> Iterator[int]:
     Navigator turns of seven intents with a good screenshot; a chat message without one has that of the nearest
     earlier turn. Clicks, changes and submissions without an element are left out.
     """
-    latest: dict[str, Any] = {}
+    latest: Mapping[str, Any] = {}
     for index, turn in enumerate(turns):
-        state, intent = turn.get("state") or {}, intent_of(turn)
+        state, intent = state_of(turn), intent_of(turn)
         if state.get("screenshot"):
             latest = state
         elif is_chat(turn):

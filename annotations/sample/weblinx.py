@@ -122,7 +122,7 @@ class Recorder:
 
     def _add(self, turn: Turn, pause: float) -> None:
         self.seconds = round(self.seconds + pause, 3)
-        self.made.turns.append(turn | {"timestamp": self.seconds})
+        self.made.turns.append({**turn, "timestamp": self.seconds})
 
     def _act(self, turn: Turn) -> None:
         """A browser turn of the conversation, after what has to precede it."""

@@ -5,6 +5,7 @@ import pytest
 from agents.weblinx.actions import action_call, clock, default_call, history_call
 from agents.weblinx.quirks import CORRECTED
 from agents.weblinx.turns import bboxes_file
+from annotations.datasets import weblinx_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
 
@@ -58,3 +59,12 @@ def test_turns_are_views_of_the_published_dicts():
     assert (turn.url, turn.viewport_height, turn.page, turn.uid) == ("https://example.org", 800, "page-0-0.html", None)
     bare = only_turn(chat("instructor", "Hello"))
     assert (bare.page, bare.element, bare.screenshot, bare.viewport_width) == (None, None, None, None)
+
+
+@pytest.mark.parametrize("attributes", [["data-webtasks-id"], "go", {"data-webtasks-id": 5}, None])
+def test_agents_and_the_import_read_the_same_element(attributes) -> None:
+    """One reader knows where in a turn its element stands: what it cannot read is no element for either."""
+    data = browser("click", "go")
+    data["action"]["arguments"]["element"]["attributes"] = attributes
+    assert weblinx_turns.uid_of(data) == ""
+    assert only_turn(data).uid is None
