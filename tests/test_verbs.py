@@ -11,7 +11,7 @@ from tests.test_imports import APPS, modules
 # wing than the models'. Lower a number when one goes; before one is added, look whether it is a verb of the row.
 MOST = {
     "Assignment": 22,
-    "Campaign": 20,
+    "Campaign": 19,
     "Comment": 3,
     "Conversation": 4,
     "Dataset": 40,

@@ -22,7 +22,7 @@ def encoder_counts(dataset: Dataset) -> list[dict]:
 def rationale_counts(dataset: Dataset) -> list[dict]:
     """Per split: steps, and how many of them a person or a model has explained."""
     by = {source: Exists(Rationale.objects.filter(step=OuterRef("pk"), source=source)) for source in ("human", "model")}
-    steps = Step.objects.filter(turn__conversation__dataset=dataset).annotate(**by)
+    steps = Step.objects.of_dataset(dataset).annotate(**by)
     split = "turn__conversation__split"
     counts = {
         "steps": Count("pk"),

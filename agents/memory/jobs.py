@@ -171,7 +171,7 @@ def _used(encoder: Encoder) -> dict[str, Any]:
 
 def _embed_snippets(dataset: Dataset, encoder: Encoder, progress: _Progress) -> int:
     key = SnippetForm().key(encoder.name)
-    steps = Step.objects.filter(turn__conversation__dataset=dataset)
+    steps = Step.objects.of_dataset(dataset)
     have = MemorySnippet.objects.filter(conversation__dataset=dataset, encoder=key)
     missing = steps.exclude(pk__in=have.values("step")).order_by("turn__conversation_id")
     ids = list(missing.values_list("turn__conversation_id", flat=True).distinct())
@@ -233,7 +233,7 @@ def induce(job: Job) -> bool:
 def refine(job: Job) -> bool:
     """Rationales of steps that have none, by the configured model."""
     dataset, llm = job.existing_dataset(), endpoint()
-    steps = Step.objects.filter(turn__conversation__dataset=dataset, rationales=None, targets__pruned=False)
+    steps = Step.objects.of_dataset(dataset).filter(rationales=None, targets__pruned=False)
     if job.params["split"]:
         steps = steps.filter(turn__conversation__split=job.params["split"])
     last = job.progress.get("resume", 0)

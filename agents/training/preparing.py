@@ -138,7 +138,7 @@ def reads(dataset: Dataset) -> str:
 def _training(starter: Starter, dataset: Dataset) -> Part | None:
     if starters.is_here(starter):
         return None
-    steps = min(_train_steps(dataset), MOST_STEPS)
+    steps = min(Step.objects.of_dataset(dataset, Split.TRAIN).count(), MOST_STEPS)
     seconds = STARTING_SECONDS + round(steps * STEP_SECONDS[starter.kind])
     model = TrainedModel.objects.filter(name=starter.name).select_related("job").first()
     says = f"train the ranker {starter.name} from {starter.base} on {steps} steps of {dataset.name}"
@@ -160,12 +160,8 @@ def _make_way(starter: Starter) -> None:
     TrainedModel.objects.filter(name=starter.name, ready=False, job__state__in=over).delete()
 
 
-def _train_steps(dataset: Dataset) -> int:
-    return Step.objects.filter(turn__conversation__dataset=dataset, turn__conversation__split=Split.TRAIN).count()
-
-
 def _limit(dataset: Dataset) -> int | None:
     """So many train conversations that they have about MOST_STEPS steps; None: all."""
-    steps = _train_steps(dataset)
+    steps = Step.objects.of_dataset(dataset, Split.TRAIN).count()
     conversations = dataset.conversations.filter(split=Split.TRAIN).count()
     return None if steps <= MOST_STEPS else max(1, conversations * MOST_STEPS // steps)

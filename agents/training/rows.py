@@ -54,7 +54,7 @@ class SplitRows:
 
     @cached_property
     def _conversations(self) -> list[tuple[int, str]]:
-        rows = Conversation.objects.filter(dataset=self.dataset, split=self.split).order_by("position", "id")
+        rows = Conversation.objects.filter(dataset=self.dataset, split=self.split).in_order()
         return list(rows.values_list("pk", "content_sha256")[: self.limit])
 
     def recorded(self, skip: int = 0) -> Iterator[tuple[int, RecordedConversation]]:

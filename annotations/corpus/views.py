@@ -28,7 +28,7 @@ def dataset(request: HttpRequest, name: str) -> HttpResponse:
 def dataset_page(request: HttpRequest, found: Dataset, export_form: ExportForm | None = None) -> HttpResponse:
     """A dataset with its list; `export_form`: one that was sent with mistakes."""
     filters = ConversationFilterForm(request.GET, found)
-    rows = filters.apply(found.conversations.order_by("position", "id")).values_list("pk", flat=True)
+    rows = filters.apply(found.conversations.in_order()).values_list("pk", flat=True)
     page = page_of(request, rows, count=filters.count(rows))
     page.object_list = _list_rows(list(page))
     splits = list(ConversationTally.by_split(found.pk))
@@ -81,7 +81,7 @@ def _list_rows(pks: list[int]) -> list[Conversation]:
     """Rows with what they begin with, for one page of a list only."""
     said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
     rows = Conversation.objects.for_list().filter(pk__in=pks).annotate(first_instruction=Subquery(said[:1]))
-    return list(rows.order_by("position", "id"))
+    return list(rows.in_order())
 
 
 def visible_dataset(request: HttpRequest, name: str) -> Dataset:

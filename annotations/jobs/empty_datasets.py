@@ -2,10 +2,9 @@
 
 from datetime import timedelta
 
-from django.db import transaction
 from django.utils import timezone
 
-from annotations.models import Dataset, Job
+from annotations.models import Job
 
 LATELY = timedelta(hours=1)
 
@@ -15,14 +14,4 @@ def forget_lately() -> None:
     over = [Job.State.FAILED, Job.State.CANCELLED]
     ended = Job.objects.imports().filter(state__in=over, finished_at__gte=timezone.now() - LATELY)
     for job in ended.exclude(dataset=None):
-        forget(job)
-
-
-def forget(job: Job) -> None:
-    """The one of an import that has failed or was cancelled."""
-    if not job.params.get("made_dataset"):
-        return
-    with transaction.atomic():
-        made = Dataset.objects.select_for_update().filter(jobs=job).first()
-        if made is not None and made.is_bare(but=job):
-            made.delete()
+        job.forget_bare_dataset()

@@ -21,7 +21,7 @@ from annotations.corpus.importing import ImportProgress, ImportReport, Position,
 from annotations.datasets import READERS, WRITERS
 from annotations.datasets.files import ArchiveError
 from annotations.datasets.records import BadRecord
-from annotations.jobs import empty_datasets, full_disk, placement, stopping, waking
+from annotations.jobs import full_disk, placement, stopping, waking
 from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
@@ -198,7 +198,7 @@ def _give_up(job: Job, state: str, **fields: Any) -> bool:
     """End it without success; False when somebody else ended it first."""
     ended = job.finish(state, **fields)
     if ended:
-        empty_datasets.forget(job)
+        job.forget_bare_dataset()
     return ended
 
 
@@ -216,7 +216,7 @@ def _explained(error: Exception) -> str:
 def _run_import(job: Job) -> bool:
     params = job.params
     source, problems = _source(job)
-    dataset = _target(job)
+    dataset = job.made_dataset()
     state = job.progress.get("resume")
     start = Position(**state) if state else Position()
     report = ImportReport.from_dict(job.report) if state else ImportReport(dataset.name)
@@ -247,27 +247,13 @@ def _run_import(job: Job) -> bool:
     return False
 
 
-def _target(job: Job) -> Dataset:
-    """The dataset to import into, made where there is none; the job remembers that it has made it."""
-    name, project = job.params["name"], job.project
-    with transaction.atomic():
-        dataset, made = Dataset.objects.get_or_create(
-            name=name, defaults={"project": project, "source_format": job.params["format"]}
-        )
-        if dataset.project_id != job.project_id:
-            raise ValueError(f"the dataset {dataset.name} belongs to another project")
-        job.params["made_dataset"] = made or (job.dataset_id == dataset.pk and job.params.get("made_dataset", False))
-        Job.objects.filter(pk=job.pk).update(dataset=dataset, params=job.params)
-    return dataset
-
-
 def _finish_import(job: Job, report: ImportReport) -> None:
     failed = report.nothing_landed
     state = Job.State.FAILED if failed else Job.State.DONE_WITH_ERRORS if report.error_count else Job.State.DONE
     if not job.end(state, report.to_dict(), _why_nothing_landed(report) if failed else ""):
         return
     if failed:
-        empty_datasets.forget(job)
+        job.forget_bare_dataset()
     if state == Job.State.DONE:
         job.forget_file()
 

@@ -22,7 +22,6 @@ from annotations.jobs import running as work
 from annotations.jobs.progress import job_live
 from annotations.models import ConversationTally, Dataset, Job
 from annotations.paging import page_of
-from annotations.storage import store
 
 SHOWN_ERRORS = 100
 MAX_LISTED = 200
@@ -90,7 +89,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
         "may_manage": rules.can(request.user, "manage", found.project),
         "may_cancel": may and not found.is_over and not found.cancel_requested,
         "may_retry": may and found.state in unsuccessful,
-        "may_download": _has_file(found) and rules.may_download(request.user, found),
+        "may_download": found.has_file() and rules.may_download(request.user, found),
     }
     return render(request, "annotations/job.html", context)
 
@@ -123,7 +122,7 @@ def retry_job(request: HttpRequest, pk: int) -> HttpResponse:
 def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     """The result of an export; uploads are never given back."""
     found = get_object_or_404(_visible(request), pk=pk)
-    if not _has_file(found):
+    if not found.has_file():
         raise Http404
     rules.require_download(request.user, found)
     return send_file(
@@ -172,10 +171,6 @@ def _told(request: HttpRequest, pk: int) -> Job:
     found = get_object_or_404(_visible(request), pk=pk)
     found.report, found.last_error = rules.told_of(rules.rights_of(request), found)
     return found
-
-
-def _has_file(found: Job) -> bool:
-    return found.has_result and store.exists(found.file)
 
 
 def _project_of(request: HttpRequest):

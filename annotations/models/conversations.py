@@ -86,6 +86,10 @@ def _counted_by_conversation(sql: str) -> list[pgtrigger.Trigger]:
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def in_order(self) -> Self:
+        """As the source has them, which lists, exports and runs keep."""
+        return self.order_by("position", "id")
+
     def for_list(self) -> Self:
         """Conversations with what a list row shows."""
         return self.select_related("website", "dataset")
@@ -102,7 +106,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         steps = Step.objects.order_by("index").select_related(*pages)
         light = steps.defer(*(f"{page}__data" for page in pages))
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=light))
-        ordered = self.order_by("position", "id").select_related("website")
+        ordered = self.in_order().select_related("website")
         return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
 
     def records(self) -> Iterator[ConversationRecord]:
@@ -110,7 +114,7 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         pages = ("snapshot__dictionary", "raw_snapshot__dictionary", "snapshot_after__dictionary", "screenshot")
         steps = Step.objects.order_by("index").select_related(*pages)
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=steps))
-        ordered = self.order_by("position", "id").select_related("website")
+        ordered = self.in_order().select_related("website")
         prefetched = ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
         for conversation in prefetched.iterator(chunk_size=AT_ONCE):
             yield conversation.record()
@@ -213,6 +217,13 @@ class Turn(models.Model):
         )
 
 
+class StepQuerySet(models.QuerySet["Step"]):
+    def of_dataset(self, dataset: Dataset, split: str = "") -> Self:
+        """Those of a dataset's conversations, or of one of its splits."""
+        rows = self.filter(turn__conversation__dataset=dataset)
+        return rows.filter(turn__conversation__split=split) if split else rows
+
+
 class Step(models.Model):
     """One gold observation with one gold action."""
 
@@ -240,6 +251,8 @@ class Step(models.Model):
         blank=True,
         help_text="What the recorder had written onto the target; exports put it back. Null: not searched yet.",
     )
+
+    objects = StepQuerySet.as_manager()
 
     class Meta:
         ordering = ["index"]

@@ -98,6 +98,10 @@ class Dataset(models.Model):
                 return False
         return True
 
+    def split_counts(self) -> list[tuple[str, int]]:
+        """The splits that it has, with their conversations."""
+        return list(ConversationTally.by_split(self.pk).values_list("split", "conversation_count"))
+
     def version_problem(self, version: str) -> str:
         """What is wrong with the name of a new version; "" for nothing."""
         if not RELEASE_VERSION.fullmatch(version):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import models, transaction
 from django.utils import timezone
 
 from annotations.models.datasets import Dataset
@@ -107,6 +107,29 @@ class Job(Leased):
             raise ValueError("the dataset has been deleted")
         return self.dataset
 
+    def made_dataset(self) -> Dataset:
+        """The dataset to import into, made where there is none; the job remembers that it has made it."""
+        with transaction.atomic():
+            dataset, made = Dataset.objects.get_or_create(
+                name=self.params["name"],
+                defaults={"project": self.project, "source_format": self.params["format"]},
+            )
+            if dataset.project_id != self.project_id:
+                raise ValueError(f"the dataset {dataset.name} belongs to another project")
+            made = made or (self.dataset_id == dataset.pk and self.params.get("made_dataset", False))
+            self.params["made_dataset"] = made
+            Job.objects.filter(pk=self.pk).update(dataset=dataset, params=self.params)
+        return dataset
+
+    def forget_bare_dataset(self) -> None:
+        """Remove the dataset that an import without success has made, unless somebody has begun to use it."""
+        if not self.params.get("made_dataset"):
+            return
+        with transaction.atomic():
+            made = Dataset.objects.select_for_update().filter(jobs=self).first()
+            if made is not None and made.is_bare(but=self):
+                made.delete()
+
     def cancel(self) -> None:
         """A queued job ends at once, a running one at its next batch."""
         own = Job.objects.filter(pk=self.pk)
@@ -138,6 +161,10 @@ class Job(Leased):
     def queue_of(kind: str) -> str:
         """Where jobs of a kind wait for a worker."""
         return "io" if kind in IO_KINDS else "gpu"
+
+    def has_file(self) -> bool:
+        """Whether its result can be downloaded still."""
+        return self.has_result and store.exists(self.file)
 
     @property
     def has_result(self) -> bool:

@@ -91,8 +91,10 @@ class ItemQuerySet(models.QuerySet["Item"]):
         """Items of an open pool that this person could get now, the one to be done first in front."""
         return self.to_do(campaign, stage).with_places().not_of(user).seen_by(user, campaign.project)
 
-    def free_places(self, campaign: Campaign) -> int:
-        """Places of a campaign's open items that nobody has."""
+    def unseen_places(self, campaign: Campaign) -> int:
+        """In a campaign that gives work by name: places of open items that nobody can see, because nobody has them."""
+        if campaign.mode != Campaign.Mode.ASSIGNED:
+            return 0
         free = (
             self.filter(session__campaign=campaign, session__deleted_at=None).with_places().annotate(taken=F("taken"))
         )

@@ -135,7 +135,7 @@ class SessionTaskQuerySet(models.QuerySet["SessionTask"]):
     def leftovers(self, campaign: Campaign) -> models.QuerySet[Conversation]:
         """Tasks of the source dataset that lie in no live session, in its order."""
         placed = self.filter(campaign=campaign, session__deleted_at=None).values("conversation")
-        return campaign.source.conversations.exclude(pk__in=placed).order_by("position", "pk")
+        return campaign.source.conversations.exclude(pk__in=placed).in_order()
 
 
 @tracked

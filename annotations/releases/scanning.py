@@ -97,7 +97,7 @@ class DatasetTexts:
         return [*self._pages(), *self._candidates(), *self._files()]
 
     def _steps(self) -> QuerySet[Step]:
-        own = Step.objects.filter(turn__conversation__dataset=self.dataset)
+        own = Step.objects.of_dataset(self.dataset)
         return own.order_by("turn__conversation__position", "turn__index", "index")
 
     def _pages(self) -> list[_Large]:

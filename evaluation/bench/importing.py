@@ -58,7 +58,7 @@ def _read(source_format: str, path: Path, limit: int | None) -> float:
 def _ratio_alone(dataset: Dataset) -> float:
     """Raw ÷ compressed bytes without deduplication and dictionaries; pages counted as `Dataset.page_bytes` does."""
     uses: Counter[int] = Counter()
-    steps = Step.objects.filter(turn__conversation__dataset=dataset)
+    steps = Step.objects.of_dataset(dataset)
     for field, rows in (
         ("snapshot_id", steps),
         ("raw_snapshot_id", steps),

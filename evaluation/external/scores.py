@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from django.db.models import QuerySet
+
 from agents.stages.rank.score_file import ScoreFile
 from agents.types import Action
 from annotations.models import Dataset, Split, Step
@@ -70,7 +72,7 @@ def score_mind2web(
     """
     predicted, defects = read_actions(predictions)
     ranked = _ranks(scores) if scores else None
-    gold = _by_sample(_gold_steps(dataset, split))
+    gold = _by_sample(_gold_of(Step.objects.of_dataset(dataset, split)))
     unknown = [sample for sample in predicted if sample not in gold]
     missing = [sample for sample in gold if sample not in predicted]
     refuse_strangers(predictions, predicted, unknown, defects, gold)
@@ -124,11 +126,8 @@ def _ranks(path: Path) -> Mapping[str, Mapping[str, int]]:
         raise ValueError(f"{path.name}: {error}") from error
 
 
-def _gold_steps(dataset: Dataset, split: str) -> Iterator[_Gold]:
-    rows = Step.objects.filter(turn__conversation__dataset=dataset)
-    if split:
-        rows = rows.filter(turn__conversation__split=split)
-    rows = rows.select_related("turn__conversation__website").prefetch_related("targets").defer("candidates")
+def _gold_of(steps: QuerySet[Step]) -> Iterator[_Gold]:
+    rows = steps.select_related("turn__conversation__website").prefetch_related("targets").defer("candidates")
     order = ("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
     for position, step in enumerate(rows.order_by(*order).iterator(chunk_size=2000)):
         turn = step.turn

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from django.db.models import QuerySet
 
 from agents.observations import RecordedConversation
 from agents.runs.weblinx_demos import demo_of
@@ -46,7 +45,8 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
     for (name, turn), reply in replies.items():
         by_demo.setdefault(name, {})[turn] = reply
     seen = _Weblinx()
-    for conversation in _demonstrations(dataset, split):
+    wanted = splits_of(split) if split else Split.values
+    for conversation in dataset.conversations.filter(split__in=wanted).in_order():
         seen.add(conversation, by_demo)
     if split == OOD and (lacking := set(OOD_SPLITS) - seen.splits):
         raise ValueError(f"{dataset.name} has no conversation in {', '.join(sorted(lacking))}; {OOD} is a mean of four")
@@ -63,11 +63,6 @@ def score_weblinx(dataset: Dataset, split: str, predictions: Path) -> ExternalSc
         "defects": len(defects),
     }
     return ExternalScores(counts, metrics, unknown, seen.missing, defects)
-
-
-def _demonstrations(dataset: Dataset, split: str) -> QuerySet[Conversation]:
-    rows = dataset.conversations.filter(split__in=splits_of(split) if split else Split.values)
-    return rows.order_by("position", "id")
 
 
 class _Weblinx:

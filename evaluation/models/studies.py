@@ -171,7 +171,7 @@ def _with(amount: Spent) -> dict[str, CombinedExpression]:
 def _conversations(dataset: Dataset, split: str, limit: int | None) -> list[Conversation]:
     if split and split not in Split.values:
         raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
-    rows = dataset.conversations.order_by("position", "id")
+    rows = dataset.conversations.in_order()
     if split:
         rows = rows.filter(split=split)
     found = list(rows.filter(step_count__gt=0)[:limit])

@@ -70,7 +70,7 @@ def sweep(
     """
     cells = []
     for split in splits:
-        rows = Conversation.objects.filter(dataset=dataset, split=split).order_by("position", "pk")
+        rows = Conversation.objects.filter(dataset=dataset, split=split).in_order()
         ids = list(rows.values_list("pk", flat=True)[:limit])
         if not ids:
             raise ValueError(f"{dataset.name} has no conversations in split {split}")

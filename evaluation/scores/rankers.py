@@ -46,7 +46,7 @@ def evaluate_ranker(
     say: Callable[[str], None] = lambda line: None,
 ) -> RankerEvaluation:
     """Score the first `limit` conversations of a split. ValueError when it has none."""
-    rows = Conversation.objects.filter(dataset=dataset, split=split).order_by("position", "pk")
+    rows = Conversation.objects.filter(dataset=dataset, split=split).in_order()
     ids = list(rows.values_list("pk", flat=True)[:limit])
     if not ids:
         raise ValueError(f"{dataset.name} has no conversations in split {split}")

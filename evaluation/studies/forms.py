@@ -10,7 +10,7 @@ from agents.recipes import checking, starters
 from agents.recipes.literature import Recipe
 from annotations.access.rules import User
 from annotations.forms import choice_field
-from annotations.models import ConversationTally, Dataset
+from annotations.models import Dataset
 from evaluation.models import Study
 from evaluation.models.studies import BudgetLimits
 from evaluation.studies.running import create_study
@@ -52,7 +52,7 @@ class StudyForm(forms.Form):
         choice_field(self, "dataset").choices = [("", "choose a dataset"), *((name, name) for name in self.datasets)]
         choice_field(self, "recipes").choices = [(name, name) for name in self.offered]
         named = self.datasets.get(self["dataset"].value())
-        self.split_counts = _split_counts(named) if named else []
+        self.split_counts = named.split_counts() if named else []
         choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
 
     def clean_dataset(self) -> Dataset:
@@ -115,8 +115,3 @@ def budget_of(values: dict[str, Any]) -> BudgetLimits:
     return BudgetLimits(
         tokens=values.get("budget_tokens"), cost=values.get("budget_cost"), seconds=values.get("budget_seconds")
     )
-
-
-def _split_counts(dataset: Dataset) -> list[tuple[str, int]]:
-    """The splits that a dataset has, with their conversations."""
-    return list(ConversationTally.by_split(dataset.pk).values_list("split", "conversation_count"))

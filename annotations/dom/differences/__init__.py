@@ -6,7 +6,7 @@
 from collections.abc import Callable
 
 from annotations.dom.differences import matching, published
-from annotations.dom.differences.items import Change, Difference, Item
+from annotations.dom.differences.items import Change, Difference, PageItem
 
 MODES: dict[str, Callable[[str, str], Difference]] = {
     "correct": matching.difference,
@@ -24,4 +24,4 @@ def difference(before: str, after: str, mode: str = "correct") -> Difference:
     return MODES[mode](before, after)
 
 
-__all__ = ["MODES", "Change", "Difference", "Item", "difference"]
+__all__ = ["MODES", "Change", "Difference", "PageItem", "difference"]

@@ -8,7 +8,7 @@ _LINE = re.compile(r"\[([^\]]+)\]\s*(\S+)(.*)")
 _PUBLISHED_LINE = re.compile(r"\[(\d+)\]\s*(\S+)(.*)")
 
 
-class Item(NamedTuple):
+class PageItem(NamedTuple):
     """A line of a tree without its tabs; the content is what follows the role: name and properties."""
 
     node_id: str
@@ -20,35 +20,35 @@ class Item(NamedTuple):
 class Change(NamedTuple):
     """An item and what became of it."""
 
-    before: Item
-    after: Item
+    before: PageItem
+    after: PageItem
 
 
 @dataclass(frozen=True)
 class Difference:
     """What came, what went (in the order of their pages) and what changed (in the order of the first page)."""
 
-    added: tuple[Item, ...] = ()
-    removed: tuple[Item, ...] = ()
+    added: tuple[PageItem, ...] = ()
+    removed: tuple[PageItem, ...] = ()
     changed: tuple[Change, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
 
 
-def items(tree: str) -> list[Item]:
+def items(tree: str) -> list[PageItem]:
     """Every line of a tree in order; lines of another form (titles of tabs) are none. An id may come again: texts
     without a node of their own are shown with that of the element around them."""
     lines = (line.replace("\t", "") for line in tree.split("\n"))
-    return [Item(found[1], line, found[2], found[3]) for line in lines if (found := _LINE.match(line))]
+    return [PageItem(found[1], line, found[2], found[3]) for line in lines if (found := _LINE.match(line))]
 
 
-def published_items(tree: str) -> list[Item]:
+def published_items(tree: str) -> list[PageItem]:
     """As the published code reads them: ids are numbers other than 0, a repeated one keeps its first place and its
     last line."""
-    kept: dict[int, Item] = {}
+    kept: dict[int, PageItem] = {}
     for line in (line.replace("\t", "") for line in tree.split("\n")):
         found = _PUBLISHED_LINE.match(line)
         if found and int(found[1]):
-            kept[int(found[1])] = Item(str(int(found[1])), line, found[2], found[3])
+            kept[int(found[1])] = PageItem(str(int(found[1])), line, found[2], found[3])
     return list(kept.values())

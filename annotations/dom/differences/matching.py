@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from annotations.dom.differences.assignment import Edges, Pair, heaviest
-from annotations.dom.differences.items import Change, Difference, Item, items
+from annotations.dom.differences.items import Change, Difference, PageItem, items
 
 ROLE, ID, PLACE = 0.5, 0.5, 0.02  # what differing costs beside the words; places decide between equals
 LEFT = 0.75  # what an element without partner costs
@@ -40,7 +40,7 @@ def difference(before: str, after: str) -> Difference:
     )
 
 
-def unequal(old: Sequence[Item], new: Sequence[Item]) -> tuple[list[int], list[int]]:
+def unequal(old: Sequence[PageItem], new: Sequence[PageItem]) -> tuple[list[int], list[int]]:
     """Places of the elements that the other page has not, or not as often; those of one id are the same first."""
     there = _places(new, lambda item: (item.role, item.content))
     rows, columns = [], []
@@ -52,7 +52,7 @@ def unequal(old: Sequence[Item], new: Sequence[Item]) -> tuple[list[int], list[i
 
 
 def _without_partner(
-    old: Sequence[Item], here: list[int], new: Sequence[Item], there: list[int]
+    old: Sequence[PageItem], here: list[int], new: Sequence[PageItem], there: list[int]
 ) -> tuple[list[int], list[int]]:
     """Of equal elements, those too many on one of the pages."""
     if len(here) == len(there):
@@ -64,7 +64,7 @@ def _without_partner(
     return here[shared:], there[shared:]
 
 
-def matched(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
+def matched(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
     """The pairs of the cheapest matching, exact up to SMALL pairs, among the likeliest partners beyond."""
     if not old or not new:
         return []
@@ -75,7 +75,9 @@ def matched(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
     return sorted(heaviest(Edges(rows[worth], columns[worth], gains[worth])))
 
 
-def costs(old: Sequence[Item], new: Sequence[Item], words: Words, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def costs(
+    old: Sequence[PageItem], new: Sequence[PageItem], words: Words, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
     """What each of these pairs costs."""
     old_words, new_words = words
     shared = np.zeros(len(rows))
@@ -88,7 +90,9 @@ def costs(old: Sequence[Item], new: Sequence[Item], words: Words, rows: np.ndarr
     return apart + ROLE * roles + ID * ids + PLACE * np.abs(rows / len(old) - columns / len(new))
 
 
-def _differ(old: Sequence[Item], new: Sequence[Item], field: str, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+def _differ(
+    old: Sequence[PageItem], new: Sequence[PageItem], field: str, rows: np.ndarray, columns: np.ndarray
+) -> np.ndarray:
     numbers: dict[str, int] = {}
     first, second = (
         np.array([numbers.setdefault(getattr(item, field), len(numbers)) for item in page]) for page in (old, new)
@@ -97,7 +101,7 @@ def _differ(old: Sequence[Item], new: Sequence[Item], field: str, rows: np.ndarr
     return differ
 
 
-def words_of(old: Sequence[Item], new: Sequence[Item]) -> Words:
+def words_of(old: Sequence[PageItem], new: Sequence[PageItem]) -> Words:
     """Which words an element has, those of both pages in the same columns."""
     vocabulary: dict[str, int] = {}
     first, second = ([_numbers(item.content, vocabulary) for item in page] for page in (old, new))
@@ -114,12 +118,12 @@ def _incidence(sets: Sequence[set[int]], width: int) -> csr_array:
     return csr_array((np.ones(len(found)), found, ends), shape=(len(sets), width))
 
 
-def _all(old: Sequence[Item], new: Sequence[Item]) -> tuple[np.ndarray, np.ndarray]:
+def _all(old: Sequence[PageItem], new: Sequence[PageItem]) -> tuple[np.ndarray, np.ndarray]:
     rows, columns = np.indices((len(old), len(new)))
     return rows.ravel(), columns.ravel()
 
 
-def _likely(old: Sequence[Item], new: Sequence[Item], words: Words) -> tuple[np.ndarray, np.ndarray]:
+def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: Words) -> tuple[np.ndarray, np.ndarray]:
     """Pairs with telling words in common, with one id, or as many elements of their role before them."""
     old_words, new_words = words
     telling = (old_words.sum(axis=0) <= COMMON) & (new_words.sum(axis=0) <= COMMON)
@@ -143,7 +147,7 @@ def _best(groups: np.ndarray, others: np.ndarray, shares: np.ndarray) -> np.ndar
 
 
 def _alike(
-    old: Sequence[Item], new: Sequence[Item], key: Callable[[Item, int], Hashable]
+    old: Sequence[PageItem], new: Sequence[PageItem], key: Callable[[PageItem, int], Hashable]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Pairs whose key is equal; the key may tell how many elements of the role came before."""
     there = _keyed(new, key)
@@ -152,7 +156,7 @@ def _alike(
     return found[:, 0], found[:, 1]
 
 
-def _keyed(page: Sequence[Item], key: Callable[[Item, int], Hashable]) -> dict[Hashable, int]:
+def _keyed(page: Sequence[PageItem], key: Callable[[PageItem, int], Hashable]) -> dict[Hashable, int]:
     seen: dict[str, int] = defaultdict(int)
     found = {}
     for place, item in enumerate(page):
@@ -161,7 +165,7 @@ def _keyed(page: Sequence[Item], key: Callable[[Item, int], Hashable]) -> dict[H
     return found
 
 
-def _places(page: Sequence[Item], key: Callable[[Item], Hashable]) -> dict[Hashable, list[int]]:
+def _places(page: Sequence[PageItem], key: Callable[[PageItem], Hashable]) -> dict[Hashable, list[int]]:
     found: dict[Hashable, list[int]] = defaultdict(list)
     for place, item in enumerate(page):
         found[key(item)].append(place)

@@ -10,9 +10,9 @@ from munkres import Munkres
 from scipy.optimize import linear_sum_assignment
 
 from annotations.dom.differences.assignment import Pair
-from annotations.dom.differences.items import Change, Difference, Item, published_items
+from annotations.dom.differences.items import Change, Difference, PageItem, published_items
 
-Matching = Callable[[Sequence[Item], Sequence[Item]], list[Pair]]
+Matching = Callable[[Sequence[PageItem], Sequence[PageItem]], list[Pair]]
 
 UNCHANGED = "Previous Action did not make any changes"
 NO_ACTION = "None"
@@ -59,7 +59,7 @@ def published_lists(difference: Difference) -> tuple[str, str, str]:
     return new, deleted, updated
 
 
-def cheapest(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
+def cheapest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
     """Of several cheapest matchings the one that the `munkres` package finds, so the sum is written as it was there."""
     if not old or not new:
         return []
@@ -67,7 +67,7 @@ def cheapest(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
     return [(int(row), int(column)) for row, column in Munkres().compute(costs)]
 
 
-def dearest(old: Sequence[Item], new: Sequence[Item]) -> list[Pair]:
+def dearest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
     if not old or not new:
         return []
     costs = -100.0 * _equal(old, new, "content") - 0.5 * _equal(old, new, "role")
@@ -90,7 +90,7 @@ def _by_ids(before: str, after: str, match: Matching) -> Difference:
     )
 
 
-def _changes(old: Sequence[Item], new: Sequence[Item], pairs: Sequence[Pair]) -> tuple[Change, ...]:
+def _changes(old: Sequence[PageItem], new: Sequence[PageItem], pairs: Sequence[Pair]) -> tuple[Change, ...]:
     return tuple(Change(old[row], new[column]) for row, column in pairs if old[row] != new[column])
 
 
@@ -102,19 +102,19 @@ def _lists(difference: Difference) -> tuple[list[str], list[str], list[str]]:
     )
 
 
-def _equal(old: Sequence[Item], new: Sequence[Item], field: str) -> np.ndarray:
+def _equal(old: Sequence[PageItem], new: Sequence[PageItem], field: str) -> np.ndarray:
     rows, columns = (np.array([getattr(item, field) for item in page], dtype=object) for page in (old, new))
     equal: np.ndarray = rows[:, None] == columns[None, :]
     return equal.astype(np.float64)
 
 
-def _apart(a: Item, b: Item) -> int:
+def _apart(a: PageItem, b: PageItem) -> int:
     return abs(int(a.node_id) - int(b.node_id))
 
 
-def _text(item: Item) -> tuple[str, str]:
+def _text(item: PageItem) -> tuple[str, str]:
     return item.role, item.content
 
 
-def _texts(page: Sequence[Item]) -> set[tuple[str, str]]:
+def _texts(page: Sequence[PageItem]) -> set[tuple[str, str]]:
     return {_text(item) for item in page}

@@ -57,7 +57,7 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "guideline": found.guidelines.first(),
         "rates": found.proposals.pass_rates(),
         "may_manage": rules.can(request.user, "manage", found.project),
-        "unseen": _unseen(found),
+        "unseen": Item.objects.unseen_places(found),
     }
     return render(request, "annotate/campaign.html", context)
 
@@ -205,10 +205,3 @@ def _add_version(request: HttpRequest, found: Campaign, form: GuidelineForm) -> 
         return False
     messages.success(request, f"Version {made.version} counts for everything begun from now on.")
     return True
-
-
-def _unseen(found: Campaign) -> int:
-    """In a campaign that gives work by name: places of open items that nobody can see, because nobody has them."""
-    if found.mode != Campaign.Mode.ASSIGNED:
-        return 0
-    return Item.objects.free_places(found)
