@@ -222,7 +222,7 @@ CUT = """() => [...document.querySelectorAll(".crumbs, .crumbs :is(span, a)")]
 def test_the_header_of_a_narrow_screen_says_all_of_a_short_name(app_server, page, sign_in) -> None:
     """An admin of the site sees all sections, which leaves the least room for what is open."""
     page.set_viewport_size({"width": 1280, "height": 800})
-    sign_in(user := factories.make_superuser())
+    sign_in(user := factories.make_superuser(username="admin"))
     factories.make_dataset(name="sample")
     session = factories.make_session(name="willowclinic-001")
     assignment = factories.make_assignment(factories.make_item(session), user)
