@@ -31,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
 
 
 @dataclass(frozen=True)
-class Part:
+class Ingredient:
     """One thing to make. `job`: what makes it now, or has failed to."""
 
     key: str  # a starter's name, or "workflows of DATASET"
@@ -51,14 +51,14 @@ class Part:
 class Offer:
     """What can be made for a recipe, or is being made."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[Ingredient, ...]
 
     @property
-    def waiting(self) -> list[Part]:
+    def waiting(self) -> list[Ingredient]:
         return [part for part in self.parts if part.live is None]
 
     @property
-    def running(self) -> list[Part]:
+    def running(self) -> list[Ingredient]:
         return [part for part in self.parts if part.live is not None]
 
     @property
@@ -73,13 +73,13 @@ class Preparing:
 
     def __init__(self, datasets: dict[str, Dataset]) -> None:
         self.datasets = datasets
-        self._known: dict[tuple[str, str], Part | None] = {}
+        self._known: dict[tuple[str, str], Ingredient | None] = {}
 
     def offer(self, *recipes: Recipe) -> Offer:
         """What several recipes lack, each thing once."""
         return Offer(tuple({part.key: part for recipe in recipes for part in self.parts(recipe)}.values()))
 
-    def parts(self, recipe: Recipe) -> list[Part]:
+    def parts(self, recipe: Recipe) -> list[Ingredient]:
         """What is to be made before the recipe runs; empty where nothing is, or there is nothing to make it from."""
         dataset = self.datasets.get(recipe.data)
         if dataset is None or recipe.needs:
@@ -91,14 +91,14 @@ class Preparing:
             found.append(self._part("workflows", dataset, lambda: _induction(dataset)))
         return [part for part in found if part is not None]
 
-    def _part(self, name: str, dataset: Dataset, look: Callable[[], Part | None]) -> Part | None:
+    def _part(self, name: str, dataset: Dataset, look: Callable[[], Ingredient | None]) -> Ingredient | None:
         key = (name, dataset.name)
         if key not in self._known:
             self._known[key] = look()
         return self._known[key]
 
 
-def start(part: Part, *, user: Any, publish: bool = True) -> Job:
+def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:
     """The job that makes a part; the one that makes it already, where there is one. Raises ValidationError."""
     if part.job is not None and not part.job.is_over:
         return part.job
@@ -135,23 +135,23 @@ def reads(dataset: Dataset) -> str:
     return "weblinx" if dataset.source_format == "weblinx" else "any"
 
 
-def _training(starter: Starter, dataset: Dataset) -> Part | None:
+def _training(starter: Starter, dataset: Dataset) -> Ingredient | None:
     if starters.is_here(starter):
         return None
     steps = min(Step.objects.of_dataset(dataset, Split.TRAIN).count(), MOST_STEPS)
     seconds = STARTING_SECONDS + round(steps * STEP_SECONDS[starter.kind])
     model = TrainedModel.objects.filter(name=starter.name).select_related("job").first()
     says = f"train the ranker {starter.name} from {starter.base} on {steps} steps of {dataset.name}"
-    return Part(starter.name, says, seconds, dataset, starter, model.job if model else None)
+    return Ingredient(starter.name, says, seconds, dataset, starter, model.job if model else None)
 
 
-def _induction(dataset: Dataset) -> Part | None:
+def _induction(dataset: Dataset) -> Ingredient | None:
     if dataset.workflows.standing().exists():
         return None
     sites = len(memory.train_websites(dataset, None))
     job = Job.objects.filter(dataset=dataset, kind=Job.Kind.INDUCE).order_by("-pk").first()
     says = f"have the model write workflows of {sites} website{'' if sites == 1 else 's'} of {dataset.name}"
-    return Part(f"workflows of {dataset.name}", says, STARTING_SECONDS + sites * SITE_SECONDS, dataset, None, job)
+    return Ingredient(f"workflows of {dataset.name}", says, STARTING_SECONDS + sites * SITE_SECONDS, dataset, None, job)
 
 
 def _make_way(starter: Starter) -> None:

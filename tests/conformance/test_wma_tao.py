@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.dom.differences import Difference, difference
+from annotations.dom.differences import PageDifference, difference
 from annotations.dom.differences.items import published_items
 from annotations.dom.differences.published import published_lists, published_text
 from tests.conformance.cases import params
@@ -12,7 +12,7 @@ CASES = [*params("wma_tao", "weblinx_wma", "cases"), *params("wma_tao_published"
 RECORDED = params("wma_tao_published", "weblinx_wma", "cases")
 
 
-def compared(case: dict, mode: str) -> Difference:
+def compared(case: dict, mode: str) -> PageDifference:
     return difference(case["observation"], case["next_observation"], mode)
 
 

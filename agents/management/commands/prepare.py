@@ -12,7 +12,7 @@ from agents.management.memory_jobs import dataset_named, end, tell_errors
 from agents.recipes import saved, starters
 from agents.recipes.literature import Recipe
 from agents.training import preparing
-from agents.training.preparing import Part, Preparing
+from agents.training.preparing import Ingredient, Preparing
 from annotations.models import Dataset
 
 
@@ -60,13 +60,13 @@ class Command(BaseCommand):
         dataset = dataset_named(name)
         return {preparing.reads(dataset): dataset}
 
-    def _tell_estimate(self, found: tuple[Part, ...]) -> None:
+    def _tell_estimate(self, found: tuple[Ingredient, ...]) -> None:
         for part in found:
             self.stderr.write(f"{part.says}: about {_minutes(part.seconds)}")
         total = sum(part.seconds for part in found)
         self.stderr.write(f"{len(found)} to make, about {_minutes(total)} on two cores" if found else "nothing to make")
 
-    def _make(self, part: Part, inline: bool) -> dict[str, Any]:
+    def _make(self, part: Ingredient, inline: bool) -> dict[str, Any]:
         """The part's job when it is over; one that fails does not keep back the others."""
         begun = time.monotonic()
         try:

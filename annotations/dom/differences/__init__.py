@@ -6,9 +6,9 @@
 from collections.abc import Callable
 
 from annotations.dom.differences import matching, published
-from annotations.dom.differences.items import Change, Difference, PageItem
+from annotations.dom.differences.items import Change, PageDifference, PageItem
 
-MODES: dict[str, Callable[[str, str], Difference]] = {
+MODES: dict[str, Callable[[str, str], PageDifference]] = {
     "correct": matching.difference,
     "minimised": published.minimised,
     "maximised": published.maximised,
@@ -17,11 +17,11 @@ MODES: dict[str, Callable[[str, str], Difference]] = {
 """How two pages are told apart, by the word that a setting uses."""
 
 
-def difference(before: str, after: str, mode: str = "correct") -> Difference:
+def difference(before: str, after: str, mode: str = "correct") -> PageDifference:
     """What the second tree has, lacks and shows otherwise. ValueError names the modes where there is no such one."""
     if mode not in MODES:
         raise ValueError(f"there is no mode {mode!r}; there are {', '.join(MODES)}")
     return MODES[mode](before, after)
 
 
-__all__ = ["MODES", "Change", "Difference", "PageItem", "difference"]
+__all__ = ["MODES", "Change", "PageDifference", "PageItem", "difference"]

@@ -25,7 +25,7 @@ class Change(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Difference:
+class PageDifference:
     """What came, what went (in the order of their pages) and what changed (in the order of the first page)."""
 
     added: tuple[PageItem, ...] = ()

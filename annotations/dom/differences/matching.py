@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from annotations.dom.differences.assignment import Edges, Pair, heaviest
-from annotations.dom.differences.items import Change, Difference, PageItem, items
+from annotations.dom.differences.items import Change, PageDifference, PageItem, items
 
 ROLE, ID, PLACE = 0.5, 0.5, 0.02  # what differing costs beside the words; places decide between equals
 LEFT = 0.75  # what an element without partner costs
@@ -26,14 +26,14 @@ Words = tuple[csr_array, csr_array]  # which words each element of either page h
 _WORD = re.compile(r"\w+")
 
 
-def difference(before: str, after: str) -> Difference:
+def difference(before: str, after: str) -> PageDifference:
     """What differs by the cheapest matching of the elements that are not on both pages."""
     old, new = items(before), items(after)
     rows, columns = unequal(old, new)
     found = matched([old[place] for place in rows], [new[place] for place in columns])
     partner = {rows[row]: columns[column] for row, column in found}
     come = set(columns) - set(partner.values())
-    return Difference(
+    return PageDifference(
         tuple(new[place] for place in columns if place in come),
         tuple(old[place] for place in rows if place not in partner),
         tuple(Change(old[row], new[partner[row]]) for row in rows if row in partner),

@@ -10,7 +10,7 @@ from munkres import Munkres
 from scipy.optimize import linear_sum_assignment
 
 from annotations.dom.differences.assignment import Pair
-from annotations.dom.differences.items import Change, Difference, PageItem, published_items
+from annotations.dom.differences.items import Change, PageDifference, PageItem, published_items
 
 Matching = Callable[[Sequence[PageItem], Sequence[PageItem]], list[Pair]]
 
@@ -18,32 +18,32 @@ UNCHANGED = "Previous Action did not make any changes"
 NO_ACTION = "None"
 
 
-def minimised(before: str, after: str) -> Difference:
+def minimised(before: str, after: str) -> PageDifference:
     """As the paper means it: the cheapest matching, equal content first, then equal roles, then near ids."""
     return _by_ids(before, after, cheapest)
 
 
-def maximised(before: str, after: str) -> Difference:
+def maximised(before: str, after: str) -> PageDifference:
     """As the published WebArena records were made: the solver maximises what is a cost (quirk Q17), so that two equal
     pages differ in every element."""
     return _by_ids(before, after, dearest)
 
 
-def maximised_by_text(before: str, after: str) -> Difference:
+def maximised_by_text(before: str, after: str) -> PageDifference:
     """As the published Mind2Web records were made: matched and changed as in `maximised`, but an element whose role
     and content are on the other page is neither new nor gone."""
     old, new = published_items(before), published_items(after)
     pairs = dearest(old, new)
     matched = {column for _, column in pairs}
     known, left = _texts(old), _texts(new)
-    return Difference(
+    return PageDifference(
         tuple(item for place, item in enumerate(new) if place not in matched and _text(item) not in known),
         tuple(item for item in old if _text(item) not in left),
         _changes(old, new, pairs),
     )
 
 
-def published_text(difference: Difference, action: str = "") -> str:
+def published_text(difference: PageDifference, action: str = "") -> str:
     """The difference as the published records write it; `action` "None" is the first step, before which nothing was."""
     if action == NO_ACTION:
         return UNCHANGED
@@ -53,7 +53,7 @@ def published_text(difference: Difference, action: str = "") -> str:
     return "\n\n".join(f"{name} items:\n" + ("\n".join(texts) or "None") for name, texts in sections) + "\n"
 
 
-def published_lists(difference: Difference) -> tuple[str, str, str]:
+def published_lists(difference: PageDifference) -> tuple[str, str, str]:
     """New, deleted and updated items, a line each."""
     new, deleted, updated = ("\n".join(texts).strip() or "None" for texts in _lists(difference))
     return new, deleted, updated
@@ -75,15 +75,15 @@ def dearest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
 
-def _by_ids(before: str, after: str, match: Matching) -> Difference:
+def _by_ids(before: str, after: str, match: Matching) -> PageDifference:
     """An item of the first page is gone where its id is not among the matched ones of the second (quirk Q18)."""
     old, new = published_items(before), published_items(after)
     if not new:  # nothing was matched, and the published code goes on with the ids of a page that has none
-        return Difference()
+        return PageDifference()
     pairs = match(old, new)
     columns = {column for _, column in pairs}
     matched = {new[column].node_id for column in columns}
-    return Difference(
+    return PageDifference(
         tuple(item for item in new if item.node_id not in matched),
         tuple(item for item in old if item.node_id not in matched),
         _changes(old, new, pairs),
@@ -94,7 +94,7 @@ def _changes(old: Sequence[PageItem], new: Sequence[PageItem], pairs: Sequence[P
     return tuple(Change(old[row], new[column]) for row, column in pairs if old[row] != new[column])
 
 
-def _lists(difference: Difference) -> tuple[list[str], list[str], list[str]]:
+def _lists(difference: PageDifference) -> tuple[list[str], list[str], list[str]]:
     return (
         [item.text for item in difference.added],
         [item.text for item in difference.removed],
