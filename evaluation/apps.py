@@ -6,3 +6,9 @@ from django.apps import AppConfig
 class EvaluationConfig(AppConfig):
     name = "evaluation"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from annotations.sample import project
+        from evaluation.studies import sample
+
+        project.MAKERS[sample.PART] = sample.make_studies

@@ -43,7 +43,22 @@ DATASETS = {  # name -> format and description
     ),
 }
 CAMPAIGNS = "sample-campaigns"
-PARTS = (*DATASETS, CAMPAIGNS)  # each made once, in this order
+Say = Callable[[str], None]
+
+
+def _campaigns(project: Project, say: Say) -> None:
+    tasks = project.datasets.filter(name=TASKS_NAME).first()
+    if tasks is not None:  # people may have deleted it since
+        make_campaigns(project, tasks, say)
+
+
+MAKERS: dict[str, Callable[[Project, Say], None]] = {CAMPAIGNS: _campaigns}
+"""Part of the sample -> what makes it of the datasets, once and in this order; other apps add theirs."""
+
+
+def parts() -> tuple[str, ...]:
+    """What the sample is made of, each made once, in this order."""
+    return (*DATASETS, *MAKERS)
 
 
 def order_sample() -> Job | None:
@@ -78,11 +93,12 @@ def run_sample(job: Job) -> bool:
 RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.SAMPLE: run_sample}
 
 
-def _load(project: Project, names: list[str], say: Callable[[str], None]) -> None:
-    """Build and import these of the sample datasets, and make the campaigns on them."""
+def _load(project: Project, names: list[str], say: Say) -> None:
+    """Build and import these of the sample datasets, and make what is made of them."""
     with tempfile.TemporaryDirectory() as folder:
         say("building the sample datasets")
-        build(Path(folder, NAME))
+        if {NAME, WEBLINX_NAME} & set(names):
+            build(Path(folder, NAME))
         for name in (name for name in names if name in DATASETS):
             if name == WEBLINX_NAME:
                 build_weblinx(Path(folder, NAME), Path(folder, name))
@@ -91,19 +107,26 @@ def _load(project: Project, names: list[str], say: Callable[[str], None]) -> Non
             _import(name, Path(folder, name), project, say)
     if NAME in names:
         make_demo_campaign(Dataset.objects.get(name=NAME), say)
-    tasks = project.datasets.filter(name=TASKS_NAME).first()
-    if CAMPAIGNS in names and tasks is not None:  # people may have deleted it since
-        make_campaigns(project, tasks, say)
+    if not _has_accounts():  # people have deleted some of them, whose work this would be
+        return
+    for name, make in MAKERS.items():
+        if name in names:
+            make(project, say)
+
+
+def _has_accounts() -> bool:
+    names = [name for name, _, _ in ACCOUNTS]
+    return get_user_model().objects.filter(username__in=names).count() == len(names)
 
 
 def mark_loaded() -> None:
     """The parts of the sample are not made any more, as if they had been here and were deleted."""
-    for name in PARTS:
+    for name in parts():
         _marker(name).touch()
 
 
 @transaction.atomic
-def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
+def make_demo_campaign(dataset: Dataset, say: Say) -> None:
     """A campaign with work for the demo accounts: the train conversations of the sample, to be decomposed again."""
     campaign, created = Campaign.objects.get_or_create(
         project=dataset.project, name=CAMPAIGN, defaults={"source": dataset, "rubric": DEFAULT_RUBRIC}
@@ -120,7 +143,7 @@ def make_demo_campaign(dataset: Dataset, say: Callable[[str], None]) -> None:
 
 
 def _missing() -> list[str]:
-    return [name for name in PARTS if not _marker(name).exists()]
+    return [name for name in parts() if not _marker(name).exists()]
 
 
 def _marker(name: str) -> Path:
@@ -128,7 +151,7 @@ def _marker(name: str) -> Path:
     return Path(settings.VAR_DIR) / f"{name}-loaded"
 
 
-def _import(name: str, folder: Path, project: Project, say: Callable[[str], None]) -> None:
+def _import(name: str, folder: Path, project: Project, say: Say) -> None:
     format_name, description = DATASETS[name]
     fields = {"project": project, "source_format": format_name, "description": description, "licence": "Apache-2.0"}
     dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)

@@ -1,0 +1,64 @@
+"""The studies that come with the sample: queued once, of recipes that a fresh machine can run, with real results."""
+
+from pathlib import Path
+
+import pytest
+
+from agents.models import Run, SavedRecipe
+from agents.recipes import saved
+from agents.recipes.literature import missing
+from annotations.sample.project import make_demo_accounts, parts
+from evaluation.models import Score, Study
+from evaluation.studies.running import run_inline
+from evaluation.studies.sample import PART, STUDIES, VARIANTS, make_studies
+from tests.evaluation.sample_rows import import_website
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def sample(tmp_path: Path, settings):
+    """The dataset `sample` with one short conversation of one split, and the demo accounts."""
+    settings.VAR_DIR = tmp_path / "var"
+    (tmp_path / "sources").mkdir()
+    dataset = import_website(tmp_path / "sources", "casaverde", conversations=1)
+    dataset.name = "sample"
+    dataset.save()
+    make_demo_accounts(dataset.project)
+    return dataset
+
+
+def test_they_are_a_part_of_the_sample_made_after_its_datasets() -> None:
+    assert parts()[-2:] == ("sample-campaigns", PART)
+
+
+def test_every_recipe_of_them_runs_on_a_fresh_machine(sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("evaluation.studies.sample.STUDIES", ())
+    make_studies(sample.project, [].append)
+    assert set(SavedRecipe.objects.values_list("name", flat=True)) == set(VARIANTS)
+    assert {name: missing(saved.get(name)) for one in STUDIES for name in one.recipes} == {
+        "grounded": [],
+        "dmr-minilm": [],
+        **{name: [] for name in VARIANTS},
+    }
+
+
+@pytest.mark.slow
+def test_they_are_queued_once_and_end_with_scores_that_differ(sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = [one for one in STUDIES if one.dataset == "sample"]
+    monkeypatch.setattr(
+        "evaluation.studies.sample.STUDIES",
+        [type(one)(one.name, one.dataset, one.recipes, ("test_subdomain",)) for one in here],
+    )
+    said: list[str] = []
+    make_studies(sample.project, said.append)
+    make_studies(sample.project, said.append)
+    study = Study.objects.get()
+    assert said == [f"{study}: 4 runs queued"]
+    assert set(study.runs.values_list("state", flat=True)) == {Run.State.QUEUED}
+    run_inline(study)
+    assert set(study.runs.values_list("state", flat=True)) == {Run.State.DONE}
+    found = Score.objects.headline("corrected").filter(run__studies=study, metric="element_accuracy")
+    values = dict(found.values_list("run__recipe_name", "value"))
+    assert values.keys() == {"grounded", *VARIANTS}
+    assert values["grounded"] > values["grounded-encoder"]
