@@ -14,7 +14,7 @@ from annotations.access.rules import User
 from evaluation.metrics import label
 from evaluation.metrics.scores import PRESETS, Preset, preset_named
 from evaluation.models import Score, Shard, Study
-from evaluation.scores import failures
+from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
 from evaluation.scores.scoring import outcomes
@@ -58,6 +58,18 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "may_manage": may_manage,
         "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
     }
+
+
+def plots_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
+    """What the plots show to this person: slices of test splits only to those who may see their gold."""
+    runs = [run for run in study.runs_with_progress() if "rank" in run.recipe]
+    preset = _preset(query, study)
+
+    def sees(split: str) -> bool:
+        return rights.sees_gold(study.project_id, split)
+
+    found = [plots.drawn(data) for data in plots.plots_of(runs, preset, sees)]
+    return {"study": study, "preset": preset, "plots": found, "hidden": not all(sees(run.split) for run in runs)}
 
 
 def _preset(query: QueryDict, study: Study) -> Preset:

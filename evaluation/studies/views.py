@@ -15,10 +15,10 @@ from annotations.access.people import signed_in
 from annotations.models import Dataset
 from annotations.paging import page_of
 from evaluation.models import Score, Study
-from evaluation.scores import exporting
+from evaluation.scores import exporting, plots
 from evaluation.studies import home
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
-from evaluation.studies.page import failures_context, study_context
+from evaluation.studies.page import failures_context, plots_context, study_context
 from evaluation.studies.running import cancel_study, resume_study
 
 
@@ -55,6 +55,23 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     context = study_context(found, request.GET, rules.rights_of(request))
     return render(request, "evaluation/study.html", context)
+
+
+@require_GET
+def study_plots(request: HttpRequest, pk: int) -> HttpResponse:
+    """Recall at k, success by turn, websites by recipe, time and money against quality."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    return render(request, "evaluation/plots.html", plots_context(found, request.GET, rules.rights_of(request)))
+
+
+@require_GET
+def study_plots_csv(request: HttpRequest, pk: int) -> HttpResponseBase:
+    """The points of all plots that this person may see."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    context = plots_context(found, request.GET, rules.rights_of(request))
+    text = exporting.to_csv(plots.COLUMNS, (row for plot in context["plots"] for row in plot.data.rows()))
+    name = f"study-{pk}-plots.csv"
+    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name, found.project)
 
 
 @require_GET

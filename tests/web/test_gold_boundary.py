@@ -45,6 +45,8 @@ QUERIES = {
     "run": ("?order=worst",),
     "study": ("?preset=faithful",),
     "study-failures": ("?reason=near",),
+    "study-plots": ("?preset=faithful",),
+    "study-plots-csv": ("?preset=faithful",),
     "release-diff": ("?from=1.0&to=1.1",),
     "release-diff-json": ("?from=1.0&to=1.1",),
     "dataset-workflows": ("?q=alpha", "?q=bravo"),

@@ -1,0 +1,221 @@
+"""What a study's plots show: recall at k, success by turn, websites by recipe, time and money against quality.
+
+Each is a list of points, which is its table and its CSV as well."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import Avg, Sum
+
+from agents.models import Run, TrajectoryStep
+from evaluation.metrics.scores import Preset
+from evaluation.models import Score
+from evaluation.scores.breakdowns import stored_breakdown
+from evaluation.scores.tables import FULL_NAMES, main_metrics
+
+WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
+STYLES = 8  # lines that can be told apart
+COLUMNS = ("plot", "split", "recipe", "x", "value", "low", "high", "n")
+
+
+@dataclass(frozen=True)
+class PlotPoint:
+    """One value of one run; `x` is a place on an axis of words, or a number."""
+
+    split: str
+    recipe: str
+    x: str | float
+    value: float
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+@dataclass(frozen=True)
+class PlotData:
+    """A plot's points and what its axes are."""
+
+    name: str
+    title: str
+    x_name: str
+    points: list[PlotPoint]
+    is_numeric: bool = False
+
+    def rows(self) -> list[dict[str, object]]:
+        """As CSV has them."""
+        return [{"plot": self.name} | vars(point) for point in self.points]
+
+
+@dataclass(frozen=True)
+class Line:
+    """One recipe's marks in a panel, in pixels; `style` is the same in all panels."""
+
+    recipe: str
+    style: int
+    marks: list[tuple[float, float, str]]
+
+    @property
+    def path(self) -> str:
+        return " ".join(f"{x},{y}" for x, y, _ in self.marks)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One split; all panels of a plot have the same axes."""
+
+    split: str
+    lines: list[Line]
+    x_ticks: list[tuple[float, str]]
+    y_ticks: list[tuple[float, int]]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A field of a heat map: a share, and how strongly it is tinted (0 … 9)."""
+
+    value: float
+    n: int | None
+    tint: int
+
+
+@dataclass
+class Drawn:
+    """A plot as its page shows it: panels of lines, or a heat map."""
+
+    data: PlotData
+    recipes: list[tuple[int, str]] = field(default_factory=list)
+    panels: list[Panel] = field(default_factory=list)
+    heat: list[tuple[str, str, list[Cell | None]]] = field(default_factory=list)  # split, website, cells by recipe
+
+
+def plots_of(runs: list[Run], preset: Preset, sees_gold: Callable[[str], bool]) -> list[PlotData]:
+    """Those that have something to show. Where a run fails is only of splits whose gold may be seen."""
+    labels = _labels(runs)
+    open_runs = [run for run in runs if sees_gold(run.split)]
+    found = [
+        _recall(runs, labels, preset),
+        _slices(open_runs, labels, preset, "by_turn", "Success by turn", "turn of the conversation"),
+        _slices(open_runs, labels, preset, "by_website", "Websites by recipe", "website"),
+        _price(runs, labels, preset, "seconds"),
+        _price(runs, labels, preset, "money"),
+    ]
+    return [data for data in found if data.points]
+
+
+def drawn(data: PlotData) -> Drawn:
+    recipes = list(dict.fromkeys(point.recipe for point in data.points))
+    styles = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
+    shown = Drawn(data, [(styles[recipe], recipe) for recipe in recipes])
+    if data.name == "by_website":
+        shown.heat = _heat(data, recipes)
+    else:
+        shown.panels = _panels(data, styles)
+    return shown
+
+
+def _labels(runs: Iterable[Run]) -> dict[int, str]:
+    """Run -> its recipe, with the seed and the changed settings where those tell runs apart."""
+    several_seeds = len({run.seed for run in runs}) > 1
+    names = {run.pk: f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name for run in runs}
+    same = {name for name in names.values() if len({r.recipe_sha256 for r in runs if names[r.pk] == name}) > 1}
+    return {
+        run.pk: f"{names[run.pk]} {run.recipe_sha256[:6]}" if names[run.pk] in same else names[run.pk] for run in runs
+    }
+
+
+def _recall(runs: list[Run], labels: dict[int, str], preset: Preset) -> PlotData:
+    rows = Score.objects.headline(preset).filter(run__in=runs, metric__startswith="recall@").order_by("run_id", "id")
+    of_run = {run.pk: run for run in runs}
+    points = [
+        PlotPoint(of_run[s.run_id].split, labels[s.run_id], s.metric.partition("@")[2], s.value, s.low, s.high, s.n)
+        for s in rows
+    ]
+    points.sort(key=lambda point: (point.split, point.recipe, int(point.x)))
+    return PlotData("recall", "Recall of the gold element at k", "candidates kept (k)", points)
+
+
+def _slices(runs: list[Run], labels: dict[int, str], preset: Preset, slices: str, title: str, x_name: str) -> PlotData:
+    """Turn success of each slice, as it was kept when the run was scored."""
+    points = []
+    for run in runs:
+        for one in (stored_breakdown(run, preset) or {slices: []})[slices]:
+            rate = one.turn_success
+            low, high = (None, None) if one.is_single else (rate.low, rate.high)
+            points.append(PlotPoint(run.split, labels[run.pk], one.name, rate.value, low, high, one.turns))
+    return PlotData(slices, title, x_name, points)
+
+
+def _price(runs: list[Run], labels: dict[int, str], preset: Preset, unit: str) -> PlotData:
+    """The main metric against what a step takes: seconds, or money where calls had a price."""
+    metric = "turn_success" if "turn_success" in main_metrics(runs) else main_metrics(runs)[0]
+    scores = {score.run_id: score for score in Score.objects.headline(preset).filter(run__in=runs, metric=metric)}
+    grouped = TrajectoryStep.objects.filter(run__in=runs).order_by().values("run")
+    rows = grouped.annotate(seconds=Avg("milliseconds") / 1000, money=Avg("cost"), total=Sum("cost"))
+    priced = unit == "money"
+    spent = {r["run"]: r["money"] if priced else r["seconds"] for r in rows if r["total"] or not priced}
+    points = [
+        PlotPoint(run.split, labels[run.pk], float(spent[run.pk]), s.value, s.low, s.high, s.n)
+        for run in runs
+        if run.pk in spent and (s := scores.get(run.pk))
+    ]
+    title = f"{FULL_NAMES.get(metric, metric)} against {'time' if unit == 'seconds' else 'money'}"
+    return PlotData(unit, title, f"{unit} a step", points, is_numeric=True)
+
+
+def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
+    """One panel a split, all with the axes that hold every point of the plot."""
+    x_of, x_ticks = _numbers(data) if data.is_numeric else _words(data)
+    y_ticks = [(_y(percent / 100), percent) for percent in (0, 25, 50, 75, 100)]
+    panels = []
+    for split in dict.fromkeys(point.split for point in data.points):
+        lines = []
+        for recipe, style in styles.items():
+            marks = [
+                (x_of(point.x), _y(point.value), f"{recipe}, {_named(point.x)}: {100 * point.value:.1f}")
+                for point in data.points
+                if (point.split, point.recipe) == (split, recipe)
+            ]
+            if marks:
+                lines.append(Line(recipe, style, marks))
+        panels.append(Panel(split or "all splits", lines, x_ticks, y_ticks))
+    return panels
+
+
+def _words(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
+    words = list(dict.fromkeys(str(point.x) for point in data.points))
+    words.sort(key=lambda word: int(word.rstrip("+")) if word.rstrip("+").isdigit() else 0)
+    step = (WIDTH - LEFT - 20) / max(len(words) - 1, 1)
+    places = {word: round(LEFT + 10 + step * place, 1) for place, word in enumerate(words)}
+    return lambda x: places[str(x)], [(places[word], word) for word in words]
+
+
+def _numbers(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
+    """From 0 to a round number above the largest."""
+    most = max((float(point.x) for point in data.points), default=1.0) or 1.0
+    unit = next(u for u in (10.0**e * m for e in range(-6, 9) for m in (1, 2, 5)) if u * 4 >= most)
+
+    def pixel(x: str | float) -> float:
+        return round(LEFT + 10 + float(x) / (4 * unit) * (WIDTH - LEFT - 30), 1)
+
+    return pixel, [(pixel(unit * place), f"{unit * place:g}") for place in range(5)]
+
+
+def _y(share: float) -> float:
+    return round(TOP + (1 - share) * (HEIGHT - TOP - BOTTOM), 1)
+
+
+def _named(x: str | float) -> str:
+    return x if isinstance(x, str) else f"{x:.3g}"
+
+
+def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[Cell | None]]]:
+    at = {(point.split, str(point.x), point.recipe): point for point in data.points}
+    rows = dict.fromkeys((point.split, str(point.x)) for point in data.points)
+    return [
+        (split or "all splits", site, [_cell(at.get((split, site, recipe))) for recipe in recipes])
+        for split, site in rows
+    ]
+
+
+def _cell(point: PlotPoint | None) -> Cell | None:
+    return Cell(point.value, point.n, min(9, int(10 * point.value))) if point else None

@@ -1,0 +1,91 @@
+"""The plots of a study: what they draw, their tables and their CSV, and what test gold keeps hidden."""
+
+import csv
+import io
+
+import pytest
+
+from agents.models import Run
+from evaluation.models import Study
+from evaluation.scores.breakdowns import store_breakdown
+from evaluation.scores.plots import COLUMNS, PlotData, PlotPoint, drawn
+from evaluation.scores.scoring import outcomes
+from tests.web.reading import source
+from tests.web.test_pages_studies import add_scores, make_study, study_client
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study() -> Study:
+    return scored(*make_study())
+
+
+def scored(study: Study, run: Run) -> Study:
+    """With recall at three places, a turn success, and where it fails."""
+    add_scores(run, **{"recall@1": 0.2, "recall@5": 0.5, "recall@50": 0.9, "turn_success": 0.25})
+    store_breakdown(run, "corrected", outcomes(run, "corrected"))
+    return study
+
+
+def csv_rows(study: Study, role: str = "reader") -> list[dict[str, str]]:
+    answer = study_client(study, role).get(f"/studies/{study.pk}/plots.csv")
+    return list(csv.DictReader(io.StringIO(answer.content.decode())))
+
+
+def test_every_plot_is_drawn_with_its_table(study: Study) -> None:
+    page = source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    for title in ("Recall of the gold element at k", "Success by turn", "Websites by recipe", "against time"):
+        assert title in page
+    assert "against money" not in page  # no call had a price
+    assert page.count("<summary>Table</summary>") == 3
+    assert f'href="/studies/{study.pk}/plots/"' in source(study_client(study).get(f"/studies/{study.pk}/"))
+
+
+def test_the_points_can_be_had_as_csv(study: Study) -> None:
+    rows = csv_rows(study)
+    assert tuple(rows[0]) == COLUMNS
+    recall = [(row["x"], float(row["value"])) for row in rows if row["plot"] == "recall"]
+    assert recall == [("1", 0.2), ("5", 0.5), ("50", 0.9)]
+    assert {row["plot"] for row in rows} == {"recall", "by_turn", "by_website", "seconds"}
+
+
+def test_slices_of_a_test_split_are_for_those_who_may_see_its_gold() -> None:
+    study = scored(*make_study(split="test_task"))
+    assert {row["plot"] for row in csv_rows(study)} == {"recall", "seconds"}
+    assert "Slices of test splits are left out" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    seeing = study_client(study, sees_test_gold=True)
+    assert "Websites by recipe" in source(seeing.get(f"/studies/{study.pk}/plots/"))
+
+
+def test_a_study_without_scores_says_that_there_is_nothing_to_plot() -> None:
+    study, _ = make_study()
+    assert "Nothing to plot yet" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+
+
+def test_money_is_drawn_where_calls_had_a_price(study: Study) -> None:
+    study.runs.get().steps.update(cost=0.002)
+    money = [row for row in csv_rows(study) if row["plot"] == "money"]
+    assert [(float(row["x"]), float(row["value"])) for row in money] == [(0.002, 0.25)]
+
+
+def test_the_panels_of_a_plot_have_the_same_axes_and_a_recipe_the_same_line() -> None:
+    points = [
+        PlotPoint("train", "one", "1", 0.1),
+        PlotPoint("train", "two", "50", 0.8),
+        PlotPoint("test_task", "two", "5", 0.4),
+    ]
+    first, second = drawn(PlotData("recall", "Recall", "k", points)).panels
+    assert (first.x_ticks, first.y_ticks) == (second.x_ticks, second.y_ticks)
+    assert [word for _, word in first.x_ticks] == ["1", "5", "50"]
+    assert [line.style for line in first.lines] == [0, 1]
+    assert [(line.recipe, line.style) for line in second.lines] == [("two", 1)]
+    lower, higher = first.lines[0].marks[0][1], first.lines[1].marks[0][1]
+    assert lower > higher, "more success stands higher"
+
+
+def test_an_axis_of_numbers_begins_at_nothing_and_holds_the_largest() -> None:
+    points = [PlotPoint("", "one", 0.7, 0.5), PlotPoint("", "two", 3.2, 0.6)]
+    (panel,) = drawn(PlotData("seconds", "Time", "seconds a step", points, is_numeric=True)).panels
+    assert [word for _, word in panel.x_ticks] == ["0", "1", "2", "3", "4"]
+    assert panel.x_ticks[0][0] < panel.lines[0].marks[0][0] < panel.lines[1].marks[0][0] < panel.x_ticks[-1][0]
