@@ -15,6 +15,7 @@ from evaluation.scores.tables import FULL_NAMES, main_metrics
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 STYLES = 8  # lines that can be told apart
+X_NAMES = {"seconds": "seconds a step, the first recipe's with the encoding of pages", "money": "money a step"}
 COLUMNS = ("plot", "split", "recipe", "x", "value", "low", "high", "n")
 
 
@@ -103,7 +104,7 @@ def plots_of(runs: list[Run], preset: Preset, sees_gold: Callable[[str], bool]) 
 
 
 def drawn(data: PlotData) -> Drawn:
-    recipes = list(dict.fromkeys(point.recipe for point in data.points))
+    recipes = sorted({point.recipe for point in data.points})  # the same line in every plot of a study
     styles = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
     shown = Drawn(data, [(styles[recipe], recipe) for recipe in recipes])
     if data.name == "by_website":
@@ -124,13 +125,12 @@ def _labels(runs: Iterable[Run]) -> dict[int, str]:
 
 
 def _recall(runs: list[Run], labels: dict[int, str], preset: Preset) -> PlotData:
-    rows = Score.objects.headline(preset).filter(run__in=runs, metric__startswith="recall@").order_by("run_id", "id")
+    rows = Score.objects.headline(preset).filter(run__in=runs, metric__startswith="recall@")
     of_run = {run.pk: run for run in runs}
     points = [
         PlotPoint(of_run[s.run_id].split, labels[s.run_id], s.metric.partition("@")[2], s.value, s.low, s.high, s.n)
-        for s in rows
+        for s in sorted(rows, key=lambda s: (s.run_id, int(s.metric.partition("@")[2])))
     ]
-    points.sort(key=lambda point: (point.split, point.recipe, int(point.x)))
     return PlotData("recall", "Recall of the gold element at k", "candidates kept (k)", points)
 
 
@@ -159,7 +159,7 @@ def _price(runs: list[Run], labels: dict[int, str], preset: Preset, unit: str) -
         if run.pk in spent and (s := scores.get(run.pk))
     ]
     title = f"{FULL_NAMES.get(metric, metric)} against {'time' if unit == 'seconds' else 'money'}"
-    return PlotData(unit, title, f"{unit} a step", points, is_numeric=True)
+    return PlotData(unit, title, X_NAMES[unit], points, is_numeric=True)
 
 
 def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:

@@ -98,8 +98,10 @@ def tables(
         name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
         table.rows.append(RunRow(run, name, changed_settings(run.recipe), cells))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
+    column = metrics.index(plotted) if plotted in metrics else None
+    shown = [cell for table in together for row in table.rows if column is not None and (cell := row.cells[column])]
     for table in together:
-        _sort_and_plot(table, metrics.index(plotted) if plotted in metrics else None, width)
+        _sort_and_plot(table, column, width, shown)
         table.sizes = _sizes(table)
     return together
 
@@ -135,13 +137,11 @@ def _sizes(table: ScoreTable) -> list[str]:
     return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
 
 
-def _sort_and_plot(table: ScoreTable, column: int | None, width: int) -> None:
-    if column is None:
+def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: list[IntervalValue]) -> None:
+    """`shown`: what is plotted of all tables, which are compared and so have one axis."""
+    if column is None or not shown:
         return
     table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
-    shown = [cell for row in table.rows if (cell := row.cells[column])]
-    if not shown:
-        return
     low = floor(min(score.low for score in shown) * 10) / 10
     high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
 

@@ -17,6 +17,7 @@ from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, plots
 from evaluation.studies import home
+from evaluation.studies.expecting import asked
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
 from evaluation.studies.page import failures_context, plots_context, study_context
 from evaluation.studies.running import cancel_study, resume_study
@@ -48,7 +49,13 @@ def study_new(request: HttpRequest) -> HttpResponse:
         except ValueError as error:
             form.add_error(None, str(error))
     listed = [(recipe, missing(recipe)) for recipe in offered]
-    return render(request, "evaluation/study_new.html", {"form": form, "recipes": listed})
+    context = {
+        "form": form,
+        "recipes": [row for row in listed if not row[1] or row[0].name in form["recipes"].value()],
+        "unready": [row for row in listed if row[1] and row[0].name not in form["recipes"].value()],
+        "expected": asked(request.user, request.POST or request.GET, form.datasets, [one.name for one in offered]),
+    }
+    return render(request, "evaluation/study_new.html", context)
 
 
 def study(request: HttpRequest, pk: int) -> HttpResponse:

@@ -122,6 +122,17 @@ def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> Non
     assert first.high == table.ticks[-1][0]
 
 
+def test_the_tables_of_two_splits_have_one_axis() -> None:
+    dataset = factories.make_dataset()
+    runs = [factories.make_run(dataset, state="done", split=split) for split in ("train", "test_task")]
+    add_scores(runs[0], turn_success=0.2)
+    add_scores(runs[1], turn_success=0.6)
+    scores = list(Score.objects.filter(run__in=runs))
+    one, other = tables.tables(runs, scores, tables.MAIN, "turn_success")
+    assert one.ticks == other.ticks
+    assert [percent for _, percent in one.ticks] == [10, 30, 50, 70]
+
+
 def test_an_interval_without_width_can_be_plotted() -> None:
     run = factories.make_run()
     factories.make_score(run, metric="turn_success", value=0.0, low=0.0, high=0.0)

@@ -1,7 +1,15 @@
-// The study form: choosing a dataset shows its splits; nothing that is typed is lost.
+// The study form: choosing a dataset shows its splits, and every choice what it would take; nothing typed is lost.
 import { readAgain } from "../shared/parts.js";
 
-const dataset = /** @type {HTMLSelectElement} */ (document.querySelector("#id_dataset"));
-dataset.addEventListener("change", () => {
-  readAgain(`${location.pathname}?dataset=${encodeURIComponent(dataset.value)}`, ["splits"]);
+const form = /** @type {HTMLFormElement} */ (document.querySelector(".study-form"));
+const ASKED = ["dataset", "recipes", "splits", "limit"];
+
+form.addEventListener("change", (event) => {
+  const { name } = /** @type {HTMLInputElement} */ (event.target);
+  if (!ASKED.includes(name)) return;
+  const asked = new URLSearchParams();
+  for (const [key, value] of new FormData(form)) {
+    if (ASKED.includes(key) && !(name === "dataset" && key === "splits")) asked.append(key, String(value));
+  }
+  readAgain(`${location.pathname}?${asked}`, name === "dataset" ? ["splits", "expected"] : ["expected"]);
 });
