@@ -50,7 +50,7 @@ def running(log: Path) -> Iterator[AppServer]:
         "--lifespan",
         "off",
         "--http",
-        "webnav_site.edge.connections:Connection",
+        "webnav_site.edge.connections:ClientConnection",
         "--no-proxy-headers",
         "--log-level",
         "info",

@@ -34,7 +34,7 @@ def probe(connection: Connection) -> dict[str, Any]:
     """{"reply", "seconds", "error"} and, of a language model, "can": {name: {"ok", "said"}}. Raises ValueError for a
     connection that cannot be used."""
     endpoint = replace(endpoint_of(connection), timeout=SECONDS, attempts=1)
-    asked = Asked(endpoint)
+    asked = EndpointProbe(endpoint)
     if connection.kind == Connection.Kind.EMBEDDING:
         return asked.outcome(asked.vector)
     found = asked.outcome(asked.plain)
@@ -45,7 +45,7 @@ def probe(connection: Connection) -> dict[str, Any]:
     return found
 
 
-class Asked:
+class EndpointProbe:
     """An endpoint, asked question by question."""
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -98,7 +98,7 @@ class Asked:
         return f"the answer cannot be read ({type(problem).__name__})"
 
 
-def _same(asked: Asked, more: dict[str, Any]) -> str:
+def _same(asked: EndpointProbe, more: dict[str, Any]) -> str:
     first, second = (asked.complete(**more).choices[0].message.content for _ in range(2))
     return "" if first == second else "the same seed gave two answers"
 

@@ -87,20 +87,21 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     return found
 
 
-def _overlooks_tail(run: Run) -> bool:
-    """Whether the published aggregation of its planner overlooks skipped steps at the end of a split (Q6): that of
-    MindAct and Self-MAP does, Synapse counts every step of a task."""
-    return bool(run.recipe["plan"]["kind"] != "trajectory")
+def _overlooks_tail(planner: str) -> bool:
+    """Whether the published aggregation of a kind of planner overlooks skipped steps at the end of a split (Q6): of
+    MindAct and Self-MAP it does, Synapse counts every step of a task."""
+    return planner != "trajectory"
 
 
 def store_scores(run: Run) -> int:
     """Replace the run's scores of both presets; the number of steps they rest on."""
     rows, count = [], 0
+    tail = _overlooks_tail(run.recipe["plan"]["kind"])
     for preset in PRESETS:
         steps = outcomes(run, preset)
         count = len(steps)
         store_breakdown(run, preset, steps)
-        metrics = score(steps, preset, seed=run.seed, legacy_tail=_overlooks_tail(run)) if steps else []
+        metrics = score(steps, preset, seed=run.seed, legacy_tail=tail) if steps else []
         if run.recipe.get("data") == "weblinx" and steps:
             own = weblinx_metrics(run, preset)
             if preset == Study.Preset.FAITHFUL:  # where no gold element was ranked the published code has no recall

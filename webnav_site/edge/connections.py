@@ -24,8 +24,8 @@ def limits() -> EdgeLimits:
     return settings.WEB_LIMITS
 
 
-class Connection(HttpToolsProtocol):
-    """One client's connection: `uvicorn --http webnav_site.edge.connections:Connection`."""
+class ClientConnection(HttpToolsProtocol):
+    """One client's connection: `uvicorn --http webnav_site.edge.connections:ClientConnection`."""
 
     client_key = ""
     counted = False
@@ -126,10 +126,10 @@ class Sweeper:
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
-        self.connections: dict[Connection, None] = {}  # in the order in which they came
+        self.connections: dict[ClientConnection, None] = {}  # in the order in which they came
         self.runs = False
 
-    def add(self, connection: Connection) -> None:
+    def add(self, connection: ClientConnection) -> None:
         self.connections[connection] = None
         if len(self.connections) > limits().connections:
             self._make_room()
@@ -137,7 +137,7 @@ class Sweeper:
             self.runs = True
             self.loop.call_later(SWEEP_SECONDS, self.sweep)
 
-    def discard(self, connection: Connection) -> None:
+    def discard(self, connection: ClientConnection) -> None:
         self.connections.pop(connection, None)
 
     def sweep(self) -> None:
