@@ -71,7 +71,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Cell:
+class HeatCell:
     """A field of a heat map: a share, and how strongly it is tinted (0 … 9)."""
 
     value: float
@@ -86,7 +86,7 @@ class Drawn:
     data: PlotData
     recipes: list[tuple[int, str]] = field(default_factory=list)
     panels: list[Panel] = field(default_factory=list)
-    heat: list[tuple[str, str, list[Cell | None]]] = field(default_factory=list)  # split, website, cells by recipe
+    heat: list[tuple[str, str, list[HeatCell | None]]] = field(default_factory=list)  # split, website, cells by recipe
 
 
 def plots_of(runs: list[Run], preset: Preset, sees_gold: Callable[[str], bool]) -> list[PlotData]:
@@ -208,7 +208,7 @@ def _named(x: str | float) -> str:
     return x if isinstance(x, str) else f"{x:.3g}"
 
 
-def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[Cell | None]]]:
+def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[HeatCell | None]]]:
     at = {(point.split, str(point.x), point.recipe): point for point in data.points}
     rows = dict.fromkeys((point.split, str(point.x)) for point in data.points)
     return [
@@ -217,5 +217,5 @@ def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[Cell 
     ]
 
 
-def _cell(point: PlotPoint | None) -> Cell | None:
-    return Cell(point.value, point.n, min(9, int(10 * point.value))) if point else None
+def _cell(point: PlotPoint | None) -> HeatCell | None:
+    return HeatCell(point.value, point.n, min(9, int(10 * point.value))) if point else None

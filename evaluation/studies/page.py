@@ -60,7 +60,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     }
 
 
-def plots_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
+def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[str, Any]:
     """What the plots show to this person: slices of test splits only to those who may see their gold."""
     runs = [run for run in study.runs_with_progress() if "rank" in run.recipe]
     preset = _preset(query, study)

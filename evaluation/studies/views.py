@@ -68,14 +68,14 @@ def study(request: HttpRequest, pk: int) -> HttpResponse:
 def study_plots(request: HttpRequest, pk: int) -> HttpResponse:
     """Recall at k, success by turn, websites by recipe, time and money against quality."""
     found = get_object_or_404(_visible(request), pk=pk)
-    return render(request, "evaluation/plots.html", plots_context(found, request.GET, rules.rights_of(request)))
+    return render(request, "evaluation/plots.html", plots_context(rules.rights_of(request), found, request.GET))
 
 
 @require_GET
 def study_plots_csv(request: HttpRequest, pk: int) -> HttpResponseBase:
     """The points of all plots that this person may see."""
     found = get_object_or_404(_visible(request), pk=pk)
-    context = plots_context(found, request.GET, rules.rights_of(request))
+    context = plots_context(rules.rights_of(request), found, request.GET)
     text = exporting.to_csv(plots.COLUMNS, (row for plot in context["plots"] for row in plot.data.rows()))
     name = f"study-{pk}-plots.csv"
     return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), name, found.project)
