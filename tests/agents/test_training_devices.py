@@ -17,7 +17,7 @@ from tests.app_server import AppServer, _environment
 @pytest.fixture
 def processes_of_tests(monkeypatch, tmp_path) -> None:
     """Processes that a training starts use the database of the tests."""
-    for name, value in _environment(AppServer(0, "http://localhost:1", "http://127.0.0.1:1", tmp_path)).items():
+    for name, value in _environment(AppServer(1, "http://localhost:1", "http://127.0.0.1:1", tmp_path)).items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr(work, "processes", lambda devices: devices)
 

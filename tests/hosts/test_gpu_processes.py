@@ -25,7 +25,7 @@ DEVICES = ["4", "5", "6"]
 @pytest.fixture
 def worker(tmp_path: Path):
     """The Procfile's own line, with a task of ours."""
-    server = AppServer(0, "http://localhost:1", "http://127.0.0.1:1", tmp_path / "log")
+    server = AppServer(1, "http://localhost:1", "http://127.0.0.1:1", tmp_path / "log")
     own = {"GPU_PROCESSES": "3", "CUDA_VISIBLE_DEVICES": ",".join(DEVICES), "PYTHON": sys.executable}
     command = procfile()["gpu"].removeprefix("sleep 3 && ") + " -I tests.hosts.place_task"
     with server.log.open("w") as log:

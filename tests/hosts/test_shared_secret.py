@@ -18,7 +18,7 @@ OTHER = "another secret than that of the first host " * 2
 
 def started(role: str, key: str, folder: Path) -> subprocess.Popen:
     """A process of the Procfile with this key, on the database of the tests."""
-    server = AppServer(0, "http://localhost:8123", "http://127.0.0.1:8123", folder / role)
+    server = AppServer(1, "http://localhost:8123", "http://127.0.0.1:8123", folder / role)
     own = {"SECRET_KEY": key, "PYTHON": sys.executable, "BIND": "127.0.0.1", "PORT": str(_free_port())}
     command = procfile()[role].removeprefix("sleep 3 && ")
     with server.log.open("w") as log:
