@@ -18,6 +18,9 @@ WORDS = "apple pear lemon cherry plum grape fig melon".split()
 PAGE = "You are a web agent. " + "The page lists hotels, prices, cities and buttons to book a room. " * 15
 
 
+pytestmark = pytest.mark.django_db  # a connection may be one of the table
+
+
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine where nothing is set."""

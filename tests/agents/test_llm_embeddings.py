@@ -171,6 +171,7 @@ def test_memory_by_an_endpoint_stands_beside_that_of_local_weights(endpoint, db)
     assert len(Exemplar.objects.filter(encoder=encoder.name).nearest(query, 2)) == 2
 
 
+@pytest.mark.django_db
 def test_without_settings_it_is_said_which_are_missing(monkeypatch) -> None:
     monkeypatch.delenv("EMBEDDING_BASE_URL", raising=False)
     with pytest.raises(ValueError, match="no embedding endpoint is configured: set EMBEDDING_BASE_URL"):

@@ -105,6 +105,7 @@ def test_changed_lists_what_differs_from_the_named_recipe() -> None:
 BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
 
 
+@pytest.mark.django_db
 def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
     for name in ("LLM_BASE_URL", "LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
@@ -177,6 +178,7 @@ def test_settings_are_checked_where_they_are_made() -> None:
             make()
 
 
+@pytest.mark.django_db
 def test_abstract_workflows_of_the_train_split_are_a_matter_of_their_induction() -> None:
     recipe = literature.override(literature.get("awm"), {"recall.induction_style": "abstract"})
     assert any("induce_workflows DATASET --style abstract" in line for line in missing(recipe))

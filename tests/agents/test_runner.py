@@ -117,6 +117,7 @@ def run_of(name: str, **changes: str) -> Run:
     return Run(recipe=literature.to_dict(literature.override(literature.get(name), changes)))
 
 
+@pytest.mark.django_db
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
     with pytest.raises(ValueError, match="wma cannot run: it needs a world model"):
         building.build_pipeline(run_of("wma"))

@@ -69,7 +69,7 @@ def test_a_failing_benchmark_leaves_no_database(settings, tmp_path, monkeypatch)
 
 
 def test_an_unknown_benchmark_is_refused_with_the_known_names():
-    with pytest.raises(CommandError, match="unknown benchmark speed; choose from candidates, import"):
+    with pytest.raises(CommandError, match="unknown benchmark speed; choose from candidates, differences, import"):
         call_command("bench", "speed")
 
 

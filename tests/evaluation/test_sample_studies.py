@@ -6,7 +6,7 @@ import pytest
 
 from agents.models import Run, SavedRecipe
 from agents.recipes import saved
-from agents.recipes.literature import missing
+from agents.recipes.lacking import missing
 from annotations.sample.project import make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline

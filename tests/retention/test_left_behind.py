@@ -53,7 +53,7 @@ def test_an_archive_that_is_refused_is_called_as_its_sender_calls_it(later: None
         archive.writestr("a.json", b"[]")
     cut = made.getvalue()[:-30]
     name = uploads.keep_upload(SimpleUploadedFile("my data.zip", cut))
-    with pytest.raises(ArchiveError, match=r"^my_data\.zip is cut off"):
+    with pytest.raises(ArchiveError, match=r"^my data\.zip is cut off"):
         uploads.source_of(name, "my data.zip")
 
 

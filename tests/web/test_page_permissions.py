@@ -166,6 +166,8 @@ PAGES = {
     "dataset-workflow-delete": post("workflows", ANNOTATORS),
     "study": get("studies"),
     "study-state": get("studies"),
+    "study-plots": get("studies"),
+    "study-plots-csv": get("studies"),
     "study-cancel": post("studies", ADMINS),
     "study-resume": post("studies", ADMINS),
     "study-budget": post("studies", ADMINS),
