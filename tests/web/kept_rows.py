@@ -27,11 +27,14 @@ class KeptRows:
 
 
 def keep_rows() -> KeptRows:
-    """All there are, and may have been made by this transaction."""
+    """All there are, and may have been made by this transaction.
+
+    In the order of their keys: where a table held rows that are gone, new ones take their places in any order.
+    """
     with connection.cursor() as cursor:
         tables = {}
         for table in filled_tables():
-            with cursor.copy(f"COPY {table} TO STDOUT (FORMAT binary)") as copy:
+            with cursor.copy(f"COPY (SELECT * FROM {table} ORDER BY 1) TO STDOUT (FORMAT binary)") as copy:
                 tables[table] = b"".join(map(bytes, copy))
         cursor.execute(
             "SELECT format('%I.%I', schemaname, sequencename), last_value FROM pg_sequences"
