@@ -8,23 +8,17 @@ NO_SERVERS = {"check", "help", "--help", "--version"}
 NO_MIGRATIONS_BEFORE = NO_SERVERS | {"migrate", "makemigrations", "collectstatic", "backup"}
 
 
-def _read_settings() -> None:
-    """A setting that does not fit is told in a line."""
-    try:
-        import webnav_site.settings  # noqa: F401
-    except ValueError as error:
-        sys.exit(f"webnav: {error}")
-
-
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
     from django.core.management import execute_from_command_line
 
+    from annotations.environment import told_in_a_line
     from webnav_site import services
 
     command = sys.argv[1] if len(sys.argv) > 1 else "help"
-    services.make_ready(servers=command not in NO_SERVERS)
-    _read_settings()
+    with told_in_a_line():
+        services.make_ready(servers=command not in NO_SERVERS)
+        services.read_settings()
     if command not in NO_MIGRATIONS_BEFORE:
         import django
 

@@ -18,6 +18,7 @@ class AgentsConfig(AppConfig):
         from agents.training.stored import StoredWeights
         from annotations.jobs.running import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
+        from annotations.work.propose import proposing
 
         RUNNERS.update(memory_jobs.RUNNERS)
         RUNNERS.update(proposals.RUNNERS)
@@ -26,4 +27,5 @@ class AgentsConfig(AppConfig):
         weights.elsewhere = StoredWeights()
         embedding.at_endpoint = encoder_at_endpoint
         connection.at_connection = connections.endpoint_named
+        proposing.connections = connections.names
         KINDS.extend(retention.KINDS)

@@ -1,4 +1,4 @@
-"""Proposals of sessions by the embedded model, of cuts and rewrites by the LLM endpoint, as jobs. Queue `gpu`.
+"""Proposals of sessions by the embedded model, of cuts and rewrites by a language model, as jobs. Queue `gpu`.
 
 Replies are JSON and read strictly: what is wrong with one is told to the model once, then to the person who asked.
 """
@@ -12,6 +12,7 @@ from agents.encoders.weights import MINILM
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
+from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.stages.plan.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
@@ -54,12 +55,20 @@ def propose(job: Job) -> bool:
     if assignment is None or assignment.state not in Assignment.UNFINISHED:
         raise ValueError("the annotation is not in work any more")
     check(assignment, job.params["kind"])
-    llm, (question, read) = endpoint(), QUESTIONS[job.params["kind"]](assignment)
+    llm = _at_connection(assignment.item.session.campaign.connection)
+    question, read = QUESTIONS[job.params["kind"]](assignment)
     parts = ask(llm, question, read)
     proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts)
     said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
     return False
+
+
+def _at_connection(name: str) -> Llm:
+    """The connection that a campaign names, else what answers here. ValueError where there is none."""
+    if name and Connection.objects.answering(Connection.Kind.LLM, name) is None:
+        raise ValueError(f"the campaign names the connection {name}, which there is no more: choose another one")
+    return endpoint(name)
 
 
 def ask(llm: Llm, question: str, read: Callable[[str], Parts]) -> Parts:

@@ -84,8 +84,18 @@ class RunSerializer(serializers.ModelSerializer):
     class Meta:
         model = Run
         fields = [
-            *("id", "recipe_name", "recipe", "recipe_sha256", "dataset", "split", "seed", "limit", "code_revision"),
-            *("data_sha256", "step_count", "state", "error", "created_by", "created_at", "started_at", "finished_at"),
+            *("id", "recipe_name", "recipe", "recipe_sha256", "dataset", "split", "seed", "limit", "websites"),
+            *(
+                "code_revision",
+                "data_sha256",
+                "step_count",
+                "state",
+                "error",
+                "created_by",
+                "created_at",
+                "started_at",
+                "finished_at",
+            ),
         ]
 
     def get_error(self, run: Run) -> str:

@@ -18,7 +18,8 @@ from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.forms import choice_field
 from annotations.models import Dataset, Split
-from evaluation.models import Score, Shard, Study
+from evaluation.models import Review, ReviewReason, Score, Shard, Study
+from evaluation.scores.reviewed import store_all_scores
 
 
 class EvaluateForm(forms.Form):
@@ -115,10 +116,8 @@ class StudyAdmin(MadeElsewhere):
 
     @admin.action(description="Cancel", permissions=["work"])
     def cancel(self, request: HttpRequest, studies: QuerySet[Study]) -> None:
-        from evaluation.studies.running import cancel_study
-
         for study in studies:
-            cancel_study(study)
+            study.cancel(store_all_scores)
         self.message_user(request, "The studies stop after the batch of steps at work; what is stored stays.")
 
     @admin.action(description="Resume", permissions=["work"])
@@ -141,6 +140,23 @@ class ShardAdmin(MadeElsewhere, ShowsGold):
     search_fields = ["=run__id", "lease_owner", "last_error"]
     search_help_text = "A run's number, a worker, or words of the error."
     date_hierarchy = "created_at"
+
+
+@admin.register(Review)
+class ReviewAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["__str__", "trajectory_id", "step_id", "reason", "is_counted", "changed_at"]
+    list_select_related = ["reviewer", "reason"]
+    list_filter = ["verdict", "is_counted"]
+    search_fields = ["comment", "reviewer__username"]
+    date_hierarchy = "changed_at"
+
+
+@admin.register(ReviewReason)
+class ReviewReasonAdmin(admin.ModelAdmin):
+    list_display = ["text", "verdict", "project", "retired_at"]
+    list_select_related = ["project"]
+    list_filter = ["verdict", "project"]
+    search_fields = ["text"]
 
 
 @admin.register(Score)

@@ -8,7 +8,9 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from agents.training import preparing
         from annotations.sample import project
         from evaluation.studies import sample
 
         project.MAKERS[sample.PART] = sample.make_studies
+        project.MAKERS[preparing.PART] = preparing.make_cheap

@@ -23,8 +23,20 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
 
 
 @shared_task(queue="default")
+def count_reviews() -> None:
+    """Let scores follow the reviews that were given. Repeating the message is harmless."""
+    from evaluation.reviews import counting
+
+    counting.count_reviews()
+
+
+@shared_task(queue="default")
 def reap() -> None:
-    """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete."""
-    from evaluation.studies import running
+    """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete, count reviews whose
+    message was lost."""
+    from evaluation.reviews import counting
+    from evaluation.studies import running, sample
 
     running.reap()
+    counting.count_reviews()
+    sample.make_waiting()

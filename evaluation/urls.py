@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evaluation.reports import views as report_views
+from evaluation.reviews import views as review_views
 from evaluation.studies import views
 
 urlpatterns = [
@@ -19,4 +20,8 @@ urlpatterns = [
     path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
     path("studies/<int:pk>/report.<str:kind>", report_views.study_report, name="study-report"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
+    path("trajectories/<int:pk>/reviews/", review_views.of_trajectory, name="trajectory-reviews"),
+    path("reviews/", review_views.reviews, name="reviews"),
+    path("reviews.csv", review_views.reviews_csv, name="reviews-csv"),
+    path("reviews/reasons/<slug:slug>/", review_views.review_reasons, name="review-reasons"),
 ]

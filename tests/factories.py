@@ -48,7 +48,7 @@ from annotations.models import (
     Turn,
     Website,
 )
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from annotations.models.pages import compress, digest
 from evaluation.models import Score, Shard, Study
 

@@ -78,6 +78,22 @@ def managed(command: list[str], packages: Path | None) -> subprocess.CompletedPr
     )
 
 
+ADDING = """
+import importlib.metadata as metadata
+names = ["observe.observation", "rank.kind", "recall.memory", "recall.exemplars", "recall.workflows", "plan.kind"]
+points = [metadata.EntryPoint(f"{name}.mine", "nowhere:Mine", "webnav.stages") for name in names]
+metadata.entry_points = lambda group: points if group == "webnav.stages" else []
+from agents.recipes.declaring import settings_of
+from agents.recipes.literature import Recipe
+print([name for name in names if "mine" not in settings_of(Recipe)[name].choices])
+"""
+
+
+def test_every_setting_that_chooses_a_kind_takes_those_of_other_packages() -> None:
+    done = subprocess.run([sys.executable, "-c", ADDING], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_two_packages_cannot_add_the_same_name(monkeypatch) -> None:
     class Point:
         def __init__(self, value: str) -> None:

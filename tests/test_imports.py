@@ -32,8 +32,8 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        extensions forms paging admin_base dom sandbox datasets text hosts observe storage models access pages corpus
-        jobs retention
+        environment extensions forms paging admin_base live dom sandbox datasets text hosts observe storage models
+        access pages corpus jobs retention
         work.tell work.edits work.propose work.measure work.publishing work.stages work.queue work.write work.keys
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),
@@ -42,12 +42,13 @@ WINGS = {
         replay runs training proposals packs connections retention
     """.split(),
     "evaluation": """
-        metrics models scores reports external studies bench
+        metrics models scores reviews reports external studies bench
     """.split(),
 }
 BACK = {  # (module, imported module): an arrow against the order, and why it is there
     ("annotations.jobs.running", "annotations.tasks"): "what is enqueued is named where it is enqueued",
     ("evaluation.studies.running", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
+    ("evaluation.reviews.counting", "evaluation.tasks"): "what is enqueued is named where it is enqueued",
     ("agents.memory.jobs", "agents.runs.building"): "the stages that build memory are put together there",
     ("agents.memory.induce", "agents.runs.building"): "the stages that build memory are put together there",
     ("agents.recipes.views", "agents.training.preparing"): "the pages of recipes offer to make what they lack",
@@ -55,22 +56,22 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
         (f"agents.recipes.{module}", f"agents.stages.{of}"): "the kinds say what they read, need and do"
         for module, of in (
             *(("checking", of) for of in ("kind", "plan.kinds", "registry")),
-            *(("lacking", of) for of in ("kind", "registry")),
-            *((module, "registry") for module in ("deviations", "sentences", "starters")),
+            *(("drawing", of) for of in ("kind", "registry")),
+            *((module, "registry") for module in ("deviations", "lacking", "sentences", "starters")),
         )
     },
 }
 # Modules that work without a database: ranking, planning, DOM code, dataset formats, metrics.
 CORE = """
-    annotations.extensions annotations.datasets annotations.datasets.* annotations.dom annotations.dom.*
-    annotations.sandbox
+    annotations.environment annotations.extensions annotations.datasets annotations.datasets.* annotations.dom
+    annotations.dom.* annotations.sandbox
     annotations.sandbox.* annotations.text annotations.text.* annotations.observe.spans annotations.sample
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy annotations.work.measure.agreement
     annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
     annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
     annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
-    agents.recipes.sentences agents.recipes.lacking
+    agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop
@@ -232,9 +233,7 @@ def test_every_room_says_what_it_is_for() -> None:
     silent = [
         name
         for name, path in modules().items()
-        if path.name == "__init__.py"
-        and not {"management", "templatetags"} & set(path.parts)  # their names are Django's
-        and not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").strip()
+        if path.name == "__init__.py" and not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").strip()
     ]
     assert silent == []
 

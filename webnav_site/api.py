@@ -18,6 +18,7 @@ from annotations.access.tokens import MayUse
 from annotations.corpus import api as annotations
 from annotations.jobs import api as jobs
 from annotations.work import api as work
+from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
 
 app_name = "api"
@@ -58,6 +59,7 @@ router.register("trajectories", agents.TrajectoryViewSet)
 router.register("studies", evaluation.StudyViewSet)
 router.register("shards", evaluation.ShardViewSet)
 router.register("scores", evaluation.ScoreViewSet)
+router.register("reviews", ReviewViewSet)
 
 
 def named_file(viewset: type[ViewSetMixin], action: str) -> Callable[..., HttpResponseBase]:

@@ -14,10 +14,13 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from annotations.environment import told_in_a_line
 from webnav_site import services
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
-services.make_ready()
+with told_in_a_line(exit_code=3):  # uvicorn's own for "would fail the same way again": its parent then stops too
+    services.make_ready()
+    services.read_settings()
 wsgi = get_wsgi_application()  # before the imports below: they need the app registry
 
 from channels.auth import AuthMiddlewareStack  # noqa: E402

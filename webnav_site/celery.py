@@ -7,6 +7,7 @@ import sys
 from celery import Celery
 from celery.signals import beat_init, celeryd_init, worker_process_init, worker_ready, worker_shutting_down
 
+from annotations.environment import told_in_a_line
 from annotations.jobs import stopping
 from annotations.sandbox import deadline
 from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
@@ -17,6 +18,13 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 app = Celery("webnav")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotations", "agents", "evaluation"])
+
+
+@app.on_configure.connect
+def check_settings(**kwargs) -> None:
+    """Celery reads them after this, when it needs the first of them."""
+    with told_in_a_line():
+        services.read_settings()
 
 
 @celeryd_init.connect

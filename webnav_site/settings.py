@@ -1,4 +1,4 @@
-"""Settings: environment helpers, then flat constants. Unset values mean the embedded single-machine set-up.
+"""Settings: flat constants, read from the environment. Unset values mean the embedded single-machine set-up.
 
 Reading them starts no server and writes no file: `services.make_ready` does, which the entry points call first.
 """
@@ -6,65 +6,16 @@ Reading them starts no server and writes no file: `services.make_ready` does, wh
 import os
 import secrets
 from datetime import timedelta
-from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from csp.constants import NONE, SELF
 
+from annotations.environment import env, env_bool, env_days, env_list, env_networks, env_number, env_port
 from webnav_site import services, sharing
 from webnav_site.edge.limits import from_environment
 from webnav_site.observe import logs
-
-
-def env(name: str, default: str = "") -> str:
-    """A variable's value, or the content of the file that NAME_FILE points to."""
-    path = os.environ.get(f"{name}_FILE")
-    return Path(path).read_text().strip() if path else os.environ.get(name, default)
-
-
-def env_bool(name: str, default: bool = False) -> bool:
-    value = env(name, str(default)).lower()
-    if value not in {"true", "false", "1", "0", "yes", "no"}:
-        raise ValueError(f"{name} must be true or false, got {value!r}")
-    return value in {"true", "1", "yes"}
-
-
-def env_days(name: str, default: int) -> int:
-    """A number of days; 0 or empty: for ever."""
-    value = env(name, str(default)) or "0"
-    if not value.isdecimal():
-        raise ValueError(f"{name} must be a whole number of days, or 0 for ever; got {value!r}")
-    return int(value)
-
-
-def port(text: str) -> int:
-    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 65536):
-        raise ValueError(f"must be a port from 1 to 65535, got {text!r}")
-    return int(text)
-
-
-def env_port(name: str, default: int) -> int:
-    try:
-        return port(env(name, str(default)))
-    except ValueError as error:
-        raise ValueError(f"{name} {error}") from error
-
-
-def env_list(name: str, default: str = "") -> list[str]:
-    return [item.strip() for item in env(name, default).split(",") if item.strip()]
-
-
-def env_networks(name: str, *words: str) -> list[str]:
-    """Addresses and networks, and words that stand for something else."""
-    found = env_list(name)
-    for item in set(found) - set(words):
-        try:
-            ip_network(item, strict=False)
-        except ValueError:
-            raise ValueError(f"{name} holds {item!r}, which is no address and no network") from None
-    return found
 
 
 def postgres(url: str) -> dict:
@@ -320,7 +271,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 KNOX_TOKEN_MODEL = "knox.AuthToken"
-TOKEN_LONGEST_DAYS = int(env("TOKEN_LONGEST_DAYS", "365"))
+TOKEN_LONGEST_DAYS = env_number("TOKEN_LONGEST_DAYS", 365, least=1)
 REST_KNOX = {
     "TOKEN_TTL": timedelta(days=min(90, TOKEN_LONGEST_DAYS)),
     "AUTH_HEADER_PREFIX": "Token",
@@ -344,6 +295,8 @@ SPECTACULAR_SETTINGS = {
         "TrajectoryState": "agents.models.Trajectory.State",
         "JobKind": "annotations.models.Job.Kind",
         "ModelKind": "agents.models.TrainedModel.Kind",
+        "PresetEnum": "evaluation.models.Study.Preset",
+        "ScoredBy": "evaluation.models.scores.SCORED_BY",
     },
 }
 
@@ -416,10 +369,11 @@ RETENTION_DAYS = {
 }
 
 # Queries that take longer are logged and shown to the operator; 0: none.
-SLOW_QUERY_MS = int(env("SLOW_QUERY_MS", "500"))
+SLOW_QUERY_MS = env_number("SLOW_QUERY_MS", 500)
 
 # Logs ---------------------------------------------------------------------------------------------------------------
 LOG_FORMAT = logs.log_format(env("LOG_FORMAT"), production="APP_ORIGIN" in os.environ)
 KNOWN_SECRETS = [SECRET_KEY, *SECRET_KEY_FALLBACKS, DATABASES["default"]["PASSWORD"], METRICS_TOKEN]
-KNOWN_SECRETS += [env("LLM_API_KEY"), env("EMBEDDING_API_KEY")]
-LOGGING = logs.logging_settings(LOG_FORMAT, env("LOG_LEVEL", "INFO"), KNOWN_SECRETS)
+# `agents.llm` knows no settings and reads the environment.
+KNOWN_SECRETS += [os.environ.setdefault(name, env(name)) for name in ("LLM_API_KEY", "EMBEDDING_API_KEY")]
+LOGGING = logs.logging_settings(LOG_FORMAT, logs.log_level(env("LOG_LEVEL", "INFO")), KNOWN_SECRETS)

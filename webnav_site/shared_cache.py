@@ -12,13 +12,36 @@ from django.core.cache.backends.redis import RedisCache
 logger = logging.getLogger(__name__)
 
 
+class _Absence:
+    """Whether this process last found Redis away. An outage is one line in the log, and its end another: a page asks
+    the cache many times."""
+
+    def __init__(self) -> None:
+        self.lasts = False
+
+    def begin(self, error: Exception) -> None:
+        if not self.lasts:
+            self.lasts = True
+            logger.warning("the shared cache does not answer, this process goes on with its own: %s", error)
+
+    def end(self) -> None:
+        if self.lasts:
+            self.lasts = False
+            logger.info("the shared cache answers again")
+
+
+_absence = _Absence()
+
+
 def _or_alone(name: str) -> Callable[..., Any]:
     def method(self: "SharedCache", *args: Any, **kwargs: Any) -> Any:
         try:
-            return getattr(RedisCache, name)(self, *args, **kwargs)
+            found = getattr(RedisCache, name)(self, *args, **kwargs)
         except (redis.ConnectionError, redis.TimeoutError) as error:
-            logger.warning("the shared cache does not answer, this process goes on with its own: %s", error)
+            _absence.begin(error)
             return getattr(self.alone, name)(*args, **kwargs)
+        _absence.end()
+        return found
 
     method.__name__ = name
     return method

@@ -16,7 +16,10 @@ from agents.llm.protocol import Llm, Reply, Request, estimate
 from agents.llm.tokens import counter
 from agents.llm.usage import Usage
 
-UNPRICED = "a limit on money needs prices: set LLM_PRICE_PROMPT and LLM_PRICE_COMPLETION, per million tokens"
+UNPRICED = (
+    "a limit on money needs prices per million tokens: give them to the connection, or set LLM_PRICE_PROMPT and "
+    "LLM_PRICE_COMPLETION"
+)
 UNITS = {"tokens": "tokens", "cost": "in money", "seconds": "seconds"}
 
 Running = Future[list[Reply | LlmError]]  # a batch of requests that the model answers

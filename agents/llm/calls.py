@@ -166,9 +166,10 @@ class Calls:
         if status == 408 or status >= 500:
             wait = retry_after(error.response.headers)
             return Failure(Unreachable(f"{self.name} answered {status}: {reason}"), asked_wait=wait)
+        own = self.endpoint.name and f"connection {self.endpoint.name}"
         hints = {
-            401: f" (is {self._prefix}_API_KEY right?)",
-            404: f" (are {self._prefix}_BASE_URL and the model right?)",
+            401: f" (is the key of {own} right?)" if own else f" (is {self._prefix}_API_KEY right?)",
+            404: f" (are {f'the address of {own}' if own else f'{self._prefix}_BASE_URL'} and the model right?)",
         }
         hint = hints.get(status, "")
         return Failure(RequestRefused(f"{self.name} refused the request with {status}{hint}: {reason}"), passing=False)

@@ -41,6 +41,11 @@ def endpoint_named(name: str) -> "Endpoint | None":
     return None if found is None else endpoint_of(found)
 
 
+def names() -> list[str]:
+    """Those of language models, in order."""
+    return list(Connection.objects.filter(kind=Connection.Kind.LLM).values_list("name", flat=True))
+
+
 def fault(connection: Connection) -> str:
     """What is wrong with its settings, as a sentence; "" where nothing is."""
     try:

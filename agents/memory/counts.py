@@ -1,9 +1,9 @@
-"""How much of a dataset agents remember, and how many of its steps are explained."""
+"""How much of a dataset agents remember."""
 
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Count
 
 from agents.models import MemorySnippet, WorkflowVector
-from annotations.models import Dataset, Rationale, Step
+from annotations.models import Dataset
 
 
 def encoder_counts(dataset: Dataset) -> list[dict]:
@@ -17,16 +17,3 @@ def encoder_counts(dataset: Dataset) -> list[dict]:
         for encoder, count in known.order_by().values_list("encoder").annotate(n=Count("pk")):
             found.setdefault(encoder, {"encoder": encoder, "snippets": 0, "exemplars": 0, "workflows": 0})[part] = count
     return [found[encoder] for encoder in sorted(found)]
-
-
-def rationale_counts(dataset: Dataset) -> list[dict]:
-    """Per split: steps, and how many of them a person or a model has explained."""
-    by = {source: Exists(Rationale.objects.filter(step=OuterRef("pk"), source=source)) for source in ("human", "model")}
-    steps = Step.objects.of_dataset(dataset).annotate(**by)
-    split = "turn__conversation__split"
-    counts = {
-        "steps": Count("pk"),
-        "people": Count("pk", filter=Q(human=True)),
-        "models": Count("pk", filter=Q(model=True)),
-    }
-    return [row | {"split": row[split]} for row in steps.order_by(split).values(split).annotate(**counts)]

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from functools import partial
 
 from annotations.jobs import running
-from annotations.jobs.progress import job_live
 from annotations.models import Job
 
 POLL_SECONDS = 1.0
@@ -44,4 +43,4 @@ def follow(job: Job, say: Callable[[str], object]) -> Job:
 
 
 def _line(job: Job) -> str:
-    return " · ".join(part for part in (job_live(job).fields["headline"], job.progress.get("phase")) if part)
+    return " · ".join(part for part in (job.live().fields["headline"], job.progress.get("phase")) if part)

@@ -45,17 +45,6 @@ class Induced:
 # Offline ------------------------------------------------------------------------------------------------------------
 
 
-def train_websites(dataset: Dataset, names: Collection[str] | None = None) -> list[Website]:
-    """The sites with recorded steps in the train split, by domain; ValueError for a name that is none of them."""
-    recorded = dataset.conversations.filter(split=Split.TRAIN, turns__steps__isnull=False)
-    sites = list(dataset.websites.filter(pk__in=recorded.values("website")).order_by("domain", "subdomain", "name"))
-    if names is None:
-        return sites
-    if unknown := sorted(set(names) - {site.name for site in sites}):
-        raise ValueError(f"{dataset} has no train conversations of {', '.join(unknown)}")
-    return [site for site in sites if site.name in set(names)]
-
-
 def induce_offline(
     dataset: Dataset,
     llm: Llm,
@@ -68,7 +57,7 @@ def induce_offline(
     Raises `LlmError` where the endpoint cannot answer at all; a single answer that cannot be read is an error of its
     site.
     """
-    sites = train_websites(dataset, websites)
+    sites = dataset.recorded_websites(Split.TRAIN, websites)
     found: list[Induced] = []
     for start in range(0, len(sites), llm.info.lanes):
         found += induce_sites(dataset, sites[start : start + llm.info.lanes], llm, encoder)

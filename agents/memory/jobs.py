@@ -17,7 +17,7 @@ from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets
-from agents.memory.induce import embed_workflows, induce_sites, train_websites
+from agents.memory.induce import embed_workflows, induce_sites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
 from agents.models import MemorySnippet, PromptPack, Workflow
@@ -62,7 +62,7 @@ def start_induction(
     ValidationError."""
     names = list(websites)
     try:
-        train_websites(dataset, names or None)
+        dataset.recorded_websites(Split.TRAIN, names or None)
     except ValueError as error:
         raise ValidationError({"websites": str(error)}) from error
     params = {"websites": names, "encoder": encoder, "style": style}
@@ -202,7 +202,7 @@ def _embed_workflows(dataset: Dataset, encoder: Encoder, progress: _Progress) ->
 def induce(job: Job) -> bool:
     """Workflows of the train split, a group of sites at a time."""
     dataset, llm, encoder = job.existing_dataset(), endpoint(), _encoder(job.params["encoder"])
-    sites = train_websites(dataset, job.params["websites"] or None)
+    sites = dataset.recorded_websites(Split.TRAIN, job.params["websites"] or None)
     resume, style = set(job.progress.get("resume", [])), job.params.get("style", Workflow.Style.CONCRETE)
     report: dict[str, Any] = (
         job.report if resume else {"counts": {"websites": 0, "tasks": 0, "workflows": 0}, "errors": []}
@@ -285,10 +285,11 @@ def _encoder(name: str) -> Encoder:
         raise ValueError(f"the encoder {name!r} could not be loaded: {error}") from error
 
 
-def endpoint() -> Llm:
-    """What answers here behind the cache of replies; ValueError, which ends the job, where nothing does."""
+def endpoint(connection: str = "") -> Llm:
+    """That of a connection, or what answers here, behind the cache of replies; ValueError, which ends the job, where
+    nothing does."""
     try:
-        return CachedLlm(connected(), DatabaseStore())
+        return CachedLlm(connected(connection), DatabaseStore())
     except NotConfigured as error:
         raise ValueError(str(error)) from error
 

@@ -9,14 +9,13 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from agents.memory import workflow_rows as rows
-from agents.memory.counts import encoder_counts, rationale_counts
+from agents.memory.counts import encoder_counts
 from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilterForm, WorkflowForm
 from agents.models import TrajectoryStep, Workflow
 from agents.models.memory import WorkflowQuerySet
 from annotations.access import rules
 from annotations.corpus.views import visible_dataset
-from annotations.jobs.progress import job_live
-from annotations.models import Dataset, Job, Split
+from annotations.models import Dataset, Job, Split, Step
 from annotations.paging import page_of
 
 SHOWN_USES = 50
@@ -139,8 +138,8 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
         "encoders": encoder_counts(found),
         "workflow_count": found.workflows.standing().count(),
         "site_count": found.workflows.standing().values("website").distinct().count(),
-        "rationales": rationale_counts(found),
-        "jobs": [(job, job_live(job)) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
+        "rationales": Step.objects.of_dataset(found).explained_by_split(),
+        "jobs": [(job, job.live()) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
         "may": {kind: rules.can(request.user, kind, found.project) for kind in KINDS},
         "forms": {kind: invalid.get(kind) or _form(kind, found) for kind in KINDS},
     }

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Avg, OuterRef, Sum
 from django.utils import timezone
 
-from annotations.jobs.live import Live, ago_text, counts_text, span_text
+from annotations.live import Live, ago_text, counts_text, span_text
 from annotations.models import Dataset, Split
 from annotations.models.tallies import Tally
 
@@ -65,6 +65,7 @@ class Run(models.Model):
     split = models.CharField(max_length=20, choices=Split.choices, blank=True, help_text="Empty: every split.")
     seed = models.PositiveIntegerField(default=0)
     limit = models.PositiveIntegerField(null=True, blank=True, help_text="First conversations only.")
+    websites = models.JSONField(default=list, blank=True, help_text="Conversations on these only. Empty: on all.")
     code_revision = models.CharField(max_length=64, blank=True)
     data_sha256 = models.CharField(max_length=64, help_text="Of the conversations it covers.")
     step_count = models.PositiveIntegerField(default=0)

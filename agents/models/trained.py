@@ -9,8 +9,7 @@ from django.db import models
 from django.utils import timezone
 
 from agents.encoders.weights import model_root
-from annotations.jobs.live import Live
-from annotations.jobs.progress import job_live
+from annotations.live import Live
 from annotations.models import Dataset, Job, Project, Split
 
 # The first that there is.
@@ -97,5 +96,5 @@ class TrainedModel(models.Model):
         if self.job is None:
             state = "done" if self.ready else "failed"
             return Live(False, state, {"headline": self.name, "detail": "", "state": state, "state_label": state})
-        live = job_live(self.job)
+        live = self.job.live()
         return replace(live, version=f"{live.version} {len(self.curve)}")

@@ -32,6 +32,12 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         right = Count("steps", filter=Q(steps__success=True))
         return self.annotate(right_steps=right).order_by("right_steps", "conversation__position", "id")
 
+    def to_watch(self) -> "Trajectory | None":
+        """What there is to see: the one that is being decided, else the next one; of a run that is over, the first."""
+        running, waiting = (self.filter(state=state) for state in (Trajectory.State.RUNNING, Trajectory.State.WAITING))
+        decided = running.order_by("-updated_at", "pk").first()
+        return decided or waiting.in_order().first() or self.in_order().first()
+
     def with_results(self) -> Self:
         """With their stored steps, accuracies and the place of the first failure. Every step is read: for one page."""
         return self.select_related("conversation__website").annotate(

@@ -50,6 +50,11 @@ TEXTS: dict[str, TextKind] = {
     "weblinx_candidates": _kind("lists elements for an action model", filled="candidates"),
     "weblinx_request": _kind("asks an action model for the next call"),
     "miniwob_system": _kind("tells a planner of small pages what it can do"),
+    "world_model": _kind("asks what an action will change", "messages", "objective previous observation action"),
+    "value": _kind(
+        "asks how much an action would help", "messages", "objective previous observation action next_state"
+    ),
+    "imagined_action": _kind("asks for an action on an imagined page", "messages", "objective previous observation"),
     "propose_cuts": _kind("asks for the parts of a session", filled="parts steps"),
     "propose_rewrites": _kind("asks for instructions that refer to earlier ones", filled="requests phenomena"),
     "propose_again": _kind("sends back a proposal that cannot be used", filled="error"),

@@ -16,7 +16,10 @@ FOLDER = Path(__file__).parent / "webnav"
 PACKAGED = "webnav"
 REFERENCE = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:@([1-9][0-9]{0,8}))?")
 # A text of the packaged pack that changes gets the pack a new version here: its number -> what `Pack.sha256` was.
-VERSIONS = {1: "61ab532bbf48157f6cdb4690c903efc0a5986d81df2b433e2fa1c7a6e5268255"}
+VERSIONS = {
+    1: "61ab532bbf48157f6cdb4690c903efc0a5986d81df2b433e2fa1c7a6e5268255",
+    2: "40442a13731535412dacf91902203399b7675ef60f35a57d2bb65b34186c4cc3",
+}
 
 
 class NoSuchText(ValueError):

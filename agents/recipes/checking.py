@@ -4,14 +4,12 @@ The kinds that a recipe chooses say which settings they read and which blocks (m
 and take. What depends on other settings besides stands here. Recipes that are stored are not checked.
 """
 
-import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
-from agents.recipes.settings import ImagineSettings
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
 from agents.stages.registry import kinds, needs_ranking, planner_of, ranking_of, recipe_kinds, unfit
@@ -67,6 +65,11 @@ def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
 
 LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
 DRAWN: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.temperature > 0, "plan.temperature above 0")
+ENDPOINT: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "endpoint", "plan.backend=endpoint")
+IMAGINED: tuple[Holds, str] = (
+    lambda recipe, blocks: recipe.imagine.kind == "world_model",
+    "imagine.kind=world_model",
+)
 STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
 # Setting -> when it counts although its kind is chosen, and that in words.
 CONDITIONS: dict[str, tuple[Holds, str]] = {
@@ -100,6 +103,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         lambda recipe, blocks: recipe.compose.trajectory or bool(blocks & {"memory", "exemplars"}),
         "compose.trajectory=true, recalled steps or exemplars",
     ),
+    "compose.layout": LOCAL,
     "compose.max_tokens": LOCAL,
     "compose.piece_tokens": LOCAL,
     "plan.base": LOCAL,
@@ -117,6 +121,18 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "quirks.q14_rationale_joined": (
         lambda recipe, blocks: recipe.recall.rationales != "none" and recipe.plan.kind in ASKED_IN_PAGES,
         "recall.rationales other than none and plan.kind=multichoice or generation",
+    ),
+    "imagine.samples": (
+        lambda recipe, blocks: not recipe.quirks.wq22_imagines_every_sample,
+        "quirks.wq22_imagines_every_sample=false",
+    ),
+    "imagine.model": ENDPOINT,
+    "imagine.max_new_tokens": ENDPOINT,
+    "quirks.wq22_imagines_every_sample": IMAGINED,
+    "quirks.wq23_takes_sample_of_that_place": IMAGINED,
+    "quirks.unread_samples_compete": (
+        lambda recipe, blocks: recipe.imagine.kind != "none",
+        "imagine.kind other than none",
     ),
     "quirks.wq1_history_hides_attributes": _on_weblinx(_ranks_weblinx),
     "quirks.first_utterance_is_extra": _on_weblinx(_ranks_weblinx),
@@ -160,11 +176,10 @@ def check(parent: Recipe, recipe: Recipe, names: Sequence[str]) -> None:
     before, after = values_of(parent), values_of(recipe)
     changed = [name for name in names if before[name] != after[name]]
     _check_built(changed, after)
-    used = dataclasses.replace(recipe, imagine=ImagineSettings())  # what imagines may not be built yet
-    _check_together(changed, used)
+    _check_together(changed, recipe)
     read = read_by(recipe)
     for name in changed:
-        if name not in read and (wants := _wants(name, used, read)):
+        if name not in read and (wants := _wants(name, recipe, read)):
             value = f"={after[name]}" if name in kinds() else ""
             raise ValueError(f"{name}{value} would change nothing in {recipe.name}: it needs {wants}")
 
@@ -177,15 +192,14 @@ def check_pack(recipe: Recipe, pack: Pack) -> None:
 
 def read_by(recipe: Recipe) -> frozenset[str]:
     """The dotted names of the settings that count in a recipe."""
-    used = dataclasses.replace(recipe, imagine=ImagineSettings())
-    chosen, blocks = recipe_kinds(used), _blocks(used)
+    chosen, blocks = recipe_kinds(recipe), _blocks(recipe)
     working = [kind for kind in chosen if not kind.gives or kind.gives & blocks]
     found = set(ALWAYS).union(*(kind.reads for kind in working))
     found |= {name for name in CONDITIONS if name.startswith("quirks.")}
-    found |= {name for name in kinds() if name != "observe.observation" and _chooses(name, used, working)}
-    found = {name for name in found if name not in CONDITIONS or CONDITIONS[name][0](used, blocks)}
-    found |= {name for name, (holds, _) in BESIDES.items() if holds(used, blocks)}
-    return frozenset(found | ({"imagine.samples"} if recipe.imagine.kind != "none" else set()))
+    found |= {name for name in kinds() if name != "observe.observation" and _chooses(name, recipe, working)}
+    found = {name for name in found if name not in CONDITIONS or CONDITIONS[name][0](recipe, blocks)}
+    found |= {name for name, (holds, _) in BESIDES.items() if holds(recipe, blocks)}
+    return frozenset(found)
 
 
 def _blocks(recipe: Recipe) -> Blocks:
@@ -216,7 +230,9 @@ def _check_built(changed: Sequence[str], after: Mapping[str, object]) -> None:
 
 
 def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
-    """Planners go with some rankings only."""
+    """Planners go with some rankings only, and what compares samples with planners that draw some."""
+    if recipe.imagine.kind != "none" and (said := _nothing_to_compare(recipe)):
+        raise ValueError(said)
     if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
         return
     plan, rank = recipe.plan, recipe.rank
@@ -228,6 +244,16 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         )
     if needs_ranking(recipe) and not recipe.needs:
         raise ValueError(f"rank.kind=none does not go with plan.kind={plan.kind}, which takes a ranking")
+
+
+def _nothing_to_compare(recipe: Recipe) -> str:
+    plan, kind = recipe.plan, f"imagine.kind={recipe.imagine.kind}"
+    if not planner_of(recipe).draws:
+        drawing = [value for value, planner in kinds()["plan.kind"].items() if getattr(planner, "draws", False)]
+        return f"{kind} does not go with plan.kind={plan.kind}; it takes {_either(drawing)}"
+    if plan.samples < 2 or not plan.temperature:
+        return f"{kind} compares samples: set plan.samples of at least 2 and plan.temperature above 0"
+    return ""
 
 
 def _wants(name: str, recipe: Recipe, read: frozenset[str]) -> str:

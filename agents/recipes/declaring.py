@@ -10,7 +10,10 @@ import typing
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import EntryPoint
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+
+from annotations.extensions import SETTINGS, added
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -31,6 +34,7 @@ class Declared:
     above: float | None = None  # the value must exceed it
     kind: type = str
     default: Any = None
+    added: bool = False  # by another package
 
     def check(self, name: str, value: Any) -> None:
         """ValueError naming what is allowed, unless `value` is."""
@@ -107,6 +111,26 @@ def same(group: type, name: str, default: Any = dataclasses.MISSING, **changes: 
     return dataclasses.field(default=default, metadata={"declared": declared})
 
 
+def extended(group: type[T]) -> type[T]:
+    """The group with what other packages add to its stage by entry point: name `plan.mine`, value a `setting`.
+    ValueError names one that is none, or not new."""
+    fields = [_added(group, point) for point in added(SETTINGS).values() if point.name.startswith(f"{group.stage}.")]  # type: ignore[attr-defined]
+    if not fields:
+        return group
+    namespace = {"__doc__": group.__doc__, "__module__": group.__module__}
+    made: type[T] = dataclasses.make_dataclass(group.__name__, fields, bases=(group,), namespace=namespace, frozen=True)
+    return made
+
+
+def _added(group: type, point: EntryPoint) -> tuple[str, type, Any]:
+    name, found = point.name.partition(".")[2], point.load()
+    known = {field.name for field in dataclasses.fields(group)}
+    if name in known or not isinstance(found, dataclasses.Field) or "declared" not in found.metadata:
+        raise ValueError(f"the entry point {point.name!r} of {SETTINGS} is no new setting of {group.__name__}")
+    declared = dataclasses.replace(found.metadata["declared"], added=True)
+    return name, type(found.default), dataclasses.field(default=found.default, metadata={"declared": declared})
+
+
 class SettingGroup:
     """Base of a group, which is checked where it is made."""
 
@@ -156,7 +180,8 @@ def schema(group: type) -> dict[str, Any]:
     own = {name: declared.schema() for name, declared in declarations(group).items()}
     ordered = [field.name for field in dataclasses.fields(group)]
     properties = {name: (inner | own)[name] for name in ordered if name in inner or name in own}
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    required = [name for name in properties if name in inner or not declarations(group)[name].added]
+    return {"type": "object", "properties": properties, "required": required}
 
 
 def one_of(name: str, value: str, choices: tuple[str, ...]) -> None:

@@ -4,13 +4,12 @@ What a setting or a named quirk decides is none: it can be set as published.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from agents.llm.embedded import is_embedded
 from agents.prompts.packs import PACKAGED
 from agents.recipes.literature import Recipe, from_dict
-from agents.recipes.settings import ImagineSettings
 from agents.recipes.starters import is_starter
 from agents.stages.registry import recipe_kinds, texts_of
 
@@ -52,7 +51,7 @@ DEVIATIONS = (
         "wording",
         "Prompts have the published parts, order and cuts, and sentences of our own. Those of the authors can be read "
         "from their repositories (manage.py import_prompts).",
-        lambda recipe: _in_our_words(recipe) and bool(texts_of(replace(recipe, imagine=ImagineSettings()))),
+        lambda recipe: _in_our_words(recipe) and bool(texts_of(recipe)),
     ),
     Deviation(
         "default-rationale",
@@ -109,12 +108,6 @@ DEVIATIONS = (
         lambda recipe: recipe.recall.workflows == "environment" and recipe.recall.induction == "offline",
     ),
     Deviation(
-        "grid-sites",
-        "A sweep runs whole splits; the thesis searched its numbers of exemplars and workflows (Figures 4.1 to 4.4) on "
-        "one website of each subdomain.",
-        lambda recipe: recipe.recall.workflows == "semantic" and recipe.recall.workflow_query == "objective",
-    ),
-    Deviation(
         "baselines",
         "The baselines of MT-Mind2Web are not in the published code: they follow the paper's description.",
         lambda recipe: recipe.recall.memory in ("fixed", "task_knn") or recipe.recall.rewrite_instruction,
@@ -134,7 +127,7 @@ DEVIATIONS = (
 
 def of_recipe(recipe: Recipe) -> list[Deviation]:
     """Those that touch it, and what its kinds say of themselves."""
-    kinds = recipe_kinds(replace(recipe, imagine=ImagineSettings()))  # what imagines may not be built yet
+    kinds = recipe_kinds(recipe)
     own = {key: words for kind in kinds for key, words in kind.deviations(recipe).items()}
     told = [deviation for deviation in DEVIATIONS if deviation.touches(recipe)]
     return told + [Deviation(key, words, lambda recipe: True) for key, words in own.items()]

@@ -1,28 +1,20 @@
 """What a recipe needs and this installation does not have: each of its kinds says so. Core."""
 
-import dataclasses
-
 from agents.llm import connection
 from agents.recipes.literature import Recipe, asked_model
-from agents.recipes.settings import ImagineSettings
-from agents.stages.kind import StageKind
 from agents.stages.registry import needs_ranking, recipe_kinds
 
 
 def asks_endpoint(recipe: Recipe) -> bool:
     """Whether it calls an LLM endpoint."""
-    return any(kind.asks_llm(recipe) for kind in _kinds(recipe))
+    return any(kind.asks_llm(recipe) for kind in recipe_kinds(recipe))
 
 
 def missing(recipe: Recipe) -> list[str]:
     """What the recipe lacks here, with how to get it; empty when it can run now."""
-    lacking = [*recipe.needs, *(what for kind in _kinds(recipe) for what in kind.lacking(recipe))]
+    lacking = [*recipe.needs, *(what for kind in recipe_kinds(recipe) for what in kind.lacking(recipe))]
     if asks_endpoint(recipe) and (reason := connection.lacking(asked_model(recipe))):
         lacking.append(reason)
     if not recipe.needs and needs_ranking(recipe):
         lacking.append("a ranker: rank.kind is none")
     return list(dict.fromkeys(lacking))
-
-
-def _kinds(recipe: Recipe) -> list[type[StageKind]]:
-    return recipe_kinds(dataclasses.replace(recipe, imagine=ImagineSettings()))  # what imagines may not be built yet

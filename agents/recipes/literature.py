@@ -27,6 +27,7 @@ from agents.recipes.settings import (
     RecallSettings,
     SimplifySettings,
 )
+from annotations.extensions import SETTINGS, added
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,10 @@ class Recipe(SettingGroup):
     def __post_init__(self) -> None:
         super().__post_init__()
         one_of("data", self.data, ("any", "weblinx"))
+
+
+if _nowhere := sorted(added(SETTINGS).keys() - settings_of(Recipe).keys()):
+    raise ValueError(f"the entry point {_nowhere[0]!r} of {SETTINGS} names no stage: it begins with one, as plan.mine")
 
 
 # The literature --------------------------------------------------------------------------------------------------
@@ -162,6 +167,14 @@ _RECIPES = (
     _MINDACT_RECIPE,
     _derived(
         _MINDACT_RECIPE,
+        "mindact-task",
+        "MindAct on single tasks: page and question alone, without turns before.",
+        recall=RecallSettings(),
+        simplify=SimplifySettings(),
+        compose__layout="task",
+    ),
+    _derived(
+        _MINDACT_RECIPE,
         "mindact-car",
         "MindAct on an instruction that a model rewrote to stand alone.",
         paper=_MT,
@@ -265,21 +278,21 @@ _RECIPES = (
         rank__element_limit=0,
         compose__history_turns=10,
     ),
-    Recipe(
+    _derived(
+        _BARE,
         "wma",
-        "A world model imagines the outcome of several actions.",
-        _WMA,
+        "A world model imagines what the most frequent samples lead to, a value function chooses.",
+        paper=_WMA,
         plan=_SAMPLED,
-        imagine=ImagineSettings("world_model", 20),
-        needs=("a world model, which is not built yet",),
+        imagine=ImagineSettings("world_model"),
     ),
-    Recipe(
+    _derived(
+        _BARE,
         "cot",
         "WMA's baseline: the most frequent of 20 samples.",
-        _WMA,
+        paper=_WMA,
         plan=_SAMPLED,
-        imagine=ImagineSettings("majority", 20),
-        needs=("choosing among samples, which is not built yet",),
+        imagine=ImagineSettings("majority"),
     ),
 )
 
@@ -302,7 +315,16 @@ def asked_model(recipe: Recipe) -> str:
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
-    return dataclasses.asdict(recipe)
+    """Everything that makes it. A setting that another package adds counts from the day that somebody changes it: till
+    then the recipe is the same with the package and without."""
+    found = dataclasses.asdict(recipe)
+    known = settings_of(type(recipe))
+    for name, value in values_of(recipe).items():
+        declared = known[name]
+        if declared.added and value == declared.default:
+            stage, _, setting_name = name.partition(".")
+            del found[stage][setting_name]
+    return found
 
 
 def from_dict(stored: dict[str, Any]) -> Recipe:

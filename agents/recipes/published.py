@@ -47,6 +47,18 @@ SETTINGS_OF_SPLITS: dict[str, dict[str, dict[str, str]]] = {
         "test_domain": {"recall.workflow_k": "89"},
     }
 }
+# recipe -> split -> the websites on which its paper searched its settings: one of each subdomain
+SEARCHED_SITES: dict[str, dict[str, tuple[str, ...]]] = {
+    "mims": {  # Figures 4.1 to 4.4
+        "test_task": (
+            *("united", "budget", "resy", "spothero", "expedia", "us.megabus", "marriott", "ign", "discogs"),
+            *("rottentomatoes", "sports.yahoo", "eventbrite", "underarmour", "bookdepository", "tesla", "apple"),
+            *("target", "kohls"),
+        ),
+        "test_website": ("trip", "shopping.google", "tiktok.music"),
+        "test_domain": ("linkedin", "allrecipes", "fedex", "ca.gov"),
+    }
+}
 OUR_METRICS = {"task_success": "conversation_success", "action_f1": "operation_f1"}  # published name -> ours
 SCALES = {"percent": 0.01, "fraction": 1.0}
 # source -> the data its numbers are about, as a dataset's format names it, and in words

@@ -7,39 +7,15 @@ from typing import Any
 from agents.prompts.packs import PACKAGED
 from agents.recipes.declaring import declarations, settings_of, values_of
 from agents.recipes.literature import Recipe
-from agents.recipes.settings import Quirks, RankSettings
+from agents.recipes.settings import Quirks
 from agents.stages.registry import chosen, planner_of
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
-OBSERVE = {
-    "text": "Reads the page as text.",
-    "image": "Sees a screenshot of the page.",
-    "text+image": "Reads the page as text and sees a screenshot.",
-}
-MEMORY = {
-    "none": "Recalls no earlier steps.",
-    "multifaceted": "Recalls the {k} earlier steps nearest to the instruction and the actions so far.",
-    "chronological": "Recalls all earlier steps of the conversation in their order.",
-    "fixed": "Recalls the first {k} turns of the conversation.",
-    "task_knn": "Recalls the {k} earlier turns with the most similar instructions.",
-}
-EXEMPLARS = {
-    "semantic": "Shows {n} of the tasks most similar by website, domain and text",
-    "environment": "Shows {n}, drawn from the same site, else from its domain",
-    "fixed": "Shows {n}, the same for every task",
-}
-PLAN = {
-    "first": "Takes the best-ranked element; there is no operation or value.",
-    "grounded": "The operation follows from the element's role, the value is copied from the instruction.",
-    "multichoice": "Chooses by letter among {group} elements at a time; winners meet again until one is left.",
-    "generation": "Writes element, action and value in full.",
-    "trajectory": "Continues a trajectory of observations with the next action.",
-    "action_string": "Writes one action string in WebLINX's grammar.",
-}
 IMAGINE = {
     "none": "Imagines nothing: the planner's action is taken.",
-    "world_model": "A world model says where each of {n} sampled actions would lead; the best-valued one is taken.",
+    "world_model": "A world model says where each of the {k} most frequent of {n} sampled actions would lead; the "
+    "best-valued one is taken.",
     "majority": "Of {n} sampled actions the most frequent one is taken.",
 }
 ACT = "The action is stored and judged; the next step starts from the recorded page, whatever was chosen."
@@ -84,13 +60,13 @@ class Quirk:
 def stages(recipe: Recipe, parent: Recipe | None = None, beyond: Sequence[Recipe] = ()) -> list[StageSentence]:
     """The eight stages in order. `beyond`: the parents of its parent, nearest first."""
     sentences = {
-        "observe": OBSERVE[recipe.observe.observation],
+        "observe": _own(recipe, "observe.observation"),
         "rank": _rank(recipe),
         "recall": _recall(recipe),
         "simplify": _simplify(recipe),
         "compose": _compose(recipe),
-        "plan": _plan(recipe),
-        "imagine": IMAGINE[recipe.imagine.kind].format(n=recipe.imagine.samples),
+        "plan": planner_of(recipe).sentence(recipe),
+        "imagine": IMAGINE[recipe.imagine.kind].format(k=recipe.imagine.samples, n=recipe.plan.samples),
         "act": ACT,
     }
     line = [recipe, *([parent] if parent else []), *beyond]
@@ -155,49 +131,21 @@ def said(value: Any) -> str:
 
 
 def _rank(recipe: Recipe) -> str:
-    rank = recipe.rank
-    model = rank.model or (f"a model trained from {rank.base}" if rank.base else "a model that is not chosen yet")
-    how = {
-        "none": "Ranks nothing.",
-        "dual_encoder": f"Embeds the instruction and every element with {model} and compares them.{_evidence(rank)}",
-        "cross_encoder": f"Scores every element together with the instruction by {model}.",
-        "dmr": f"Embeds the last {rank.history_turns} turns and every element with {model} and compares them.",
-        "score_file": f"Takes the scores of every element from the file {rank.model or '(none named)'}.",
-    }.get(rank.kind) or _own(recipe, "rank.kind")
-    return how if rank.kind == "none" else f"{how} Keeps the best {rank.top_k}."
+    how = _own(recipe, "rank.kind")
+    return f"{how} Keeps the best {recipe.rank.top_k}." if how else "Ranks nothing."
 
 
 def _own(recipe: Recipe, setting: str) -> str:
-    """What a kind of another package says of itself."""
+    """What the kind that a setting chooses says of itself."""
     kind = chosen(recipe, setting)
     return kind.sentence(recipe) if kind else ""
 
 
-def _evidence(rank: RankSettings) -> str:
-    """What counts beside similarity."""
-    weights = (rank.lexical_weight, rank.role_weight, rank.order_weight, rank.option_weight)
-    return " Words in common, reading order and named options count too." if any(weights) else ""
-
-
 def _recall(recipe: Recipe) -> str:
-    recall = recipe.recall
-    memory = MEMORY.get(recall.memory)
-    parts = [memory.format(k=recall.k) if memory else _own(recipe, "recall.memory")]
-    if recall.rewrite_instruction:
-        parts.insert(0, "A model rewrites the instruction so that it stands alone.")
-    if recall.rationales != "none":
-        parts.append("Each comes with a sentence why its action was right.")
-    if recall.exemplars != "none":
-        count = f"{recall.exemplar_k} exemplar{'s' if recall.exemplar_k != 1 else ''}"
-        parts.append(EXEMPLARS[recall.exemplars].format(n=count) + ", all from the train split.")
-    if recall.workflows == "environment":
-        when = "from the site's train tasks" if recall.induction == "offline" else "from what the run did before"
-        style = ", in abstract words" if recall.induction_style == "abstract" else ""
-        parts.append(f"Shows workflows induced {when}{style}.")
-    elif recall.workflows == "semantic":
-        query = "the predicted objective" if recall.workflow_query == "objective" else "the task"
-        parts.append(f"Shows the {recall.workflow_k} workflows nearest to {query}.")
-    return " ".join(parts)
+    rationales = "Each comes with a sentence why its action was right." if recipe.recall.rationales != "none" else ""
+    first, shown = ("recall.rewrite_instruction", "recall.memory"), ("recall.exemplars", "recall.workflows")
+    said = [*(_own(recipe, name) for name in first), rationales, *(_own(recipe, name) for name in shown)]
+    return " ".join(filter(None, said))
 
 
 def _simplify(recipe: Recipe) -> str:
@@ -227,43 +175,13 @@ def _layout(recipe: Recipe) -> str:
     if kind == "action_string":
         return (
             f"Instruction, last {compose.history_turns} turns and {compose.candidates} elements, cut part by part to "
-            f"{compose.max_tokens} tokens."
+            f"{compose.max_tokens:,} tokens."
         )
     if kind == "trajectory":
         history = "earlier pages and actions of the turn" if compose.trajectory else "the last actions as text"
-        return f"Instruction, {history} and the current page, in {compose.context_tokens} tokens.{shots}"
+        return f"Instruction, {history} and the current page, in {compose.context_tokens:,} tokens.{shots}"
     if recipe.plan.backend == "endpoint":
         return f"Page, instruction and earlier actions, uncut.{shots}"
-    return (
-        f"Page, instruction and earlier actions, at most {compose.max_tokens} tokens, {compose.piece_tokens} a part."
-        f"{shots}"
-    )
-
-
-def _plan(recipe: Recipe) -> str:
-    drawn = _drawn(recipe) if planner_of(recipe).asks and recipe.plan.temperature else ""
-    return f"{_planned(recipe)}{drawn}"
-
-
-def _drawn(recipe: Recipe) -> str:
-    plan = recipe.plan
-    replies = "reply" if plan.samples == 1 else f"{plan.samples} replies of each prompt"
-    of = f", of the likeliest tokens with {plan.top_p:.0%} together" if plan.top_p < 1 else ""
-    return f" Draws {'a ' if plan.samples == 1 else ''}{replies} at temperature {plan.temperature:g}{of}."
-
-
-def _planned(recipe: Recipe) -> str:
-    plan = recipe.plan
-    if plan.kind not in PLAN:
-        return _own(recipe, "plan.kind")
-    sentence = PLAN[plan.kind].format(group=recipe.simplify.group_size)
-    if plan.kind == "first":
-        return sentence
-    if plan.kind == "grounded":
-        return f"{sentence} {plan.model} learned both." if plan.model else sentence
-    if plan.backend == "endpoint":
-        return f"{sentence} Asked of {plan.model or 'the configured LLM'} over an endpoint."
-    model = plan.model or (
-        f"weights to be trained from {plan.base}" if plan.base else "weights that are not chosen yet"
-    )
-    return f"{sentence} Runs {model} here."
+    alone = ", without speakers" if compose.layout == "task" else ""
+    said = f"Page, instruction and earlier actions{alone}, at most {compose.max_tokens:,} tokens"
+    return f"{said}, {compose.piece_tokens:,} a part.{shots}"

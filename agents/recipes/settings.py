@@ -7,7 +7,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from agents.recipes.declaring import SettingGroup, one_of, setting
+from agents.recipes.declaring import SettingGroup, extended, one_of, setting
 from annotations.extensions import added_kinds
 
 if TYPE_CHECKING:
@@ -24,17 +24,21 @@ PLANNERS = (
 PRESETS = ("faithful", "corrected")
 
 
+@extended
 @dataclass(frozen=True)
 class ObserveSettings(SettingGroup):
     """Stage `observe`: what of the page reaches a prompted planner."""
 
     stage = "observe"
 
-    observation: Literal["text", "image", "text+image"] = setting(
-        "text", "what of the page the planner is given; images need a dataset with screenshots"
+    observation: str = setting(
+        "text",
+        "what of the page the planner is given; images need a dataset with screenshots",
+        choices=("text", "image", "text+image", *added_kinds("observe.observation")),
     )
 
 
+@extended
 @dataclass(frozen=True)
 class RankSettings(SettingGroup):
     """Stage `rank`: score the page's elements against the instruction."""
@@ -63,6 +67,7 @@ class RankSettings(SettingGroup):
     repeat_penalty: float = setting(0.0, "subtracted from elements used before in the turn")
 
 
+@extended
 @dataclass(frozen=True)
 class RecallSettings(SettingGroup):
     """Stage `recall`: which earlier steps, exemplars and workflows are shown or used."""
@@ -72,7 +77,7 @@ class RecallSettings(SettingGroup):
     memory: str = setting(
         "none",
         "which earlier steps of the conversation are recalled",
-        choices=(*MEMORIES, *added_kinds("recall.memory")),
+        choices=MEMORIES,
     )
     k: int = setting(3, "how many: snippets (multifaceted) or turns (fixed, task_knn)", least=0)
     sort_by: Literal["relevance", "time"] = setting("relevance", "order of recalled steps")
@@ -82,15 +87,19 @@ class RecallSettings(SettingGroup):
     rationales: Literal["none", "stored", "model"] = setting(
         "none", "sentences why an earlier action was right; model: asked for where none is stored"
     )
-    exemplars: Literal["none", "semantic", "environment", "fixed"] = setting(
-        "none", "whole trajectories of the train split shown as examples"
+    exemplars: str = setting(
+        "none",
+        "whole trajectories of the train split shown as examples",
+        choices=("none", "semantic", "environment", "fixed", *added_kinds("recall.exemplars")),
     )
     exemplar_k: int = setting(0, "how many exemplars", least=0)
     exemplar_key: Literal["metadata", "task"] = setting(
         "metadata", "what the nearest exemplars are searched by: website, domain and task, or the task alone"
     )
-    workflows: Literal["none", "environment", "semantic"] = setting(
-        "none", "routines shown: those of the site, or those nearest to a query"
+    workflows: str = setting(
+        "none",
+        "routines shown: those of the site, or those nearest to a query",
+        choices=("none", "environment", "semantic", *added_kinds("recall.workflows")),
     )
     workflow_k: int = setting(
         9, "how many: of the domain, or of all, where the site has none (environment); nearest ones (semantic)", least=0
@@ -105,6 +114,7 @@ class RecallSettings(SettingGroup):
     weight: float = setting(0.0, "share of recalled memory in the ranking query", least=0, most=1)
 
 
+@extended
 @dataclass(frozen=True)
 class SimplifySettings(SettingGroup):
     """Stage `simplify`: how much of a page is shown."""
@@ -119,6 +129,7 @@ class SimplifySettings(SettingGroup):
     )
 
 
+@extended
 @dataclass(frozen=True)
 class ComposeSettings(SettingGroup):
     """Stage `compose`: the prompt and its budgets, in tokens of the planner's tokenizer."""
@@ -126,6 +137,11 @@ class ComposeSettings(SettingGroup):
     stage = "compose"
 
     shots: int = setting(0, "worked examples of ours before the task", least=0)
+    layout: Literal["conversation", "task"] = setting(
+        "conversation",
+        "how a local planner reads pages: as a conversation with a sentence on the role (MT-Mind2Web), or as page and "
+        "question alone (MindAct on single tasks)",
+    )
     trajectory: bool = setting(True, "earlier pages and actions of the turn are shown; else only the last actions")
     max_tokens: int = setting(2048, "longest input of a local planner, in tokens", least=16)
     piece_tokens: int = setting(512, "longest part of it (page, question), in tokens", least=16)
@@ -146,6 +162,7 @@ class PackSettings(SettingGroup):
     sha256: str = ""
 
 
+@extended
 @dataclass(frozen=True)
 class PlanSettings(SettingGroup):
     """Stage `plan`: how the action is made."""
@@ -165,6 +182,7 @@ class PlanSettings(SettingGroup):
     constrained: bool = setting(False, "a local model can only answer in the expected form")
 
 
+@extended
 @dataclass(frozen=True)
 class ImagineSettings(SettingGroup):
     """Stage `imagine`: a world model, and how many actions it compares."""
@@ -174,7 +192,14 @@ class ImagineSettings(SettingGroup):
     kind: str = setting(
         "none", "how actions are compared before one is chosen", choices=("none", "world_model", "majority")
     )
-    samples: int = setting(1, "actions compared", least=1)
+    samples: int = setting(3, "most frequent actions of the planner's samples that are imagined", least=1)
+    value_samples: int = setting(20, "answers of the value function to each of them", least=1)
+    depth: int = setting(1, "actions in a row that are imagined before the last state is valued", least=1, most=5)
+    model: str = setting("", "the endpoint's model that imagines and values; empty: the planner's")
+    temperature: float = setting(1.0, "sampling temperature of its answers", least=0)
+    top_p: float = setting(0.95, "share of probability that its tokens are drawn of", above=0, most=1)
+    max_new_tokens: int = setting(500, "longest answer, in tokens", least=1)
+    page_tokens: int = setting(3840, "longest accessibility tree it is shown, in tokens; cut at the end", least=16)
 
 
 def quirk(what: str) -> Any:
@@ -211,6 +236,11 @@ class Quirks(SettingGroup):
     wq9_history_restarts: bool = quirk("each attempt to shorten a history starts from the whole of it")
     wq11_spaces_out_no_utterance: bool = quirk("without an utterance the prompt spells the fallback with spaces")
     wq13_strips_w_and_dots: bool = quirk("URLs lose every leading w and dot before they are compared")
+    wq22_imagines_every_sample: bool = quirk("every distinct sample is imagined, not the most frequent ones alone")
+    wq23_takes_sample_of_that_place: bool = quirk(
+        "the sample drawn at the best action's place among the frequent ones is taken, not that action"
+    )
+    unread_samples_compete: bool = quirk("a sample without an action competes, and none may be the most frequent one")
     first_utterance_is_extra: bool = quirk("the first utterance is shown beside the last five, not among them")
 
     @classmethod

@@ -15,9 +15,13 @@ from agents.recipes import lacking
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 
-PROMPT_TOKENS = 4_096  # of a trajectory prompt to the embedded model: half of what it reads, and ten seconds of reading
+# What the embedded model is given of a step: it reads about 450 tokens a second on two cores, and a step should take
+# some seconds, not a minute (MindAct asks 13 times of 50 elements, with 2,048 tokens each time).
+PROMPT_TOKENS = 1_536  # of a trajectory prompt
+PAGE_TOKENS, PIECE_TOKENS = 768, 320  # of a page prompt, and of its longest part
+ELEMENTS = 10  # of a knock-out: three questions
+BATCH = 8  # steps between two looks at whether to go on
 GUIDED = ("multichoice", "generation")  # it can only answer in the expected form
-PREFIX = "starter-"
 KINDS = {"cross_encoder": "cross_encoder", "dmr": "dual_encoder"}  # rank.kind -> kind of model
 
 
@@ -31,11 +35,11 @@ class Starter:
 
     @property
     def name(self) -> str:
-        return f"{PREFIX}{self.kind.replace('_', '-')}{'-weblinx' if self.data == 'weblinx' else ''}"
+        return f"{weights.STARTER}{self.kind.replace('_', '-')}{'-weblinx' if self.data == 'weblinx' else ''}"
 
 
 def is_starter(model: str) -> bool:
-    return model.startswith(PREFIX)
+    return model.startswith(weights.STARTER)
 
 
 def starter_of(recipe: Recipe) -> Starter | None:
@@ -61,8 +65,15 @@ def _with_embedded(recipe: Recipe) -> Recipe:
     if not model:
         return recipe
     plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=plan.kind in GUIDED)
-    compose = dataclasses.replace(compose, context_tokens=min(compose.context_tokens, PROMPT_TOKENS))
-    return dataclasses.replace(recipe, plan=plan, compose=compose)
+    compose = dataclasses.replace(
+        compose,
+        context_tokens=min(compose.context_tokens, PROMPT_TOKENS),
+        max_tokens=min(compose.max_tokens, PAGE_TOKENS),
+        piece_tokens=min(compose.piece_tokens, PIECE_TOKENS),
+    )
+    rank = dataclasses.replace(recipe.rank, top_k=min(recipe.rank.top_k, ELEMENTS))
+    batch = min(recipe.batch_size, BATCH)
+    return dataclasses.replace(recipe, plan=plan, compose=compose, rank=rank, batch_size=batch)
 
 
 def _stand_in() -> str:
@@ -91,6 +102,8 @@ def stands_in(recipe: Recipe) -> list[str]:
     if embedded.is_embedded(filled.plan.model) and not recipe.plan.model:
         place = recipe.plan.base or "the large models that papers ask (GPT-3.5, GPT-4)"
         said.append(f"{filled.plan.model}, untrained, answers in the place of {place}")
+        if filled.rank.top_k < recipe.rank.top_k:
+            said.append(f"it is shown {filled.rank.top_k} elements of a page in the place of {recipe.rank.top_k}")
     return said
 
 

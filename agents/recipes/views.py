@@ -8,6 +8,7 @@ from django.views.decorators.http import require_POST
 
 from agents.models import SavedRecipe
 from agents.recipes import deviations, published, saved, sentences, starters
+from agents.recipes.drawing import drawing
 from agents.recipes.forms import DeriveForm
 from agents.recipes.literature import Recipe
 from agents.recipes.starters import missing
@@ -43,6 +44,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "lacking": missing(found),
         "stands_in": starters.stands_in(found),
         "offer": _preparing(request).offer(found),
+        "drawing": drawing(found, parent),
         "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": sentences.quirks(found, parent),
         "deviations": deviations.of_recipe(found),

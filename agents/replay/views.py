@@ -100,6 +100,7 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "gold": gold,
         "progress": replay_rows.progress(found, [_brief(row) for row in rows]),
         "url": reverse("trajectory", args=[found.pk]),
+        "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
         "socket": f"/ws/trajectories/{found.pk}/",
         "age": (timezone.now() - newest).total_seconds() if newest else None,

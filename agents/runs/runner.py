@@ -105,15 +105,19 @@ def run_conversations(
     fenced: Callable[[], AbstractContextManager[None]],
     on_batch: Callable[[], Any] = lambda: None,
     llm: Llm | None = None,
+    tell: Callable[[str], Any] = lambda phase: None,
 ) -> int:
     """Decide the missing steps of some conversations; the number of results stored.
 
     Every batch is stored inside `fenced()`, which raises when this worker may no longer write. `llm` answers prompts
-    to endpoints; its errors that would meet every step are raised.
+    to endpoints; its errors that would meet every step are raised. `tell` hears what comes before the first results.
     """
     recipe = literature.from_dict(run.recipe)
+    tell("loading models")
     pipeline = build_pipeline(run, llm)
+    tell("embedding what is recalled")
     pipeline.prepare(conversation_ids)
+    tell(f"deciding, {recipe.batch_size} steps at a time")
 
     def decide(batch: Sequence[Sample]) -> Callable[[Sequence[Observation]], list[Decision]]:
         if not registry.fails_unasked(recipe):

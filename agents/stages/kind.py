@@ -1,5 +1,6 @@
 """What a kind of a stage is, and what it is put together with. Core."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -61,6 +62,11 @@ class Parts:
         return self.encoder
 
 
+def prompt_of(tokens: int) -> str:
+    """What a kind of `compose` hands on."""
+    return f"prompt of at most {tokens:,} tokens"
+
+
 class StageKind:
     """One way to do a stage: reads some settings, needs what stages before it gave, works on batches.
 
@@ -81,6 +87,16 @@ class StageKind:
     def sentence(cls, recipe: Recipe) -> str:
         """What it does, as a recipe's page says it: by default the first paragraph of its docstring."""
         return " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+
+    @classmethod
+    def title(cls) -> str:
+        """What the drawing of a recipe calls it: by default its name in words."""
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", cls.__name__).lower()
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        """What flows from it to the next stage, in a few words, as that drawing shows it; "" for nothing of its own."""
+        return ""
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:

@@ -11,6 +11,7 @@ from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
+from agents.stages.imagine.choosing import MostFrequent, WorldModel
 from agents.stages.kind import CannotRun, StageKind
 from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
 from agents.stages.plan.action_strings import ActionString
@@ -56,7 +57,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "trajectory": NextAction,
         "action_string": ActionString,
     },
-    "imagine.kind": {},
+    "imagine.kind": {"world_model": WorldModel, "majority": MostFrequent},
 }
 """Setting -> its value -> the kind, in the order in which those of one stage run."""
 

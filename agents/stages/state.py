@@ -46,6 +46,7 @@ class StepState:
     prompt: Prompt | None = None
     open: bool = True
     action: Action | None = None
+    drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn
     error: str = ""  # in words, why there is no action although there should be
     usage: DecisionUsage = field(default_factory=DecisionUsage)
     trace: dict[str, Any] = field(default_factory=dict)

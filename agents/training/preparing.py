@@ -10,23 +10,27 @@ from typing import Any
 
 from agents.memory import jobs as memory
 from agents.models import TrainedModel
-from agents.recipes import starters
+from agents.recipes import literature, starters
 from agents.recipes.literature import Recipe
 from agents.recipes.starters import Starter
 from agents.training.jobs import start_training
 from annotations.access import rules
-from annotations.jobs.live import Live
-from annotations.jobs.progress import job_live
-from annotations.models import Dataset, Job, Split, Step
+from annotations.live import Live, span_text
+from annotations.models import Dataset, Job, Project, Split, Step
 
-STARTING_SECONDS = 20  # loading the libraries and the weights
-STEP_SECONDS = {"cross_encoder": 0.8, "dual_encoder": 1.0}  # of training on one step with its negatives, on two cores
-SITE_SECONDS = 40  # of asking the embedded model for the workflows of a website
-MOST_STEPS = 200  # a starter is trained on about so many
+# On two cores that do nothing else.
+STARTING_SECONDS = 30  # loading the libraries and the weights, scoring the dev examples
+STEP_SECONDS = {"cross_encoder": 0.6, "dual_encoder": 1.6}  # of training on one step with its negatives
+SITE_SECONDS = 60  # of asking the embedded model for the workflows of a website
+MOST_STEPS = 100  # a starter is trained on about so many
+CHEAP_SECONDS = 5 * 60  # a fresh installation makes by itself what takes no longer
+PART = "sample-models"
 SETTINGS: dict[str, dict[str, Any]] = {
-    "cross_encoder": {"epochs": 1, "batch_size": 16, "neg_ratio": 3, "max_length": 128, "dev_examples": 20},
+    "cross_encoder": {"epochs": 1, "batch_size": 16, "neg_ratio": 3, "max_length": 128, "dev_examples": 4}
+    # Three of six layers: it ranks twice as fast. So few steps need a high rate and pairs as they are asked later.
+    | {"layers": 3, "learning_rate": 3e-4, "warmup_epochs": 0.1, "q3_swapped_pairs": False},
     "dual_encoder": {"epochs": 1, "batch_size": 16, "max_negatives": 5, "warmup_steps": 5, "max_length": 128}
-    | {"dev_examples": 20, "gradient_checkpointing": False},
+    | {"dev_examples": 4, "gradient_checkpointing": False},
 }
 
 
@@ -44,7 +48,7 @@ class Ingredient:
     @property
     def live(self) -> Live | None:
         """How far the job is that makes it now."""
-        return None if self.job is None or self.job.is_over else job_live(self.job)
+        return None if self.job is None or self.job.is_over else self.job.live()
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,18 @@ def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:
     return model.current_job()
 
 
+def make_cheap(project: Project, say: Callable[[str], None]) -> None:
+    """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes; the pages of
+    recipes say so."""
+    datasets: dict[str, Dataset] = {}
+    for dataset in project.datasets.filter(conversations__split=Split.TRAIN).distinct().order_by("pk"):
+        datasets.setdefault(reads(dataset), dataset)
+    for part in Preparing(datasets).offer(*literature.RECIPES.values()).waiting:
+        if part.seconds <= CHEAP_SECONDS:
+            start(part, user=None)
+            say(f"{part.says}: queued, about {span_text(part.seconds)}")
+
+
 def datasets_for(user: Any) -> dict[str, Dataset]:
     """The datasets to prepare from, by what recipes read: of those whose project the user may train in, the first with
     a train split. `user` None: the command line."""
@@ -148,7 +164,7 @@ def _training(starter: Starter, dataset: Dataset) -> Ingredient | None:
 def _induction(dataset: Dataset) -> Ingredient | None:
     if dataset.workflows.standing().exists():
         return None
-    sites = len(memory.train_websites(dataset, None))
+    sites = len(dataset.recorded_websites(Split.TRAIN))
     job = Job.objects.filter(dataset=dataset, kind=Job.Kind.INDUCE).order_by("-pk").first()
     says = f"have the model write workflows of {sites} website{'' if sites == 1 else 's'} of {dataset.name}"
     return Ingredient(f"workflows of {dataset.name}", says, STARTING_SECONDS + sites * SITE_SECONDS, dataset, None, job)

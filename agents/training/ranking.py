@@ -25,7 +25,8 @@ class CrossEncoderTask:
     ) -> None:
         self.settings, self.pairs, self.dev, self.size = settings, pairs, dev, pairs.size
         self.tokenizer = load_tokenizer(base)
-        self.model = load_model("cross_encoder", base, num_labels=1)
+        kept = {"num_hidden_layers": settings.layers} if settings.layers else {}
+        self.model = load_model("cross_encoder", base, num_labels=1, **kept)
 
     def batch(self, epoch: int, indices: Sequence[int]) -> dict[str, "torch.Tensor"]:
         import torch

@@ -113,8 +113,9 @@ class PageSamples:
         recalled = reversed([*step.exemplars, *step.memory])
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
         history = chain(memory, [list(opening(self.shots, step.workflows))])
-        limits = self.settings.max_length, self.max_piece
-        prompt = input_ids(history, page_messages(page), self.tokenizer, self.wording.system, *limits)
+        limits, spoken = (self.settings.max_length, self.max_piece), self.settings.layout == "conversation"
+        system = self.wording.system if spoken else ""
+        prompt = input_ids(history, page_messages(page), self.tokenizer, system, *limits, spoken)
         return prompt, label_ids(page.target, self.tokenizer)
 
     def _generator(self, *parts: int) -> Random:

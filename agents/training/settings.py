@@ -64,6 +64,7 @@ class CrossEncoderSettings(LoopSettings):
     weight_decay: float = same(LoopSettings, "weight_decay", 0.01)
     warmup_epochs: float = same(LoopSettings, "warmup_epochs", 0.5)
     neg_ratio: int = setting(5, "negatives per positive", least=1)
+    layers: int = setting(0, "the first layers of the base, which alone are kept; 0: all", least=0)
     q3_swapped_pairs: bool = setting(
         True, "trained on (candidate, query), as published, though asked (query, candidate) later"
     )
@@ -104,6 +105,7 @@ class PlannerSettings(LoopSettings):
     num_candidates: int = setting(5, "elements shown in a sample", least=1)
     none_ratio: float = setting(0.2, "share of samples without the gold element", least=0, most=1)
     top_k: int = setting(-1, "above 0: 4 of 5 samples take their negatives from the ranker's first so many")
+    layout: str = same(ComposeSettings, "layout")
     memory: str = same(RecallSettings, "memory", "chronological")
     memory_k: int = same(RecallSettings, "k", least=1)
     simplification: bool = setting(False, "memory pages with a few candidates instead of all")

@@ -90,7 +90,7 @@ class ReplayTurn:
     @property
     def page(self) -> str | None:
         """File name of the page, "page-<i>-<j>.html"; None without a page."""
-        return weblinx_turns.page_of(self.data) or None
+        return weblinx_turns.page_name(self.data) or None
 
     @property
     def screenshot(self) -> str | None:

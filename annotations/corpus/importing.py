@@ -127,7 +127,8 @@ def import_files(
         raise FileNotFoundError(f"{path.name} holds no {format_name} files")
     start = start if start.begun else replace(start, begun=timezone.now().isoformat())
     report = report or ImportReport(dataset.name)
-    batch = _Batch(ConversationStore(dataset, split), report, _already_read(dataset, start))
+    already_read = dataset.conversations.written_since(datetime.fromisoformat(start.begun))  # by earlier slices
+    batch = _Batch(ConversationStore(dataset, split), report, already_read)
     sizes = [_size(file) for file in files]
     begun = time.monotonic() - report.seconds
 
@@ -186,12 +187,6 @@ def _grouped(readables: Iterable[Readable], first: int) -> Iterator[tuple[int, l
         group.append(readable)
     if group and number >= first:
         yield number, group
-
-
-def _already_read(dataset: Dataset, start: Position) -> dict[str, str]:
-    """Content by source id of what earlier slices of this import have written."""
-    written = dataset.conversations.filter(created_at__gte=datetime.fromisoformat(start.begun))
-    return dict(written.values_list("source_id", "content_sha256"))
 
 
 def _warnings(dataset: Dataset, report: ImportReport) -> list[str]:

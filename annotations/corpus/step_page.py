@@ -16,6 +16,7 @@ from django.urls import reverse
 
 from annotations.access import rules
 from annotations.access.rules import Sight
+from annotations.corpus.changes import changes_between
 from annotations.corpus.forms import ConversationFilterForm
 from annotations.datasets.records import CandidateRecord
 from annotations.dom import tree_rows
@@ -27,7 +28,7 @@ from annotations.sandbox import asking
 from annotations.sandbox.processes import PagesBusy, PageTooHeavy
 from annotations.sandbox.reading import MAX_TEXT
 
-TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("raw", "Raw"))
+TABS = (("page", "Page"), ("tree", "Tree"), ("accessibility", "Accessibility"), ("changes", "Changes"), ("raw", "Raw"))
 LISTED_BEFORE, LISTED_AFTER = 15, 35
 MAX_CANDIDATES = 50
 HIDDEN = "The page is hidden with the gold: it shows what the action before it did."
@@ -167,7 +168,10 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         page.may_explain = rules.rights_of(request).can("annotate", project_id)
     view = _view(stored, page)
     page.candidates, page.candidate_count = _candidates(stored, view, page.gold_ids, sight)
-    _add_panel(request, page, stored, view)
+    if page.tab == "changes":  # the page after shows what the gold action did
+        page.panel = changes_between(*stored.pages_around) if sight == Sight.GOLD else {"error": HIDDEN, "hidden": True}
+    else:
+        _add_panel(request, page, stored, view)
 
 
 def _add_panel(request: HttpRequest, page: StepPage, stored: Step, view: dict[str, Any]) -> None:

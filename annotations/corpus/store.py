@@ -29,7 +29,7 @@ from annotations.models import (
     Turn,
     Website,
 )
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from annotations.models.pages import compress
 from annotations.pages.store import PageStore, store_screenshot
 from annotations.sandbox import asking
@@ -213,7 +213,7 @@ class _Unmarked:
 
 def _unmarked(turn: TurnRecord) -> _Unmarked:
     taken = [take_marks(step) for step in turn.steps]
-    targets = [None if step.positives else recorded_target(step.raw_html, step.source_id) for step in turn.steps]
+    targets = [None if step.positives else marked_target(step.raw_html, step.source_id) for step in turn.steps]
     return _Unmarked(tuple(step for step, _ in taken), tuple(marks for _, marks in taken), tuple(targets))
 
 
@@ -294,7 +294,7 @@ def _targets(step: Step, record: StepRecord, order: dict[str, int], marked: str 
     return targets
 
 
-def recorded_target(raw_html: str, action_uid: str) -> str | None:
+def marked_target(raw_html: str, action_uid: str) -> str | None:
     """Backend node id of the element that the recorder marked as the action's target (planners.md 1.1)."""
     mark = raw_html.find(f'data_pw_testid_buckeye="{action_uid}"')
     if mark < 0:

@@ -7,7 +7,7 @@ from django.db import transaction
 
 from annotations.datasets.recorder_marks import take_marks
 from annotations.models import Step, Website
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from annotations.pages.store import PageStore
 
 BATCH = 20  # steps in one transaction, and in memory

@@ -10,5 +10,6 @@ urlpatterns = [
     path("conversations/<int:pk>/", views.conversation, name="conversation"),
     path("steps/<int:pk>/", views.step, name="step"),
     path("steps/<int:pk>/tree/", views.step_tree, name="step-tree"),
+    path("steps/<int:pk>/changes/", views.step_changes_part, name="step-changes"),
     path("steps/<int:pk>/rationale/", rationale_views.explain_step, name="step-rationale"),
 ]

@@ -6,6 +6,7 @@ from django.shortcuts import get_object_or_404, render
 
 from annotations.access import rules
 from annotations.access.rules import Sight
+from annotations.corpus.changes import changes_between
 from annotations.corpus.forms import ConversationFilterForm, ExportForm
 from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
@@ -70,6 +71,18 @@ def step_tree(request: HttpRequest, pk: int) -> HttpResponse:
     gold = gold_ids(found) if sight == Sight.GOLD else []
     rows = tree_fragment(found, gold, request.GET.get("node", ""), int(first), int(last) if last else None)
     return render(request, "annotations/_tree.html", {"rows": rows, "step": found})
+
+
+def step_changes_part(request: HttpRequest, pk: int) -> HttpResponse:
+    """What the step's action changed on its page, for the replay."""
+    steps = Step.objects.select_related(
+        "snapshot__dictionary", "snapshot_after__dictionary", "turn__conversation__dataset"
+    )
+    found = get_object_or_404(rules.visible(request.user, steps).defer("candidates"), pk=pk)
+    inside = found.turn.conversation
+    if sight_of(request, found, inside.dataset.project_id, inside.split) < Sight.GOLD:
+        raise Http404
+    return render(request, "annotations/_changes.html", {"panel": changes_between(*found.pages_around)})
 
 
 def _workbench(request: HttpRequest, found: Conversation, step_pk: int | None) -> HttpResponse:

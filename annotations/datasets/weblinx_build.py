@@ -114,7 +114,7 @@ def _step_turn(record: ConversationRecord, step: StepRecord, made: Demonstration
     arguments = _arguments(intent, step.value)
     if step.positives:
         gold = next((item for item in step.positives if item.is_original_target), step.positives[0])
-        arguments["element"] = element_of(page, uid_of(record.source_id, gold.node_id), gold)
+        arguments["element"] = element_of(page, uid_of_node(record.source_id, gold.node_id), gold)
     return {"type": "browser", "action": {"intent": intent, "arguments": arguments}, "state": state}
 
 
@@ -177,7 +177,7 @@ def _number(text: str) -> float | int:
 # Pages
 
 
-def uid_of(conversation: str, node_id: str) -> str:
+def uid_of_node(conversation: str, node_id: str) -> str:
     """The uid of a node: its own where it is one, else made of the node id, the same on every page."""
     if _UID.fullmatch(node_id):
         return node_id
@@ -214,7 +214,7 @@ def _copy_element(element: etree._Element, made: etree._Element, conversation: s
     node_id = element.get(NODE_ID)
     if node_id is None:
         return
-    uid = uid_of(conversation, node_id)
+    uid = uid_of_node(conversation, node_id)
     made.set(UID, uid)
     page.elements.setdefault(uid, made)
     if (box := _box(element.get("bounding_box_rect", ""))) is not None:

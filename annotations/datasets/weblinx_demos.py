@@ -189,7 +189,7 @@ class _Demo:
 
     def _page(self, index: int, turn: replay.Turn) -> "_Page":
         """The page of a turn, read once; an empty one where none was recorded or the whole folder is absent."""
-        name = replay.page_of(turn)
+        name = replay.page_name(turn)
         path = f"pages/{name}"
         if not name or name in self.pages:
             return self.pages.get(name) or _Page()

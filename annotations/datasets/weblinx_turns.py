@@ -129,7 +129,7 @@ def state_of(turn: Turn) -> Mapping[str, Any]:
     return turn.get("state") or {}
 
 
-def page_of(turn: Turn) -> str:
+def page_name(turn: Turn) -> str:
     """File name of the page that the turn was taken on; "" where none was recorded."""
     return state_of(turn).get("page") or ""
 

@@ -30,7 +30,7 @@ _WORD = re.compile(r"[A-Za-z][\w:.-]*")
 _SIGN = re.compile(r"[()]")
 
 
-def page_of(text: str) -> tuple[str, dict[str, str]]:
+def clean_html_xml(text: str) -> tuple[str, dict[str, str]]:
     """The page as XML, and the tag of every uid in order; ("", {}) where no element begins. Raises PageError for a page
     that is too large."""
     check_tags(text.count("("))

@@ -1,6 +1,5 @@
 """Imports and exports over the API: starting them, watching, cancelling, retrying, downloading."""
 
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -85,9 +84,7 @@ class JobViewSet(StartsWork, ReadOnlyViewSet):
         if not job.has_result:
             raise Http404
         rules.require_download(request.user, job)
-        return send_file(
-            request._request, job.file, f"{job.params['name']}{Path(job.file).suffix}", "application/zip", job.project
-        )
+        return send_file(request._request, job.file, job.download_name, "application/zip", job.project)
 
 
 class StartsJob(StartsWork):

@@ -25,8 +25,8 @@ from annotations.jobs import full_disk, placement, stopping, waking
 from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
-from annotations.models.leases import OUTAGES
 from annotations.models.releases import ReleasedConversationQuerySet
+from annotations.observe.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout

@@ -19,7 +19,6 @@ from annotations.access.downloads import attachment, safe_cell, send_file
 from annotations.corpus.forms import ExportForm, ImportForm
 from annotations.corpus.views import dataset_page, visible_dataset
 from annotations.jobs import running as work
-from annotations.jobs.progress import job_live
 from annotations.models import ConversationTally, Dataset, Job
 from annotations.paging import page_of
 
@@ -69,7 +68,7 @@ def export_page(request: HttpRequest, name: str) -> HttpResponse:
 
 def jobs(request: HttpRequest) -> HttpResponse:
     page = page_of(request, _visible(request))
-    rows = [(row, job_live(row)) for row in page]
+    rows = [(row, row.live()) for row in page]
     may_import = rules.projects(request.user, "import").exists()
     return render(request, "annotations/jobs.html", {"page": page, "rows": rows, "may_import": may_import})
 
@@ -81,7 +80,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
     unsuccessful = (Job.State.FAILED, Job.State.CANCELLED, Job.State.DONE_WITH_ERRORS)
     context = {
         "job": found,
-        "live": job_live(found),
+        "live": found.live(),
         "is_transfer": found.kind in (Job.Kind.IMPORT, Job.Kind.EXPORT),
         "errors": report.get("errors", [])[:SHOWN_ERRORS],
         "error_count": report.get("error_count", len(report.get("errors", []))),
@@ -96,7 +95,7 @@ def job(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def job_state(request: HttpRequest, pk: int) -> JsonResponse:
-    return JsonResponse(job_live(get_object_or_404(_visible(request), pk=pk)).to_dict())
+    return JsonResponse(get_object_or_404(_visible(request), pk=pk).live().to_dict())
 
 
 @require_POST
@@ -125,9 +124,7 @@ def job_file(request: HttpRequest, pk: int) -> HttpResponseBase:
     if not found.has_file():
         raise Http404
     rules.require_download(request.user, found)
-    return send_file(
-        request, found.file, f"{found.params['name']}{Path(found.file).suffix}", "application/zip", found.project
-    )
+    return send_file(request, found.file, found.download_name, "application/zip", found.project)
 
 
 @require_GET

@@ -66,7 +66,7 @@ class Campaign(models.Model):
     class Proposer(models.TextChoices):
         NONE = "", "no proposals"
         EMBEDDED = "embedded", "the embedded model"
-        ENDPOINT = "endpoint", "the configured LLM endpoint"
+        ENDPOINT = "endpoint", "a language model"
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="campaigns")
     name = models.CharField(max_length=200)
@@ -88,6 +88,9 @@ class Campaign(models.Model):
     steps_per_part = models.PositiveSmallIntegerField(default=4, help_text="n steps aim at ⌈n / this⌉ parts.")
     blind = models.BooleanField(default=True, help_text="Annotators of one item do not see each other's work.")
     proposer = models.CharField(max_length=10, choices=Proposer.choices, default=Proposer.EMBEDDED, blank=True)
+    connection = models.CharField(
+        max_length=60, blank=True, help_text="Which connection a language model proposes by; empty: what answers here."
+    )
     rubric = models.JSONField(default=list, help_text="Questions of the checklist: [{code, stage, question}].")
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,13 +1,13 @@
 """Conversations, their turns and steps, gold targets and rationales."""
 
-import json
-from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Self
 
 import pgtrigger
 from django.conf import settings
 from django.db import models
-from django.db.models import Prefetch, Q
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
@@ -18,8 +18,9 @@ from annotations.datasets.records import (
     StepRecord,
     TurnRecord,
 )
+from annotations.models.candidates import unpack_candidates
 from annotations.models.datasets import Dataset, Website
-from annotations.models.pages import Screenshot, Snapshot, compress, decompress
+from annotations.models.pages import Screenshot, Snapshot
 from annotations.models.tallies import ConversationTally, difference_triggers, statement_triggers
 
 AT_ONCE = 20  # conversations in memory while they are read as records
@@ -108,6 +109,10 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
         turns = Turn.objects.order_by("index").prefetch_related(Prefetch("steps", queryset=light))
         ordered = self.in_order().select_related("website")
         return ordered.prefetch_related(Prefetch("turns", queryset=turns), "source_files")
+
+    def written_since(self, moment: datetime) -> dict[str, str]:
+        """Content by source id of those that were stored then or later."""
+        return dict(self.filter(created_at__gte=moment).values_list("source_id", "content_sha256"))
 
     def records(self) -> Iterator[ConversationRecord]:
         """Records equal to the imported ones, in source order and constant memory."""
@@ -223,6 +228,19 @@ class StepQuerySet(models.QuerySet["Step"]):
         rows = self.filter(turn__conversation__dataset=dataset)
         return rows.filter(turn__conversation__split=split) if split else rows
 
+    def explained_by_split(self) -> list[dict]:
+        """Per split: `steps`, and how many of them `people` or `models` have explained."""
+        written = Rationale.objects.filter(step=OuterRef("pk"))
+        by = {source: Exists(written.filter(source=source)) for source in Rationale.Source.values}
+        split = "turn__conversation__split"
+        counts = {
+            "steps": Count("pk"),
+            "people": Count("pk", filter=Q(human=True)),
+            "models": Count("pk", filter=Q(model=True)),
+        }
+        rows = self.annotate(**by).order_by(split).values(split).annotate(**counts)
+        return [row | {"split": row[split]} for row in rows]
+
 
 class Step(models.Model):
     """One gold observation with one gold action."""
@@ -269,6 +287,12 @@ class Step(models.Model):
 
     def __str__(self) -> str:
         return self.action_repr or f"{self.operation} {self.value}".strip()
+
+    @property
+    def pages_around(self) -> tuple[str | None, str | None]:
+        """The page before its action and the one after, None for what was not recorded."""
+        before, after = (page.html if page else None for page in (self.snapshot, self.snapshot_after))
+        return before, after
 
     def candidate_records(self) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
         """(positives, negatives) in source order. One decompression, no query."""
@@ -348,26 +372,3 @@ class Rationale(models.Model):
 
     def __str__(self) -> str:
         return self.text[:80]
-
-
-def pack_candidates(positives: Sequence[CandidateRecord], negatives: Sequence[CandidateRecord]) -> bytes:
-    """Candidates as compressed JSON rows: tag, node id, attributes, flags where the source has them."""
-    if not positives and not negatives:
-        return b""
-    rows: list[list[Any]] = []
-    for record in (*positives, *negatives):
-        row: list[Any] = [record.tag, record.node_id, record.attributes]
-        if record.is_original_target is not None or record.is_top_level_target is not None:
-            row += [record.is_original_target, record.is_top_level_target]
-        rows.append(row)
-    content = {"positives": len(positives), "rows": rows}
-    return compress(json.dumps(content, ensure_ascii=False, separators=(",", ":")).encode())
-
-
-def unpack_candidates(data: bytes) -> tuple[list[CandidateRecord], list[CandidateRecord]]:
-    """The inverse of `pack_candidates`: (positives, negatives)."""
-    if not data:
-        return [], []
-    content = json.loads(decompress(data))
-    records = [CandidateRecord(row[1], row[0], *row[2:]) for row in content["rows"]]
-    return records[: content["positives"]], records[content["positives"] :]

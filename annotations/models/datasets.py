@@ -1,6 +1,7 @@
 """Datasets and the websites they cover."""
 
 import re
+from collections.abc import Collection
 from typing import Self
 
 from django.db import connection, models
@@ -101,6 +102,20 @@ class Dataset(models.Model):
     def split_counts(self) -> list[tuple[str, int]]:
         """The splits that it has, with their conversations."""
         return list(ConversationTally.by_split(self.pk).values_list("split", "conversation_count"))
+
+    def website_counts(self) -> list[tuple[str, int]]:
+        """The websites that it has conversations on, by name, with how many."""
+        return list(ConversationTally.by_website(self.pk).values_list("website__name", "conversation_count"))
+
+    def recorded_websites(self, split: str, names: Collection[str] | None = None) -> list["Website"]:
+        """Its sites with recorded steps in a split, by domain; the named ones, or ValueError where one is none."""
+        recorded = self.conversations.filter(split=split, turns__steps__isnull=False)
+        sites = list(self.websites.filter(pk__in=recorded.values("website")).order_by("domain", "subdomain", "name"))
+        if names is None:
+            return sites
+        if unknown := sorted(set(names) - {site.name for site in sites}):
+            raise ValueError(f"{self} has no {split} conversations of {', '.join(unknown)}")
+        return [site for site in sites if site.name in set(names)]
 
     def version_problem(self, version: str) -> str:
         """What is wrong with the name of a new version; "" for nothing."""

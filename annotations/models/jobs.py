@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
+from annotations.live import Live, ago_text, counts_text, pace_text, span_text
 from annotations.models.datasets import Dataset
 from annotations.models.leases import Leased, LeaseQuerySet
 from annotations.models.projects import Project
@@ -23,6 +24,10 @@ LESS_MEMORY = {
 }
 """Kind of job -> what makes it need less memory."""
 IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
+
+
+STATE_WORDS = {"done_with_errors": "done, with errors"}
+DONE_WORDS = {"import": "Imported", "export": "Exported"}
 
 
 class Cancelled(Exception):
@@ -172,6 +177,17 @@ class Job(Leased):
         return self.kind == Job.Kind.EXPORT and self.state == Job.State.DONE and bool(self.file)
 
     @property
+    def has_landed(self) -> bool:
+        """Whether it came to its end, be it with errors."""
+        return self.state in (self.State.DONE, self.State.DONE_WITH_ERRORS)
+
+    @property
+    def download_name(self) -> str:
+        """Of its result: exports of one dataset in two formats, or of two splits, lie beside each other."""
+        told = [self.params["name"], self.params["format"], self.params.get("split", "")]
+        return f"{'-'.join(filter(None, told))}{Path(self.file).suffix}"
+
+    @property
     def error_count(self) -> int:
         return self.report.get("error_count", 0)
 
@@ -192,6 +208,48 @@ class Job(Leased):
             return max(0.0, (progress["total"] - progress.get("done", 0)) / progress["per_second"])
         elapsed = self.report.get("seconds")
         return elapsed * (1 - fraction) / fraction if elapsed and fraction else None
+
+    def live(self) -> Live:
+        """How far it is, as its page shows it. A report may hold `said`, the headline of its end, and `landed`, what
+        went well."""
+        label = STATE_WORDS.get(self.state, self.state)
+        fields = {
+            "headline": self._headline(),
+            "detail": " · ".join(part for part in self._details() if part),
+            "state": self.state,
+            "state_label": "cancelling" if self.cancel_requested and not self.is_over else label,
+        }
+        version = f"{self.state} {self.error_count} {self.cancel_requested}"
+        return Live(not self.is_over, version, fields, self._bar())
+
+    def _headline(self) -> str:
+        progress, report = self.progress, self.report
+        if self.has_landed:
+            return report.get("said") or f"{DONE_WORDS[self.kind]} {report.get('conversations', 0):,} conversations"
+        unit = progress.get("unit")
+        counted = counts_text(progress.get("done", 0), progress.get("total"), unit) if unit else ""
+        if self.is_over:  # the state beside it says how it ended, and the page why
+            return f"Stopped at {counted}" if counted else "Stopped before anything was done"
+        return counted or ("Starting" if self.state == self.State.RUNNING else "Waiting to start")
+
+    def _details(self) -> list[str]:
+        progress = self.progress
+        if self.is_over:
+            seconds = self.report.get("seconds")
+            took = f"in {span_text(seconds)}" if seconds else ""
+            return [took, f"finished {ago_text(self.finished_at)}" if self.finished_at else ""]
+        pace = pace_text(progress.get("per_second"), self.seconds_left, progress.get("unit", ""))
+        return [progress.get("phase", ""), *pace, self.worker_text()]
+
+    def _bar(self) -> tuple[float, float, float]:
+        if self.has_landed:
+            landed = self.report.get("landed", self.report.get("conversations", 0) + self.report.get("skipped", 0))
+            errors = self.error_count
+            return (landed / (landed + errors), errors / (landed + errors), 0.0) if errors else (1.0, 0.0, 0.0)
+        fraction = self.fraction or 0.0
+        if self.is_over:
+            return (0.0, fraction or 1.0, 0.0) if self.state == self.State.FAILED else (fraction, 0.0, 0.0)
+        return (fraction, 0.0, 0.0 if fraction else 0.02)
 
     def forget_file(self) -> None:
         """Remove its upload, if it had one, and what this machine made of it."""

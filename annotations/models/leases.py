@@ -14,20 +14,22 @@ from datetime import timedelta
 from functools import wraps
 from typing import Any, ClassVar, Self, TypeVar
 
-from django.db import Error, InterfaceError, OperationalError, connection, models, transaction
+from django.db import Error, connection, models, transaction
 from django.db.models import F, Q
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from annotations.hosts.identity import owner_of, this_process
+from annotations.hosts.identity import owner_of, shown, this_process
+from annotations.live import ago_text, span_text
 from annotations.observe import errors, last_words
+from annotations.observe.outages import OUTAGES
 
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 15
 MAX_ATTEMPTS = 3
+WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
 
-
-OUTAGES = (OperationalError, InterfaceError)  # the database was stopped or killed; it comes back
 PATIENCE_SECONDS = 60
 
 
@@ -231,6 +233,18 @@ class Leased(Held):
     @property
     def is_over(self) -> bool:
         return self.state not in (self.State.QUEUED, self.State.RUNNING)
+
+    def worker_text(self) -> str:
+        """Who works on it and when that was last heard; of a queued one, how long it waits and for what."""
+        if self.state == self.State.RUNNING and self.heartbeat_at:
+            return f"{shown(self.lease_owner)}, last heard {ago_text(self.heartbeat_at)}"
+        if self.state != self.State.QUEUED:
+            return ""
+        if self.heartbeat_at:
+            return f"waits for a worker to go on, last heard {ago_text(self.heartbeat_at)}"
+        waited = (timezone.now() - self.created_at).total_seconds()
+        hint = "" if waited < WAITING_SECONDS else ": no worker has taken it. Is one running? “make run” starts one"
+        return f"waiting for {span_text(waited)}{hint}"
 
     def beat(self) -> bool:
         """Extend the lease; False when it is lost."""

@@ -4,6 +4,8 @@ A trigger adds one row of differences per statement that writes what is counted,
 no writer ever waits for another. A count is the sum of its rows; `fold` makes one row of many.
 """
 
+from collections.abc import Sequence
+
 import pgtrigger
 from django.db import connection, models
 from django.db.models import QuerySet, Subquery, Sum
@@ -73,10 +75,20 @@ class ConversationTally(Tally):
         return f"{self.dataset_id}, {self.split}: {self.conversations:+}"
 
     @classmethod
-    def by_split(cls, dataset_id: int) -> QuerySet:
-        """Per split that the dataset has: `split`, `conversation_count`, `turn_count`, `step_count`."""
-        counts = {"conversation_count": "conversations", "turn_count": "turns", "step_count": "steps"}
+    def by_split(cls, dataset_id: int, websites: Sequence[str] = ()) -> QuerySet:
+        """Per split that the dataset has: `split`, `conversation_count`, `turn_count`, `step_count`; on some websites
+        only, by name."""
         rows = cls.objects.filter(dataset=dataset_id).order_by("split").values("split")
+        return cls._counted(rows.filter(website__name__in=websites) if websites else rows)
+
+    @classmethod
+    def by_website(cls, dataset_id: int) -> QuerySet:
+        """The same per website with conversations: `website__name` and the counts."""
+        return cls._counted(cls.objects.filter(dataset=dataset_id).order_by("website__name").values("website__name"))
+
+    @staticmethod
+    def _counted(rows: QuerySet) -> QuerySet:
+        counts = {"conversation_count": "conversations", "turn_count": "turns", "step_count": "steps"}
         return rows.annotate(**{name: Sum(field) for name, field in counts.items()}).filter(conversation_count__gt=0)
 
 

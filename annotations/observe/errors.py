@@ -10,6 +10,7 @@ from typing import Any
 import redis
 
 from annotations.observe import counters
+from annotations.observe.outages import in_a_line, is_outage
 from annotations.observe.shared import client
 
 logger = logging.getLogger("webnav.errors")
@@ -27,12 +28,16 @@ def remember(
     kind: str, what: str, error: BaseException | None = None, error_id: str = "", level: int = logging.ERROR
 ) -> str:
     """The id (a new one, if none is given) under which `what` happened is in the log, with the traceback of `error` or
-    of the exception that is being handled, and among the recent errors of the operator's page. `kind`: request, job,
-    task or socket."""
+    of the exception that is being handled (a line where the database was away: no code of ours failed), and among the
+    recent errors of the operator's page. `kind`: request, job, task or socket."""
     error_id, error = error_id or new_id(), error or sys.exc_info()[1]
     name = type(error).__name__ if error else "none"
     counters.ERRORS.add(kind, name)
-    logger.log(level, "%s", what, exc_info=error, extra={"error_id": error_id, "kind": kind})
+    told = {"error_id": error_id, "kind": kind}
+    if error is not None and is_outage(error):
+        logger.log(level, "%s: the database is away: %s", what, in_a_line(error), extra=told)
+    else:
+        logger.log(level, "%s", what, exc_info=error, extra=told)
     _store({"id": error_id, "at": time.time(), "kind": kind, "exception": name, "what": what[:LONGEST_TEXT]})
     return error_id
 

@@ -135,7 +135,8 @@ def _campaign(campaign: Campaign) -> list[str]:
     if agreed := _agreement(campaign):
         lines.append(f"Agreement of people who did the same independently: {agreed}.")
     if campaign.proposer:
-        lines.append(f"Proposals came from {campaign.get_proposer_display()}; people decided about each.")
+        named = f" (connection {campaign.connection})" if campaign.connection else ""
+        lines.append(f"Proposals came from {campaign.get_proposer_display()}{named}; people decided about each.")
     return lines
 
 

@@ -196,10 +196,34 @@ def _fields(before: Json, after: Json, names: tuple[str, ...]) -> list[Json]:
     for name in names:
         if before[name] == after[name]:
             continue
+        if isinstance(before[name], dict) and isinstance(after[name], dict):
+            found += _nested(NAMES.get(name, name), before[name], after[name])
+            continue
         one, two = _shown(name, before[name]), _shown(name, after[name])
         words = {"words": word_diff(one, two)} if name == "instruction" else {}
         found.append({"field": NAMES.get(name, name), "before": one, "after": two} | words)
     return found
+
+
+def _nested(name: str, before: Json, after: Json) -> list[Json]:
+    """What differs within two objects, each value by the way to it: "extra original", "extra mentions 1 text"."""
+    one, two = dict(_leaves(name, before)), dict(_leaves(name, after))
+    return [
+        {"field": way, "before": one.get(way), "after": two.get(way)}
+        for way in [*one, *(way for way in two if way not in one)]
+        if one.get(way) != two.get(way)
+    ]
+
+
+def _leaves(way: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(f"{way} {key}", inner)
+    elif isinstance(value, list) and any(isinstance(inner, dict | list) for inner in value):
+        for number, inner in enumerate(value, 1):
+            yield from _leaves(f"{way} {number}", inner)
+    else:
+        yield way, value
 
 
 def _shown(name: str, value: Any) -> Any:

@@ -71,6 +71,14 @@ def step_view(html: str, tab: str, gold: Collection[str], candidates: Collection
     return answer
 
 
+def differences(before: str, after: str, most: int, shown: int) -> dict[str, Any]:
+    """`counts` of what was added, removed and changed, and the first of each (`reading.differences`)."""
+    pages = _bytes(before), _bytes(after)
+    told = processes.pool.call("differences", b"".join(pages), lengths=[len(pages[0])], most=most, shown=shown)
+    answer: dict[str, Any] = json.loads(told)
+    return answer
+
+
 def children(html: str, node_id: str, gold: Collection[str], first: int, last: int | None) -> list[TreeRow]:
     """The rows below one element."""
     page = _bytes(html)

@@ -10,19 +10,19 @@ process takes their place, and what was lost three times at the same place is no
 """
 
 import faulthandler
-import os
 import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from annotations.environment import env_seconds
 from annotations.sandbox.processes import PageTooHeavy
 
-SECONDS = float(os.environ.get("PAGE_STEP_SECONDS", "60"))  # for one page, far above what the largest real ones take
+SECONDS = env_seconds("PAGE_STEP_SECONDS", 60)  # for one page, far above what the largest real ones take
 
 AGAIN = 1.0  # seconds after which it is raised again: in a finalizer, or in a callback of a C library, it is lost
-GRACE = float(os.environ.get("PAGE_GRACE_SECONDS", "60"))  # beyond those, for the signal to be seen
+GRACE = env_seconds("PAGE_GRACE_SECONDS", 60)  # beyond those, for the signal to be seen
 STDERR = 2
 _ended = False
 _notes: Any = None

@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from annotations.dom.limits import PageError
+from annotations.environment import env_number, env_seconds
 
 logger = logging.getLogger(__name__)
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = float(os.environ.get("PAGE_SECONDS", "10"))  # for one page
-MEMORY_MB = int(os.environ.get("PAGE_MEMORY_MB", "2048"))  # of one process
-PROCESSES = int(os.environ.get("PAGE_PROCESSES", "2"))  # that work at once for one process of the app
+SECONDS = env_seconds("PAGE_SECONDS", 10)  # for one page
+MEMORY_MB = env_number("PAGE_MEMORY_MB", 2048, least=1)  # of one process
+PROCESSES = env_number("PAGE_PROCESSES", 2, least=1)  # that work at once for one process of the app
 CALLS = 2_000  # after which a process is replaced, so that its memory does not grow for ever
 REMEMBERED = 1_000  # pages that overran
 FORGIVEN_AFTER = 600.0  # seconds after which such a page is tried again: the machine may have been busy
@@ -121,6 +122,7 @@ class _Process:
     def __init__(self, memory_mb: int) -> None:
         self.connection, theirs = socket.socketpair()
         environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        environment["OPENBLAS_NUM_THREADS"] = "1"  # numpy would set memory aside for every core, beyond the limit
         with theirs:
             # A session of its own: Ctrl-C in the terminal is the app's business. When the app dies, the socket ends.
             self._popen = subprocess.Popen(

@@ -17,7 +17,7 @@ from annotations.dom.page_tree import page_rows
 from annotations.dom.prune import prune_tree
 from annotations.dom.render import render_page
 from annotations.dom.tree import NODE_ID, TEXT, Element, node_ids, parse
-from annotations.dom.weblinx_clean_html import page_of
+from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.dom.weblinx_page import page_xml
 
 MAX_TEXT = 300_000  # characters of a text tab; browsers stay quick below that
@@ -77,6 +77,32 @@ def step_view(page: bytes, tab: str, gold: Collection[str], candidates: Collecti
     return _json(answer)
 
 
+def differences(pages: bytes, lengths: Sequence[int], most: int, shown: int) -> bytes:
+    """What the second of two pages that stand one behind the other has more, less and other than the first: the
+    `counts`, and the first `shown` of each kind as [node id, role, content], changed ones as pairs of these."""
+    from annotations.dom.differences import difference  # takes a second to load, and most processes never compare
+
+    found = difference(*(_tree(page, most) for page in (pages[: lengths[0]], pages[lengths[0] :])))
+    kinds = {"added": found.added, "removed": found.removed, "changed": found.changed}
+    told: dict[str, Any] = {"counts": {kind: len(rows) for kind, rows in kinds.items()}}
+    for kind in ("added", "removed"):
+        told[kind] = [_line(item) for item in kinds[kind][:shown]]
+    told["changed"] = [(_line(change.before), _line(change.after)) for change in found.changed[:shown]]
+    return _json(told)
+
+
+def _tree(page: bytes, most: int) -> str:
+    """Raises PageError above so many elements."""
+    tree = accessibility_tree(parse(page))
+    if tree.count("\n") >= most:
+        raise PageError(f"one has more than {most:,} elements")
+    return tree
+
+
+def _line(item: Any) -> tuple[str, str, str]:
+    return item.node_id, item.role, item.content
+
+
 def children(page: bytes, node_id: str, gold: Collection[str], first: int, last: int | None) -> bytes:
     """The rows below one element."""
     return _json([asdict(row) for row in tree_rows.children(parse(page), node_id, gold, first, last)])
@@ -130,7 +156,7 @@ def recording(page: bytes, boxes: dict[str, Any]) -> bytes:
 
 def chat_page(page: bytes) -> bytes:
     """A page of WebLINX's chat rows, likewise."""
-    return _tags_and_xml(*page_of(page.decode("utf-8", "surrogatepass")))
+    return _tags_and_xml(*clean_html_xml(page.decode("utf-8", "surrogatepass")))
 
 
 def _tags_and_xml(xml: str, tags: dict[str, str]) -> bytes:
@@ -139,5 +165,17 @@ def _tags_and_xml(xml: str, tags: dict[str, str]) -> bytes:
 
 FUNCTIONS: dict[str, Callable[..., bytes]] = {
     function.__name__: function
-    for function in (outline, outlines, tags, render, step_view, children, rows, pruned, recording, chat_page)
+    for function in (
+        outline,
+        outlines,
+        tags,
+        render,
+        step_view,
+        differences,
+        children,
+        rows,
+        pruned,
+        recording,
+        chat_page,
+    )
 }

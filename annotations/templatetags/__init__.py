@@ -1,0 +1,4 @@
+"""How templates of every app show numbers, times, states and people.
+
+May import every wing of this app; no wing imports it, as only templates name it.
+"""

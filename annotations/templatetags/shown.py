@@ -8,7 +8,8 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotations.jobs.live import ago_text, span_text
+from annotations.live import ago_text, span_text
+from annotations.text.actions import in_words
 
 register = template.Library()
 
@@ -17,6 +18,12 @@ register = template.Library()
 def thousands(number: int | str | None) -> str:
     """12488 is "12,488"; nothing (None, or "" for what a template did not find) is "–"."""
     return f"{number:,}" if isinstance(number, int) else "–"
+
+
+@register.filter
+def grouped(text: str) -> str:
+    """A text that is a whole number, with separators: "16385" is "16,385"; any other as it is."""
+    return f"{int(text):,}" if text.isdecimal() else text
 
 
 @register.filter
@@ -55,6 +62,18 @@ def ago(when: datetime | None) -> str | SafeString:
 def brief(needs: Iterable[str]) -> str:
     """What is missing in a few words: the part before the colon of each need, which goes on with how to get it."""
     return ", ".join(need.partition(":")[0] for need in needs)
+
+
+@register.filter
+def listed(value: object) -> object:
+    """Several values as a row of words; one stays as it is."""
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+@register.filter
+def action(representation: object) -> str:
+    """An action as people read it: "CLICK Returns"."""
+    return in_words(str(representation))
 
 
 @register.inclusion_tag("_state.html")

@@ -31,6 +31,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "steps_per_part",
             "blind",
             "proposer",
+            "connection",
             "rubric",
             "guideline_version",
             "created_at",

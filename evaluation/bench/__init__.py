@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from evaluation.bench import candidates, differences, importing, ranking, retrieval, throughput
+from evaluation.bench import candidates, differences, importing, planners, ranking, retrieval, throughput
 from evaluation.bench.measures import Measure
 from evaluation.bench.scratch import BenchSetting
 
@@ -10,6 +10,7 @@ BENCHMARKS: dict[str, Callable[[BenchSetting], list[Measure]]] = {
     "candidates": candidates.measure,
     "differences": differences.measure,
     "import": importing.measure,
+    "planners": planners.measure,
     "ranking": ranking.measure,
     "retrieval": retrieval.measure,
     "throughput": throughput.measure,

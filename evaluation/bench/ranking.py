@@ -4,13 +4,11 @@ The scene: the sample's WebLINX documents; from step to step a tenth of the elem
 scrolled, so that every bounding box changes and no whole document is met twice.
 """
 
-import json
 import random
 import re
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -22,8 +20,8 @@ from agents.stages.rank.inputs import RankingInput
 from agents.types import RankedCandidate
 from agents.weblinx.documents import documents, ranked_turns, render
 from agents.weblinx.query import dmr_query
-from agents.weblinx.turns import Demo, PagesByName
-from annotations.sample.weblinx import build
+from agents.weblinx.turns import Demo
+from evaluation.bench.demos import sample_demos
 from evaluation.bench.measures import Goal, Measure
 from evaluation.bench.scratch import BenchSetting
 
@@ -42,7 +40,7 @@ NOTE = (
 def measure(setting: BenchSetting) -> list[Measure]:
     """Elements per second of both, and the share of steps with the same first ten."""
     steps, elements = (3, 40) if setting.quick else (12, 600)
-    scene = _scene(_demos(setting), steps, elements)
+    scene = _scene(sample_demos(setting), steps, elements)
     encoder = dmr_encoder(MINILM)
     ours, baseline = _ranker(encoder), _baseline()
     warm_up = RankingInput("warm", ("a",), ("up",), ("up",), ("",))
@@ -102,21 +100,6 @@ def _same_first(found: tuple[RankedCandidate, ...], step: RankingInput, expected
     scores = dict(zip(step.node_ids, expected.tolist(), strict=True))
     best = sorted(scores.values(), reverse=True)
     return all(abs(scores[found[place].node_id] - best[place]) <= TIE for place in range(TOP))
-
-
-def _demos(setting: BenchSetting) -> list[Demo]:
-    """The sample's demonstrations in WebLINX's format."""
-    out = setting.folder / "weblinx"
-    if not out.exists():
-        build(setting.sample_files(), out)
-    return [_demo(path.parent) for path in sorted(out.rglob("replay.json"))]
-
-
-def _demo(folder: Path) -> Demo:
-    pages = {path.name: path.read_text("utf-8") for path in (folder / "pages").glob("*.html")}
-    boxes = {path.name: json.loads(path.read_text("utf-8")) for path in (folder / "bboxes").glob("*.json")}
-    replay = json.loads((folder / "replay.json").read_text("utf-8"))
-    return Demo.from_replay(folder.name, replay, PagesByName(pages, boxes))
 
 
 def _scene(demos: list[Demo], steps: int, elements: int) -> list[RankingInput]:

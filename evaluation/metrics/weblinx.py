@@ -43,7 +43,7 @@ def exact_match(predicted: WeblinxAction, gold: WeblinxAction, quirks: WeblinxQu
     """1.0 for the same intent, uid and text; always 0.0 for scrolls, whose recording has no element (published)."""
     if predicted.intent != gold.intent:
         return 0.0
-    if gold.intent in ELEMENT_INTENTS and (uid_of(predicted) is None or uid_of(predicted) != uid_of(gold)):
+    if gold.intent in ELEMENT_INTENTS and (action_uid(predicted) is None or action_uid(predicted) != action_uid(gold)):
         return 0.0
     keys = EXACT_KEYS.get(gold.intent, ())
     return float(all(predicted.args.get(key) == gold.args.get(key) for key in keys))
@@ -122,7 +122,7 @@ def handled_crashes(predicted: WeblinxAction, gold: WeblinxAction) -> tuple[str,
     return tuple(found)
 
 
-def uid_of(action: WeblinxAction) -> Any:
+def action_uid(action: WeblinxAction) -> Any:
     """The uid of the action's element; None without one."""
     return ((action.element or {}).get("attributes") or {}).get(UID)
 

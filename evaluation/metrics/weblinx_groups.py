@@ -4,7 +4,7 @@ Every mean comes twice: "conditional" skips turns where a metric does not apply;
 one, first sets every metric of a turn with the wrong intent to 0.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
@@ -22,7 +22,6 @@ INTENT_METRICS = {
 }
 CLEAN_ELEMENT_INTENTS = frozenset({"click", "submit", "textinput"})
 CLEAN_TEXT_INTENTS = frozenset({"load", "say", "textinput"})
-OOD_SPLITS = ("test_vis", "test_geo", "test_cat", "test_web")
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,6 @@ def aggregate(scores: Sequence[TurnScores], quirks: WeblinxQuirks = FAITHFUL) ->
     result["element-clean", "iou"] = _mean([t for t in rows if t.gold_intent in CLEAN_ELEMENT_INTENTS], _metric("iou"))
     result["text-clean", "chrf-urlf"] = _mean([t for t in rows if t.gold_intent in CLEAN_TEXT_INTENTS], _text_metric)
     return result
-
-
-def ood_mean(by_split: Mapping[str, float]) -> float:
-    """The unweighted mean of the four out-of-domain splits' scores; KeyError when one is missing."""
-    return fmean(by_split[split] for split in OOD_SPLITS)
 
 
 def _mean(rows: Sequence[TurnScores], column: Column) -> Mean:

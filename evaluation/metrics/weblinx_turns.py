@@ -9,7 +9,7 @@ import numpy as np
 from agents.weblinx.parse import cast_coordinates, element_record, parse_action, predicted_element
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.turns import Demo, ReplayTurn
-from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, handled_crashes, overall, uid_of
+from evaluation.metrics.weblinx import TURN_METRICS, WeblinxAction, action_uid, handled_crashes, overall
 
 NEEDS_ELEMENT = frozenset({"change", "click", "textinput", "submit"})
 # Recorded elements hold copies of the page that no metric reads.
@@ -94,12 +94,12 @@ def is_scored(demo: Demo, turn: ReplayTurn, gold: WeblinxAction) -> bool:
     """False for turns without the element they need, and for clicks that the next turn's copy or submit repeats."""
     if gold.intent not in NEEDS_ELEMENT:
         return True
-    if uid_of(gold) is None:
+    if action_uid(gold) is None:
         return False
     following = demo.turns[turn.index + 1] if turn.index + 1 < len(demo.turns) else None
     if gold.intent != "click" or following is None:
         return True
-    return following.intent != "copy" and not (following.intent == "submit" and following.uid == uid_of(gold))
+    return following.intent != "copy" and not (following.intent == "submit" and following.uid == action_uid(gold))
 
 
 def score_turns(

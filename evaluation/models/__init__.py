@@ -3,8 +3,19 @@
 May import all of `agents` and `annotations`.
 """
 
+from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
 from evaluation.models.scores import Breakdown, Score
 from evaluation.models.shards import Shard
 from evaluation.models.studies import Study
 
-__all__ = ["Breakdown", "Score", "Shard", "Study"]
+__all__ = [
+    "BadReview",
+    "Breakdown",
+    "Review",
+    "ReviewReason",
+    "ReviewVerdict",
+    "ReviewedRun",
+    "Score",
+    "Shard",
+    "Study",
+]

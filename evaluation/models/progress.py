@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from agents.models import Run, TrajectoryStep
-from annotations.jobs.live import ago_text, counts_text, pace_text
+from annotations.live import ago_text, counts_text, pace_text
 from evaluation.models.shards import Shard
 
 RATE_WINDOW = timedelta(minutes=3)  # results come in batches: a shorter one would jump between nothing and too much
@@ -67,8 +67,8 @@ def _details(runs: Sequence[Run], left: int) -> list[str]:
     if state_of(runs) not in Run.OPEN:
         ended = max((run.finished_at for run in runs if run.finished_at), default=None)
         return [f"finished {ago_text(ended)}" if ended else ""]
-    workers = Shard.objects.filter(run__in=runs).workers_text()
-    rate = steps_per_second(runs)
+    shards = Shard.objects.filter(run__in=runs)
+    workers, rate = shards.workers_text(), steps_per_second(runs)
     if not rate and any(run.state == Run.State.RUNNING for run in runs):
-        return ["results come in batches", workers]
+        return [shards.phase_text() or "results come in batches", workers]
     return [*pace_text(rate, left / rate if rate else None, "steps"), workers]

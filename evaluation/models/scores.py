@@ -3,22 +3,29 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
 from agents.models import Run
 from evaluation.models.studies import Study
 
+REVIEWED = "reviewed"
+SCORED_BY = [*Study.Preset.choices, (REVIEWED, "reviewed (corrected, by the gold that reviewers left or widened)")]
+
 
 class ScoreQuerySet(models.QuerySet["Score"]):
     def headline(self, preset: str) -> Self:
-        return self.filter(preset=preset, headline=True)
+        """The values to show. `reviewed`: of runs without reviews those of `corrected`, which are the same."""
+        if preset != REVIEWED:
+            return self.filter(preset=preset, headline=True)
+        own = Exists(self.model.objects.filter(run=OuterRef("run"), preset=REVIEWED))
+        return self.filter(Q(preset=REVIEWED) | Q(~own, preset=Study.Preset.CORRECTED), headline=True)
 
 
 class Score(models.Model):
     """One metric value of a run with its 95 % interval; `grouping` says what the mean is taken over."""
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="scores")
-    preset = models.CharField(max_length=10, choices=Study.Preset.choices)
+    preset = models.CharField(max_length=10, choices=SCORED_BY)
     metric = models.CharField(max_length=60)
     grouping = models.CharField(max_length=40)
     headline = models.BooleanField(default=False)

@@ -1,21 +1,23 @@
 """Shards: the part of a run that one worker does under one lease."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Self
 
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Max, Q, Sum
 from django.utils import timezone
 
 from agents.encoders.memory_limits import inference_advice
-from agents.models import Run
+from agents.models import Run, RunTally
+from agents.runs import events
 from annotations.hosts.identity import shown
-from annotations.jobs.live import ago_text, worker_text
+from annotations.live import ago_text
 from annotations.models import Conversation, Leased, LeaseQuerySet
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 NAMED_WORKERS = 3
+Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
 
 class ShardQuerySet(LeaseQuerySet["Shard"]):
@@ -62,6 +64,29 @@ class ShardQuerySet(LeaseQuerySet["Shard"]):
             created_at=timezone.now(),
         )
 
+    def end_run(self, run: Run, score: Scorer) -> bool:
+        """End the run whose shards these are, once all are over: scores first, then its state. True for the caller that
+        ended it."""
+        with transaction.atomic():
+            locked = run.locked()
+            if locked.is_over or self.open().exists():
+                return False
+            stored = score(locked)
+            locked.finish(stored, self.first_error())
+            RunTally.fold()
+        events.publish(events.run_group(run.pk), stored, locked.state)
+        return True
+
+    def cancel_run(self, run: Run, score: Scorer, reason: str = "") -> None:
+        """End the run whose shards these are before its time, unless it has just ended by itself."""
+        with transaction.atomic():
+            if run.locked().is_over:
+                return
+            self.cancel()
+            stored = score(run)
+            run.cancel(reason)
+        events.publish(events.run_group(run.pk), stored, run.state)
+
     def first_error(self) -> str:
         """Why the first that failed did; "" where none says."""
         return self.failed().exclude(last_error="").values_list("last_error", flat=True).first() or ""
@@ -69,6 +94,11 @@ class ShardQuerySet(LeaseQuerySet["Shard"]):
     def under_way(self) -> int:
         """Steps of those that workers hold; some of them may be stored already."""
         return self.filter(state=Shard.State.RUNNING).aggregate(n=Sum("step_count"))["n"] or 0
+
+    def phase_text(self) -> str:
+        """What is done before the first results: "loading models"; "" where nobody says."""
+        at_work = self.filter(state=Shard.State.RUNNING).exclude(phase="")
+        return at_work.order_by("-heartbeat_at").values_list("phase", flat=True).first() or ""
 
     def workers_text(self) -> str:
         """Who works on them; for waiting ones, since when and for what."""
@@ -78,7 +108,7 @@ class ShardQuerySet(LeaseQuerySet["Shard"]):
             named = heard[:NAMED_WORKERS]
             return "; ".join(f"{shown(row['lease_owner'])}, last heard {ago_text(row['heard'])}" for row in named)
         first = self.waiting().order_by("created_at").first()
-        return worker_text(first) if first else ""
+        return first.worker_text() if first else ""
 
 
 class Shard(Leased):
@@ -89,6 +119,7 @@ class Shard(Leased):
     conversation_ids = models.JSONField()
     step_count = models.PositiveIntegerField()
     published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
+    phase = models.CharField(max_length=100, blank=True, help_text="What its worker is at.")
 
     objects = ShardQuerySet.as_manager()
 
@@ -98,6 +129,10 @@ class Shard(Leased):
 
     def __str__(self) -> str:
         return f"shard {self.index} of run {self.run_id}"
+
+    def tell(self, phase: str) -> None:
+        """What its worker is at now; nothing where somebody else has taken it over."""
+        self.held().update(phase=phase)
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)

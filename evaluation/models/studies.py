@@ -16,9 +16,10 @@ from agents.models import Run
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from annotations.hosts.code import code_revision
-from annotations.jobs.live import Live
+from annotations.live import Live
 from annotations.models import Conversation, Dataset, Project, Split
 from evaluation.models.progress import bar_of, state_of, words_of
+from evaluation.models.shards import Scorer
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
 PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
@@ -62,9 +63,18 @@ class Study(models.Model):
     def __str__(self) -> str:
         return self.name
 
-    def plan_run(self, dataset: Dataset, recipe: Recipe, split: str, seed: int, limit: int | None) -> Run:
-        """A queued run of it with the trajectories and shards of its conversations. ValueError where there are none."""
-        conversations = _conversations(dataset, split, limit)
+    def plan_run(
+        self,
+        dataset: Dataset,
+        recipe: Recipe,
+        split: str,
+        seed: int,
+        limit: int | None,
+        websites: Sequence[str] = (),
+    ) -> Run:
+        """A queued run of it with the trajectories and shards of its conversations; only those on some `websites`, by
+        name. ValueError where there are none."""
+        conversations = _conversations(dataset, split, limit, websites)
         run = Run.objects.create(
             recipe_name=recipe.name,
             recipe=literature.to_dict(recipe),
@@ -73,6 +83,7 @@ class Study(models.Model):
             split=split,
             seed=seed,
             limit=limit,
+            websites=[*websites],
             code_revision=code_revision(),
             created_by=self.created_by,
             data_sha256=hashlib.sha256("".join(c.content_sha256 for c in conversations).encode()).hexdigest(),
@@ -110,6 +121,12 @@ class Study(models.Model):
         """Said on its page until its runs are over; `asked` False: it goes on."""
         self.cancel_requested = asked
         self.save(update_fields=["cancel_requested"])
+
+    def cancel(self, score: Scorer, reason: str = "") -> None:
+        """Stop at the next batch. What is stored stays and is scored; `running.resume_study` runs the rest."""
+        self.ask_to_cancel()
+        for run in self.runs.open():
+            run.shards.cancel_run(run, score, reason)
 
     def queue_again(self) -> list[Run]:
         """Let what was cancelled or has failed wait for workers again, who decide only missing steps: those runs, of
@@ -168,15 +185,20 @@ def _with(amount: Spent) -> dict[str, CombinedExpression]:
     }
 
 
-def _conversations(dataset: Dataset, split: str, limit: int | None) -> list[Conversation]:
+def _conversations(dataset: Dataset, split: str, limit: int | None, websites: Sequence[str]) -> list[Conversation]:
     if split and split not in Split.values:
         raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
     rows = dataset.conversations.in_order()
     if split:
         rows = rows.filter(split=split)
+    where = f"split {split} of {dataset.name}" if split else dataset.name
+    if websites:
+        there = rows.filter(website__name__in=websites).values_list("website__name", flat=True)
+        if unknown := sorted({*websites} - {*there}):
+            raise ValueError(f"{where} has no website {unknown[0]!r}")
+        rows = rows.filter(website__name__in=websites)
     found = list(rows.filter(step_count__gt=0)[:limit])
     if not found:
-        where = f"split {split} of {dataset.name}" if split else dataset.name
         raise ValueError(f"{where} has no conversation with steps")
     return found
 

@@ -12,7 +12,8 @@ from evaluation.reports.tables import RecipeRow, ReportTable
 from evaluation.scores import exporting
 
 CSV_COLUMNS = (
-    *("dataset", "preset", "recipe", "settings", "seed", "limit", "split", "metric", "grouping"),
+    *("dataset", "preset", "recipe", "settings", "seed", "limit", "websites", "split"),
+    *("metric", "grouping"),
     *("value", "low", "high", "n", "published_in"),
 )
 SECONDS = "seconds_per_step"
@@ -45,6 +46,7 @@ def to_csv(tables: Sequence[ReportTable]) -> str:
                 "settings": json.dumps(settings) if settings else "",
                 "seed": row.seed,
                 "limit": row.limit,
+                "websites": " ".join(row.websites),
             }
             for (split, metric), score in row.scores.items():
                 rows.append(own | {"split": split, "metric": metric, "published_in": ""} | numbers(score))
@@ -147,6 +149,7 @@ def _object(table: ReportTable) -> dict[str, Any]:
                 "settings": {name: value for name, (_, value) in row.settings.items()},
                 "seed": row.seed,
                 "limit": row.limit,
+                "websites": list(row.websites),
                 "complete": not row.incomplete,
                 "seconds_per_step": row.seconds,
                 "published_seconds_per_step": [
@@ -171,11 +174,14 @@ def _places(table: ReportTable) -> list[tuple[str, str]]:
 
 
 def _row_label(row: RecipeRow, table: ReportTable) -> str:
-    """The recipe, its seed where rows differ in it, the limit where there is one, a mark where steps are missing."""
+    """The recipe, its seed where rows differ in it, what its conversations are limited to, a mark where steps are
+    missing."""
     seeds = {other.seed for other in table.rows}
     parts = [row.label, *([f"seed {row.seed}"] if len(seeds) > 1 else [])]
     if row.limit:
         parts.append(f"first {row.limit} conversations")
+    if row.websites:
+        parts.append(f"on {', '.join(row.websites)}" if len(row.websites) < 4 else f"on {len(row.websites)} websites")
     return ", ".join(parts) + ("*" if row.incomplete else "")
 
 

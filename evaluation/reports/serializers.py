@@ -34,6 +34,7 @@ class ReportRowSerializer(serializers.Serializer):
     settings = serializers.DictField(help_text="Those that differ from the named recipe.")
     seed = serializers.IntegerField()
     limit = serializers.IntegerField(allow_null=True)
+    websites = serializers.ListField(child=serializers.CharField(), help_text="Empty: all.")
     complete = serializers.BooleanField(help_text="Every step has a result.")
     seconds_per_step = serializers.DictField(child=serializers.FloatField(), help_text="Split -> mean run time.")
     published_seconds_per_step = PublishedSecondsSerializer(many=True)

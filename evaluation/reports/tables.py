@@ -39,6 +39,7 @@ class RecipeRow:
     settings: dict[str, tuple]
     seed: int
     limit: int | None
+    websites: tuple[str, ...] = ()  # only conversations on these
     scores: dict[Place, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
@@ -164,14 +165,15 @@ def _add_steps(row: RecipeRow, run: Run) -> None:
 
 
 def _deviations(runs: Iterable[Run]) -> list[ReportDeviation]:
-    """Each difference once, in the order in which they are written down."""
-    touched: dict[str, list[str]] = {}
+    """Each difference once: those of all recipes in the order in which they are written down, then those of kinds."""
+    touched: dict[tuple[str, str], list[str]] = {}
     for run in runs:
         for deviation in deviations.of_stored(run.recipe):
-            names = touched.setdefault(deviation.key, [])
+            names = touched.setdefault((deviation.key, deviation.words), [])
             names += [run.recipe_name] if run.recipe_name not in names else []
-    found = [deviation for deviation in deviations.DEVIATIONS if deviation.key in touched]
-    return [ReportDeviation(deviation.key, deviation.words, touched[deviation.key]) for deviation in found]
+    order = {deviation.key: place for place, deviation in enumerate(deviations.DEVIATIONS)}
+    found = [ReportDeviation(key, words, names) for (key, words), names in touched.items()]
+    return sorted(found, key=lambda deviation: order.get(deviation.key, len(order)))
 
 
 def seen_by(rights: Rights) -> Sees:
@@ -183,11 +185,12 @@ def _row_for(run: Run, rows: dict[tuple, RecipeRow]) -> RecipeRow:
     """The row of the run's recipe and seed; another one where a split was run again."""
     again = 0
     settings, of_split = _settings(run)
-    while (key := (run.recipe_name, str(settings), run.seed, run.limit, again)) in rows:
+    same = run.recipe_name, str(settings), run.seed, run.limit, tuple(run.websites)
+    while (key := (*same, again)) in rows:
         if all(split != run.split for split, _ in rows[key].scores):
             break
         again += 1
-    row = rows.setdefault(key, RecipeRow(run.recipe_name, settings, run.seed, run.limit))
+    row = rows.setdefault(key, RecipeRow(run.recipe_name, settings, run.seed, run.limit, tuple(run.websites)))
     if of_split:
         row.of_splits[run.split] = of_split
     return row

@@ -1,10 +1,12 @@
 """Stored steps into scores: a pure function of rows, computed again whenever a run ends."""
 
+from collections.abc import Iterable, Iterator
+
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
 from agents.types import Action
 from evaluation.metrics import is_ranking
-from evaluation.metrics.outcomes import StepOutcome
+from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
@@ -19,6 +21,11 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
     (planners.md 6.2), and planners whose own evaluation judges differently are judged as there, by those quirks that
     the run's recipe has on; `corrected` judges every step alike.
     """
+    return [outcome for _, outcome in outcomes_by_step(run, preset)]
+
+
+def outcomes_by_step(run: Run, preset: str) -> Iterator[tuple[int, StepOutcome]]:
+    """`outcomes`, each with the number of its stored step."""
     faithful = preset == Study.Preset.FAITHFUL
     top_k = run.recipe["rank"]["top_k"]
     judged = _as_published(run) if faithful else {}
@@ -40,12 +47,12 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
             "gold_rank",
         )
     )
-    found = []
     for position, row in enumerate(rows.iterator()):
         pk, conversation, turn, turn_index, operation, website, domain, element, f1, success, rank = row
         element_score, f1, success = judged[pk] if pk in judged else (float(element), f1, success)
         skipped = faithful and (rank is None or rank >= top_k)
-        found.append(
+        yield (
+            pk,
             StepOutcome(
                 conversation=str(conversation),
                 turn=str(turn),
@@ -59,9 +66,8 @@ def outcomes(run: Run, preset: str) -> list[StepOutcome]:
                 element_correct=0.0 if skipped else element_score,
                 operation_f1=0.0 if skipped else f1,
                 success=success and not skipped,
-            )
+            ),
         )
-    return found
 
 
 def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
@@ -107,21 +113,27 @@ def store_scores(run: Run) -> int:
             if preset == Study.Preset.FAITHFUL:  # where no gold element was ranked the published code has no recall
                 metrics = [metric for metric in metrics if not is_ranking(metric.name)]
             metrics = [*own, *metrics]  # their recall@k is the one to show
-        first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
-        rows += [
-            Score(
-                run=run,
-                preset=preset,
-                metric=metric.name,
-                grouping=metric.grouping,
-                value=metric.value,
-                low=metric.low,
-                high=metric.high,
-                n=metric.n,
-                headline=(metric.name, metric.grouping) in first,
-            )
-            for metric in metrics
-        ]
-    Score.objects.filter(run=run).delete()
+        rows += score_rows(metrics, run, preset)
+    Score.objects.filter(run=run, preset__in=PRESETS).delete()
     Score.objects.bulk_create(rows)
     return count
+
+
+def score_rows(metrics: Iterable[Metric], run: Run, preset: str) -> list[Score]:
+    """One row per metric, not stored; the first of a name is its headline."""
+    metrics = list(metrics)
+    first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
+    return [
+        Score(
+            run=run,
+            preset=preset,
+            metric=metric.name,
+            grouping=metric.grouping,
+            value=metric.value,
+            low=metric.low,
+            high=metric.high,
+            n=metric.n,
+            headline=(metric.name, metric.grouping) in first,
+        )
+        for metric in metrics
+    ]

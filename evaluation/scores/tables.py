@@ -111,7 +111,8 @@ def _ood_table(tables: dict[str, ScoreTable], metrics: tuple[str, ...]) -> list[
     by_recipe: dict[tuple, dict[str, RunRow]] = {}
     for split, table in tables.items():
         for row in table.rows:
-            by_recipe.setdefault((row.run.recipe_sha256, row.run.seed, row.run.limit), {})[split] = row
+            same = (row.run.recipe_sha256, row.run.seed, row.run.limit, *row.run.websites)
+            by_recipe.setdefault(same, {})[split] = row
     rows = []
     for of_recipe in by_recipe.values():
         by_split = {split: dict(zip(metrics, row.cells, strict=True)) for split, row in of_recipe.items()}

@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from evaluation.metrics.outcomes import Metric
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_ranking import CUTS, MRR_CUT
 from evaluation.metrics.weblinx_turns import TurnReply, compare, score_turns
+from evaluation.models import Study
 
 Sums = dict[tuple[str, str], list[tuple[float, int]]]  # (metric, grouping) -> (sum, count) of each conversation
 # What is shown of the two sets of groups; rows of single intents follow in both.
@@ -43,6 +45,7 @@ def weblinx_metrics(run: Run, preset: str) -> list[Metric]:
     sums: Sums = defaultdict(list)
     if recipe.plan.kind == "action_string":
         quirks = literature.with_preset(recipe, preset).quirks.narrowed(WeblinxQuirks)
+        quirks = replace(quirks, rounds_to_two_decimals=preset == Study.Preset.FAITHFUL)  # of scores, so of no recipe
         for trajectory in run.trajectories.order_by("conversation__position", "pk"):
             _add_actions(sums, trajectory, preset, quirks)
     _add_ranking(sums, run)

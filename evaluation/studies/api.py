@@ -21,6 +21,7 @@ from evaluation.models import Score, Shard, Study
 from evaluation.reports import formats, tables
 from evaluation.reports.serializers import ReportTableSerializer
 from evaluation.scores import exporting
+from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import filters, serializers
 
 
@@ -109,11 +110,9 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     @action(detail=True, methods=["post"], throttle_classes=[])
     def cancel(self, request: Request, pk: str) -> Response:
         """Stop after the batch of steps at work; what is stored stays and is scored."""
-        from evaluation.studies.running import cancel_study
-
         study = self.get_object()
         rules.require(request.user, "evaluate", study.project)
-        cancel_study(study)
+        study.cancel(store_all_scores)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=serializers.BudgetSerializer, responses=serializers.StudySerializer)

@@ -1,5 +1,6 @@
 """What a study would be before it starts: how many steps, how long, and for how much, from runs of the same recipes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db.models import Avg
@@ -8,7 +9,7 @@ from django.http import QueryDict
 from agents.models import Run
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.jobs.live import span_text
+from annotations.live import span_text
 from annotations.models import ConversationTally, Dataset
 
 
@@ -36,9 +37,16 @@ class Expected:
         return said
 
 
-def expected(user: User, dataset: Dataset, recipes: list[str], splits: list[str], limit: int | None) -> Expected:
-    """Of recipes × splits; no split means the whole dataset."""
-    rows = {row["split"]: row for row in ConversationTally.by_split(dataset.pk)}
+def expected(
+    user: User,
+    dataset: Dataset,
+    recipes: list[str],
+    splits: list[str],
+    limit: int | None,
+    websites: Sequence[str] = (),
+) -> Expected:
+    """Of recipes × splits; no split means the whole dataset, no website all of them."""
+    rows = {row["split"]: row for row in ConversationTally.by_split(dataset.pk, websites)}
     steps = sum(_steps(row, limit) for split, row in rows.items() if not splits or split in splits)
     seconds = money = 0.0
     unknown = []
@@ -58,7 +66,8 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: l
     if dataset is None or not recipes:
         return None
     limit = query.get("limit", "")
-    return expected(user, dataset, recipes, query.getlist("splits"), int(limit) if limit.isdecimal() else None)
+    most = int(limit) if limit.isdecimal() else None
+    return expected(user, dataset, recipes, query.getlist("splits"), most, query.getlist("websites"))
 
 
 def _steps(row: dict[str, int], limit: int | None) -> int:

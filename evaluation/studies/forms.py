@@ -24,6 +24,9 @@ class StudyForm(forms.Form):
     splits = forms.MultipleChoiceField(
         widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: all conversations in one table."
     )
+    websites = forms.MultipleChoiceField(
+        widget=forms.CheckboxSelectMultiple, required=False, help_text="None chosen: conversations on all of them."
+    )
     limit = forms.IntegerField(
         required=False, min_value=1, label="Conversations", help_text="Only the first so many. Empty: all."
     )
@@ -54,6 +57,8 @@ class StudyForm(forms.Form):
         named = self.datasets.get(self["dataset"].value())
         self.split_counts = named.split_counts() if named else []
         choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
+        self.website_counts = named.website_counts() if named else []
+        choice_field(self, "websites").choices = [(name, name) for name, _ in self.website_counts]
 
     def clean_dataset(self) -> Dataset:
         return self.datasets[self.cleaned_data["dataset"]]
@@ -95,6 +100,7 @@ class StudyForm(forms.Form):
             splits=data["splits"] or [""],
             seeds=[data["seed"]],
             limit=data["limit"],
+            websites=data["websites"],
             overrides=data["overrides"],
             preset=data["preset"] or None,
             name=data["name"],

@@ -3,13 +3,14 @@
 from typing import Any
 
 from django.db.models import Exists, OuterRef
+from django.urls import reverse
 
+from agents.models import Run
 from agents.recipes import saved
 from agents.recipes.starters import missing
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.jobs.live import span_text
-from annotations.jobs.progress import job_live
+from annotations.live import span_text
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
 from annotations.work.measure.progress import STATES, progress_of
@@ -19,6 +20,7 @@ from evaluation.scores import tables
 
 LATEST = 6
 CARDS = 6
+RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
 PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
 
@@ -26,9 +28,11 @@ PLOT_WIDTH = 420  # pixels
 def context(user: Account) -> dict[str, Any]:
     studies = [(one, one.progress()) for one in rules.visible(user, Study.objects.select_related("project"))[:LATEST]]
     visible_jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
-    jobs = [(job, job_live(job)) for job in visible_jobs[:LATEST]]
+    jobs = [(job, job.live()) for job in visible_jobs[:LATEST]]
     returned = list(waiting.returned(user))
     to_do = waiting.waiting(user)
+    may_evaluate, listed = rules.projects(user, "evaluate").exists(), saved.listed(user)
+    ready = [recipe.name for recipe in listed if not missing(recipe)]
     return {
         "returned": returned,
         "defects": defects_of(returned),
@@ -43,9 +47,11 @@ def context(user: Account) -> dict[str, Any]:
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
         "studies": [(study, live) for study, live in studies if not live.running],
         "jobs": [(job, live) for job, live in jobs if not live.running],
-        "agents": agents(user),
+        "agents": (len(ready), len(listed)),
+        "next_thing": next_thing(user, ready, len(listed)) if may_evaluate else None,
+        "to_look_at": to_look_at(user),
         "may_import": rules.projects(user, "import").exists(),
-        "may_evaluate": rules.projects(user, "evaluate").exists(),
+        "may_evaluate": may_evaluate,
     }
 
 
@@ -64,10 +70,31 @@ def defects_of(returned: list[Any]) -> list[str]:
     return list(dict.fromkeys(defect.code for verdict in verdicts for defect in verdict.defects.all()))
 
 
-def agents(user: User) -> tuple[int, int]:
-    """How many recipes can run here, of how many."""
-    listed = saved.listed(user)
-    return sum(not missing(recipe) for recipe in listed), len(listed)
+def next_thing(user: User, ready: list[str], total: int) -> tuple[str, str, str] | None:
+    """The next sensible thing for who may start studies: what it is, the word on its link, and where that leads. Of
+    `total` recipes some are `ready`."""
+    visible = rules.visible(user, Run.objects.order_by())
+    last = visible.order_by("-pk").first()
+    if last is not None and last.state == Run.State.FAILED and (study := last.studies.first()):
+        return f"{last.recipe_name} failed in {study.name}.", "See why", reverse("study", args=[study.pk])
+    run = set(visible.values_list("recipe_name", flat=True).distinct())
+    if untried := [name for name in ready if name not in run]:
+        more = len(untried) - 1
+        said = f"{untried[0]} and {more} more are ready and have" if more else f"{untried[0]} is ready and has"
+        return f"{said} never run here.", "Compare", f"{reverse('study-new')}?recipe={untried[0]}"
+    if len(ready) < total:
+        return f"{total - len(ready)} agents lack something that may be made here.", "Prepare", reverse("recipes")
+    return None
+
+
+def to_look_at(user: Account) -> list[Score]:
+    """Runs that a reviewer should look at: of the latest that are over, those that choose the right element least
+    often. Nothing for who reviews nowhere."""
+    projects = rules.projects(user, "review")
+    recent = rules.visible(user, Run.objects.filter(state=Run.State.DONE, dataset__project__in=projects))
+    latest = list(recent.order_by("-pk").values_list("pk", flat=True)[:RECENT])
+    scores = Score.objects.headline(Study.Preset.CORRECTED).filter(run__in=latest, metric="element_accuracy")
+    return list(scores.select_related("run__dataset").order_by("value", "-run")[:LOOKED_AT])
 
 
 def campaigns(user: User) -> list[tuple[Campaign, Any, str]]:

@@ -1,19 +1,21 @@
 """What a study's page shows: progress, tables of both metric sets, where the chosen run fails."""
 
+from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
 from django.db.models.fields.json import KT
 from django.http import Http404, QueryDict
 
-from agents.models import Run, TrajectoryStep
+from agents.models import Run, Trajectory, TrajectoryStep
 from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from annotations.access import rules
 from annotations.access.rules import User
 from evaluation.metrics import label
 from evaluation.metrics.scores import PRESETS, Preset, preset_named
-from evaluation.models import Score, Shard, Study
+from evaluation.models import ReviewedRun, Score, Shard, Study
+from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
@@ -21,6 +23,15 @@ from evaluation.scores.scoring import outcomes
 from evaluation.studies.forms import BudgetForm
 
 SHOWN_SHARDS = 10  # that lost their worker
+CHANGED = ("step_success", "turn_success", "conversation_success")
+
+
+@dataclass(frozen=True)
+class ReviewedChange:
+    """What reviews change in one run: (metric, as recorded, as reviewed)."""
+
+    reviewed: ReviewedRun
+    values: list[tuple[str, Score, Score]]
 
 
 def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
@@ -31,10 +42,12 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         run.error = rights.message(run.error, study.project_id, run.split)
     live = study.progress(runs)
     preset = _preset(query, study)
+    changed = reviewed_changes(runs)
+    shown_as = REVIEWED if changed and query.get("preset") == REVIEWED else preset
     metrics = score_tables.main_metrics(runs)
     plotted = query.get("plot", "")
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
-    scores = list(Score.objects.headline(preset).filter(run__in=runs))
+    scores = list(Score.objects.headline(shown_as).filter(run__in=runs))
     main = score_tables.tables(runs, scores, metrics, plotted)
     shown = _chosen(runs, main, query.get("run"))
     return {
@@ -42,7 +55,9 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "runs": runs,
         "live": live,
         "preset": preset,
-        "presets": Study.Preset.values,
+        "shown_as": shown_as,
+        "presets": [*Study.Preset.values, *([REVIEWED] if changed else [])],
+        "changed": changed,
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
@@ -56,8 +71,34 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "may_resume": may_evaluate and not live.running and live.fields["state"] != Run.State.DONE,
         "troubled": Shard.objects.filter(run__in=runs).exclude(last_log="").select_related("run")[:SHOWN_SHARDS],
         "may_manage": may_manage,
-        "watched": next((run for run in runs if run.state == Run.State.RUNNING), shown or (runs[0] if runs else None)),
+        "watched": _watched(runs, shown),
     }
+
+
+def _watched(runs: list[Run], shown: Run | None) -> Trajectory | None:
+    """What is replayed at a key: of the run that is under way, else of the one whose failures are shown."""
+    running = next((run for run in runs if run.state == Run.State.RUNNING), None)
+    chosen = running or shown or next(iter(runs), None)
+    return chosen.trajectories.to_watch() if chosen else None
+
+
+def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
+    """Of the runs whose scores reviews change: the headline values by the gold as it was recorded and as reviewed."""
+    rows = ReviewedRun.objects.filter(run__in=runs).exclude(accepted=0, left_out=0).select_related("run")
+    headline = Score.objects.filter(run__in=[row.run_id for row in rows], headline=True, metric__in=CHANGED)
+    scores = {(score.run_id, score.preset, score.metric): score for score in headline}
+    return [
+        ReviewedChange(
+            row,
+            [
+                (label(metric), before, after)
+                for metric in CHANGED
+                if (before := scores.get((row.run_id, Study.Preset.CORRECTED, metric)))
+                and (after := scores.get((row.run_id, REVIEWED, metric)))
+            ],
+        )
+        for row in rows
+    ]
 
 
 def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[str, Any]:

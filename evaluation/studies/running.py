@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from itertools import product
 
 from django.db import transaction
@@ -15,18 +15,17 @@ from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved, starters
 from agents.recipes.lacking import missing
-from agents.runs import events
 from agents.runs.building import planned
 from agents.runs.runner import run_conversations
 from agents.types import Decision
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost, Step
-from annotations.models.leases import OUTAGES
+from annotations.observe.outages import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.models.studies import BudgetLimits
 from evaluation.scores.judging import Gold, Judgement, judge
-from evaluation.scores.scoring import store_scores
+from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.budgets import llm_of
 
 logger = logging.getLogger(__name__)
@@ -45,6 +44,7 @@ def create_study(
     splits: list[str] | None = None,
     seeds: list[int] | None = None,
     limit: int | None = None,
+    websites: Sequence[str] = (),
     overrides: dict[str, str] | None = None,
     variants: list[dict[str, str]] | None = None,
     preset: str | None = None,
@@ -52,7 +52,8 @@ def create_study(
     publish: bool = True,
     budget: BudgetLimits | None = None,
 ) -> Study:
-    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset.
+    """A stored and queued study: recipes × splits × seeds. An empty split means the whole dataset; `websites`, by name,
+    leave the conversations on others out.
 
     `variants` runs every recipe once with each of these settings besides `overrides`: a sweep. `budget`: hard limits
     on model calls by unit (tokens, cost, seconds). `user` may be None for the command line. Raises ValueError with a
@@ -75,7 +76,8 @@ def create_study(
             **Study.budget_fields(**(budget or {})),
         )
         for split, recipe, seed in product(splits or [""], chosen, seeds or [0]):
-            run = study.plan_run(dataset, planned(_on_split(recipe, split, named), dataset), split, seed, limit)
+            fitted = planned(_on_split(recipe, split, named), dataset)
+            run = study.plan_run(dataset, fitted, split, seed, limit, websites)
             if publish:
                 _publish_on_commit(run)
     return study
@@ -150,7 +152,8 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     run.begin()
     with shard.heartbeat():
         try:
-            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm_of(run))
+            llm = llm_of(run)
+            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm, shard.tell)
         except LeaseLost as lost:
             logger.info("%s", lost)
             return
@@ -161,7 +164,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         except BudgetExceeded as over:
             shard.release(str(over))
             for study in run.studies.all():
-                cancel_study(study, str(over))
+                study.cancel(store_all_scores, str(over))
             return
         except Exception as error:
             lasting = _lasting(error, shard)
@@ -171,12 +174,12 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
                     logger.warning("%s goes on: the database was away", shard)
                     _tell_of(shard)
                     return
-                finish_run(run)  # does nothing while another attempt follows
+                run.shards.end_run(run, store_all_scores)  # does nothing while another attempt follows
                 raise
             shard.finish(Shard.State.FAILED, last_error=lasting)
         else:
             shard.finish(Shard.State.DONE)
-    finish_run(run)
+    run.shards.end_run(run, store_all_scores)
 
 
 def _lasting(error: Exception, shard: Shard) -> str | None:
@@ -212,7 +215,7 @@ def run_inline(study: Study, on_batch: Callable[[], None] = lambda: None) -> Non
                     _try(shard, on_batch)
                     worked = True
             run.shards.reap()
-            if not finish_run(run) and not worked:
+            if not run.shards.end_run(run, store_all_scores) and not worked:
                 time.sleep(0.5)
 
 
@@ -226,32 +229,6 @@ def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
 # Ending -------------------------------------------------------------------------------------------------------------
 
 
-def finish_run(run: Run) -> bool:
-    """End a run whose shards are all over: scores first, then its state. True for the caller that ended it."""
-    with transaction.atomic():
-        locked = run.locked()
-        if locked.is_over or locked.shards.open().exists():
-            return False
-        stored = store_scores(locked)
-        locked.finish(stored, locked.shards.first_error())
-        RunTally.fold()
-    events.publish(events.run_group(run.pk), stored, locked.state)
-    return True
-
-
-def cancel_study(study: Study, reason: str = "") -> None:
-    """Stop at the next batch. What is stored stays and is scored; `resume_study` runs the rest."""
-    study.ask_to_cancel()
-    for run in study.runs.open():
-        with transaction.atomic():
-            if run.locked().is_over:
-                continue  # it has just ended by itself
-            run.shards.cancel()
-            stored = store_scores(run)
-            run.cancel(reason)
-        events.publish(events.run_group(run.pk), stored, Run.State.CANCELLED)
-
-
 def resume_study(study: Study) -> None:
     """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
     for run in study.queue_again():
@@ -262,5 +239,5 @@ def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish what waits, end runs whose last message was lost."""
     publish_shards(Shard.objects.filter(pk__in=Shard.objects.reap()).unheard())
     for run in Run.objects.open():
-        finish_run(run)
+        run.shards.end_run(run, store_all_scores)
     RunTally.fold()

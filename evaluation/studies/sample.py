@@ -1,18 +1,22 @@
 """Studies that come with the sample: recipes that run without any model of somebody else's, compared by real workers.
 
-They are queued like those that people start, so their numbers, intervals and replays are what this machine found."""
+They are queued like those that people start, so their numbers, intervals and replays are what this machine found. One
+compares an agent of each family with the small models that stand in; it waits until those are made."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from agents.models import SavedRecipe
-from agents.recipes import literature, saved
+from agents.recipes import literature, saved, starters
 from annotations.models import Dataset, Project
 from annotations.models.projects import Account
 from evaluation.models import Study
+from evaluation.models.studies import BudgetLimits
 from evaluation.studies.running import create_study
 
 PART = "sample-studies"
@@ -40,6 +44,8 @@ class SampleStudy:
     dataset: str
     recipes: tuple[str, ...]
     splits: tuple[str, ...]
+    limit: int | None = None
+    seconds: int | None = None  # of model calls at most
 
 
 STUDIES = (
@@ -48,6 +54,16 @@ STUDIES = (
     SampleStudy(
         "What grounded is made of", "sample", ("grounded", *VARIANTS), TESTS
     ),  # last, as the first page shows the newest
+)
+
+
+AGENTS = SampleStudy(
+    "One agent of each family, with the small models that stand in",
+    "sample",
+    ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
+    ("test_subdomain",),
+    limit=2,
+    seconds=30 * 60,
 )
 
 
@@ -60,15 +76,40 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
             dataset = Dataset.objects.filter(project=project, name=one.dataset).first()
             if dataset is None or project.studies.filter(name=one.name).exists():
                 continue
-            study = create_study(
-                user=manager,
-                dataset=dataset,
-                recipes=list(one.recipes),
-                splits=list(one.splits),
-                name=one.name,
-                preset=Study.Preset.CORRECTED,
-            )
+            study = _queue(one, dataset, manager)
             say(f"{study}: {study.runs.count()} runs queued")
+    if not project.studies.filter(name=AGENTS.name).exists():
+        _waiting().touch()
+
+
+def make_waiting() -> Study | None:
+    """Queue the study of the agents once their models are here; None while it waits, or where there is none."""
+    if not _waiting().exists() or any(starters.missing(literature.get(name)) for name in AGENTS.recipes):
+        return None
+    _waiting().unlink(missing_ok=True)
+    dataset = Dataset.objects.filter(project__slug="sample", name=AGENTS.dataset).first()
+    manager = get_user_model().objects.filter(username="admin").first()
+    if dataset is None or manager is None:  # people have deleted them since
+        return None
+    return _queue(AGENTS, dataset, manager)
+
+
+def _waiting() -> Path:
+    """The file that says that the study of the agents is still to be queued."""
+    return Path(settings.VAR_DIR) / "sample-agents-waiting"
+
+
+def _queue(one: SampleStudy, dataset: Dataset, manager: Account) -> Study:
+    return create_study(
+        user=manager,
+        dataset=dataset,
+        recipes=list(one.recipes),
+        splits=list(one.splits),
+        limit=one.limit,
+        name=one.name,
+        preset=Study.Preset.CORRECTED,
+        budget=BudgetLimits(seconds=one.seconds),
+    )
 
 
 def _save_variants(project: Project, manager: Account) -> None:

@@ -60,6 +60,12 @@ class StudyRequestSerializer(RequestSerializer):
         child=serializers.IntegerField(min_value=0, max_value=MOST), default=[0], allow_empty=False, max_length=20
     )
     limit = serializers.IntegerField(min_value=1, max_value=MOST, required=False, allow_null=True, default=None)
+    websites = serializers.ListField(
+        child=serializers.CharField(max_length=200),
+        default=list,
+        max_length=200,
+        help_text="Names of websites: conversations on others are left out. Empty: all.",
+    )
     overrides = OverridesField(
         child=serializers.CharField(), default=dict, help_text='Settings to change, such as {"rank.top_k": "20"}.'
     )

@@ -16,11 +16,12 @@ from annotations.models import Dataset
 from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, plots
+from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import home
 from evaluation.studies.expecting import asked
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
 from evaluation.studies.page import failures_context, plots_context, study_context
-from evaluation.studies.running import cancel_study, resume_study
+from evaluation.studies.running import resume_study
 
 
 def home_page(request: HttpRequest) -> HttpResponse:
@@ -91,7 +92,7 @@ def study_state(request: HttpRequest, pk: int) -> JsonResponse:
 def cancel(request: HttpRequest, pk: int) -> HttpResponse:
     found = get_object_or_404(_visible(request), pk=pk)
     rules.require(request.user, "evaluate", found.project)
-    cancel_study(found)
+    found.cancel(store_all_scores)
     return redirect("study", pk)
 
 

@@ -146,13 +146,14 @@ class Asked:
 
     info = LlmInfo("nowhere", "some-model", None)
 
-    def __init__(self, pack: Pack) -> None:
+    def __init__(self, pack: Pack, several: bool = False) -> None:
         self.pack = pack
+        self.samples = ("`CLICK [5]`", "`CLICK [6]`") if several else ("None",)
         self.said: list[Any] = []
 
     def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
         self.said += [_told(prompt) for prompt in prompts]
-        return [Generated("None", "", DecisionUsage()) for _ in prompts]
+        return [Generated(self.samples[0], "", DecisionUsage(), others=self.samples[1:]) for _ in prompts]
 
     def count_tokens(self, text: str) -> int:
         return len(text.split())
@@ -179,14 +180,14 @@ def _told(prompt: Prompt) -> list[Any]:
 
 def composed(recipe: Recipe, pack: Pack | None = None) -> list[Any]:
     """What the recipe asks about every step, in the order in which it asks."""
-    asked = Asked(pack or webnav())
+    asked = Asked(pack or webnav(), several=recipe.plan.samples > 1)
     encoder = CachedEncoder(HashEncoder())
     parts = Parts(recipe, 0, asked, KnownMemory(), encoder, asked, AllCandidates(), asked, asked.pack)
-    Pipeline.of(parts).decide([step.observation for step in recorded()] if recipe.data == "any" else list(_turns()))
+    Pipeline.of(parts).decide([step.observation for step in recorded()] if recipe.data == "any" else list(turns()))
     return asked.said
 
 
-def _turns() -> Iterator[Observation]:
+def turns() -> Iterator[Observation]:
     demo = make_demo(
         chat("instructor", "Find a room in Bergen."),
         browser("textInput", "field", 1.0, text="Bergen"),

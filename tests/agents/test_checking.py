@@ -19,7 +19,7 @@ NOTHING = "would change nothing in"
         ("mindact-car", "recall.k=5", "recall.k", "recall.memory=multifaceted, fixed or task_knn"),
         ("mindact", "recall.k=5", "recall.k", "recall.memory=multifaceted, fixed or task_knn"),
         ("grounded", "compose.shots=2", "compose.shots", "plan.kind=multichoice, generation or trajectory"),
-        ("mindact", "imagine.samples=20", "imagine.samples", "a kind of imagine that reads it"),
+        ("mindact", "imagine.samples=20", "imagine.samples", "imagine.kind=world_model"),
         ("deberta", "plan.temperature=1", "plan.temperature", "plan.kind=multichoice, generation, trajectory or "),
         ("grounded", "rank.exact=true", "rank.exact", "rank.kind=dmr"),
         ("mindact-icl", "compose.context_tokens=100", "compose.context_tokens", "plan.kind=trajectory"),
@@ -56,7 +56,8 @@ def test_a_setting_that_nothing_reads_is_refused_with_what_would_read_it(
 @pytest.mark.parametrize(
     ("recipe", "changes", "said"),
     [
-        ("mindact", "imagine.kind=world_model", "imagine.kind=world_model is not built yet; imagine.kind takes none"),
+        ("mindact", "imagine.kind=majority", "imagine.kind=majority does not go with plan.kind=multichoice"),
+        ("cot", "plan.temperature=0", "imagine.kind=majority compares samples: set plan.samples of at least 2"),
         ("grounded", "rank.kind=cross_encoder", "rank.kind=cross_encoder does not go with plan.kind=grounded"),
         ("deberta", "rank.kind=none", "rank.kind=none does not go with plan.kind=first"),
         (
@@ -122,6 +123,7 @@ def test_every_setting_is_read_by_some_recipe(name: str) -> None:
 
 MIXTURES: list[dict[str, str]] = [
     {},
+    {"quirks.wq22_imagines_every_sample": "false"},
     {"plan.backend": "endpoint", "recall.memory": "multifaceted", "recall.rationales": "stored"},
     {"recall.workflows": "environment", "recall.induction": "online"},
 ]

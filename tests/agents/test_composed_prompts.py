@@ -13,6 +13,7 @@ from tests.agents.prompt_world import BUILT, MIXTURES, composed, digest, induced
 # Who changes words or layout on purpose takes new ones, and gives the pack a new version where words have changed.
 ASKED = {
     "mindact": (9, "a85272824fb1ccbb"),
+    "mindact-task": (9, "6a8a12a1085ba53d"),
     "mindact-car": (15, "1a846c1362aa6193"),
     "mindact-fixed": (9, "a85272824fb1ccbb"),
     "mindact-icl": (9, "e275aea02236a2a7"),
@@ -37,6 +38,8 @@ ASKED = {
     "self-map-mcq with shots": (18, "21bd6309b5d137f8"),
     "awm with memory": (12, "202cbcfc1bbf6af7"),
     "synapse-abstraction with memory": (9, "a21f6af9c91a4411"),
+    "wma": (45, "775bf3ce47fa3454"),
+    "cot": (9, "da644d7b6983fa44"),
     "induction": (4, "feae6eb6563782e6"),
 }
 

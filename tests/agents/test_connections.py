@@ -106,6 +106,25 @@ def test_a_connection_whose_key_cannot_be_opened_is_said_where_it_is_lacking(set
         answering.connected()
 
 
+def test_a_call_costs_what_its_connection_says_whatever_the_environment_says(server, monkeypatch) -> None:
+    monkeypatch.setenv("LLM_PRICE_PROMPT", "1000000")
+    monkeypatch.setenv("LLM_PRICE_COMPLETION", "1000000")
+    monkeypatch.setenv("LLM_CONCURRENCY", "64")
+    make_connection(server.url, price_prompt=2.0, price_completion=4.0, concurrency=3)
+    llm = answering.connected("mine")
+    reply = asked(llm, "mine")
+    paid = reply.usage.prompt_tokens * 2e-6 + reply.usage.completion_tokens * 4e-6
+    assert reply.usage.cost == pytest.approx(paid)
+    assert llm.info.lanes == 3
+
+
+def test_a_refused_key_is_said_to_be_that_of_the_connection() -> None:
+    with serve(lambda body: error(401, "no")) as running:
+        make_connection(running.url)
+        answer = asked(answering.connected("mine"))
+    assert "is the key of connection mine right?" in str(answer)
+
+
 def test_an_encoder_names_a_connection() -> None:
     from agents.encoders.embedding import load_encoder
 

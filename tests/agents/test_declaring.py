@@ -1,9 +1,10 @@
 """Settings declare themselves once: what checks, asks for, shows or compares them reads that."""
 
+import dataclasses
 import json
 import re
 from dataclasses import dataclass, field, fields
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -11,7 +12,7 @@ from agents.recipes import declaring, literature, sentences
 from agents.recipes.declaring import SettingGroup, same, setting
 from agents.recipes.forms import DeriveForm
 from agents.recipes.literature import Recipe
-from agents.recipes.settings import RankSettings
+from agents.recipes.settings import PlanSettings, RankSettings
 from agents.training.settings import SETTINGS
 from annotations.models import Project
 
@@ -154,3 +155,43 @@ def test_what_a_training_repeats_of_a_recipe_is_one_declaration() -> None:
     planner, recalled = declaring.declarations(SETTINGS["seq2seq"]), declaring.settings_of(Recipe)
     assert planner["memory"].choices == recalled["recall.memory"].choices
     assert planner["max_new_tokens"].words == recalled["plan.max_new_tokens"].words
+
+
+class _Point:
+    """An entry point of another package."""
+
+    def __init__(self, name: str, found: Any) -> None:
+        self.name, self.found = name, found
+
+    def load(self) -> Any:
+        return self.found
+
+
+def test_another_package_adds_a_setting_that_counts_from_the_day_somebody_changes_it(monkeypatch) -> None:
+    points = [_Point("rank.glow", setting(3, "how much the best element glows", least=1))]
+    monkeypatch.setattr(declaring, "added", lambda group: {point.name: point for point in points})
+    rank = declaring.extended(RankSettings)
+    recipe = dataclasses.make_dataclass(
+        "Glowing", [("rank", rank, field(default_factory=rank))], bases=(Recipe,), frozen=True
+    )
+    plain = recipe("grounded", "")
+    assert "glow" not in literature.to_dict(plain)["rank"]
+    assert literature.sha256(plain) == literature.sha256(Recipe("grounded", "")), "the same without the package"
+    changed = literature.override(plain, {"rank.glow": "5"})
+    assert literature.to_dict(changed)["rank"]["glow"] == 5
+    assert literature.sha256(changed) != literature.sha256(plain)
+    shown = declaring.schema(rank)
+    assert shown["properties"]["glow"]["minimum"] == 1
+    assert "glow" not in shown["required"]
+    with pytest.raises(ValueError, match=r"rank\.glow must be at least 1, got 0"):
+        literature.override(plain, {"rank.glow": "0"})
+    assert declaring.extended(PlanSettings) is PlanSettings, "it belongs to another stage"
+
+
+@pytest.mark.parametrize(("name", "found"), [("rank.top_k", setting(3, "how many")), ("rank.glow", 3)])
+def test_what_is_no_new_setting_is_refused(name: str, found: Any, monkeypatch) -> None:
+    monkeypatch.setattr(declaring, "added", lambda group: {name: _Point(name, found)})
+    with pytest.raises(
+        ValueError, match=f"the entry point '{name}' of webnav.settings is no new setting of RankSettings"
+    ):
+        declaring.extended(RankSettings)

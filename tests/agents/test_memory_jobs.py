@@ -16,7 +16,6 @@ from agents.memory.follow import work_inline
 from agents.models import Exemplar, LlmReply, MemorySnippet, Workflow
 from agents.runs import building
 from annotations.jobs import running
-from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories
 from tests.agents.llm_server import failure, prompt_text, serve
@@ -96,7 +95,7 @@ def test_embedding_makes_snippets_exemplars_and_workflows_findable(dataset) -> N
     assert MemorySnippet.objects.filter(encoder="hash-384").count() == 16
     assert set(Exemplar.objects.values_list("split", flat=True)) == {"train"}
     assert written.vectors.get().encoder == "hash-384"
-    assert job_live(job).fields["headline"] == "Embedded 16 snippets, 6 exemplars, 1 workflow"
+    assert job.live().fields["headline"] == "Embedded 16 snippets, 6 exemplars, 1 workflow"
 
 
 def test_embedding_again_adds_nothing(dataset, encoder) -> None:

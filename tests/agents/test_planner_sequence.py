@@ -27,6 +27,15 @@ def test_a_tokenizer_of_transformers_encodes_pages_from_their_start_and_ends_eve
     assert words(ids) == ("[UNK] [UNK] [UNK] </s> page one two three [UNK] </s> ask [UNK] [UNK] </s> answer </s>")
 
 
+def test_a_single_task_is_read_as_page_and_question_alone():
+    """MindAct: the first tokens of the page, then those of the question with an end; nobody is named."""
+    step = [PagePart("webpage", "page one two three four"), PagePart("human", "ask two"), PagePart("gpt", "")]
+    assert words(input_ids([], step, tokenizer(), "", max_piece=3, spoken=False)) == "page one two ask two </s>"
+    past = [PagePart("webpage", "three"), PagePart("human", "ask"), PagePart("gpt", "answer")]
+    ids = input_ids([past], step, tokenizer(), "", max_length=9, max_piece=3, spoken=False)
+    assert words(ids) == "</s> answer </s> page one two ask two </s>", "what came before is cut from its start"
+
+
 def test_the_empty_answer_of_the_current_step_adds_nothing():
     page = format_input('<html backend_node_id="1"><text>page</text></html>', ["1"], PageTask("ask"), "generation")
     messages = page_messages(page)

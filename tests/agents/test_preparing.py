@@ -12,13 +12,18 @@ from agents.llm.embedded import SMOLLM2
 from agents.models import TrainedModel
 from agents.recipes import deviations, literature, starters
 from agents.recipes.literature import RECIPES
+from agents.stages.rank.cross_encoder import CrossEncoderRanker
 from agents.training import preparing
+from agents.training.pairs import Pairs
 from agents.training.preparing import Preparing
+from agents.training.ranking import CrossEncoderTask
+from agents.training.settings import CrossEncoderSettings
 from annotations.models import Dataset, Job, Split
 from tests import factories
+from tests.tiny_models import tiny_cross_encoder
 
 pytestmark = pytest.mark.django_db
-LATER = {"wma", "cot", "synapse-miniwob"}  # the world model and live browsers are not there yet
+LATER = {"synapse-miniwob"}  # live browsers are not there yet
 STARTERS = ("starter-cross-encoder", "starter-cross-encoder-weblinx", "starter-dual-encoder-weblinx")
 
 
@@ -59,6 +64,9 @@ def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_pa
     filled = starters.with_starters(published)
     assert (filled.rank.model, filled.plan.model) == ("starter-cross-encoder", SMOLLM2)
     assert (filled.plan.backend, filled.plan.constrained) == ("endpoint", True)
+    shown = (filled.rank.top_k, filled.batch_size, filled.compose.max_tokens, filled.compose.context_tokens)
+    assert shown == (10, 8, 768, 1_536)  # what it reads within some seconds
+    assert "it is shown 10 elements of a page in the place of 50" in starters.stands_in(published)
     words = starters.stands_in(published)
     assert any("microsoft/deberta-v3-base" in said for said in words)
     assert any("google/flan-t5-base" in said for said in words)
@@ -103,6 +111,23 @@ def test_all_recipes_need_four_things_each_made_once(tmp_path: Path) -> None:
     assert Preparing(datasets).offer(*RECIPES.values()).parts == ()
 
 
+def test_a_fresh_installation_makes_by_itself_what_is_cheap(tmp_path: Path, monkeypatch) -> None:
+    dataset = make_dataset()
+    factories.make_conversation(split=Split.TRAIN)  # of another project
+    said: list[str] = []
+    preparing.make_cheap(dataset.project, said.append)
+    preparing.make_cheap(dataset.project, said.append)
+    jobs = Job.objects.order_by("pk")
+    assert [(job.kind, job.dataset) for job in jobs] == [(Job.Kind.TRAIN, dataset), (Job.Kind.INDUCE, dataset)]
+    assert len(said) == 2
+    assert said[0].startswith("train the ranker starter-cross-encoder from all-MiniLM-L6-v2")
+    Job.objects.all().delete()
+    TrainedModel.objects.all().delete()
+    monkeypatch.setattr(preparing, "SITE_SECONDS", preparing.CHEAP_SECONDS)
+    preparing.make_cheap(dataset.project, said.append)
+    assert [job.kind for job in Job.objects.all()] == [Job.Kind.TRAIN]
+
+
 def test_a_second_start_finds_the_job_and_a_failed_one_makes_way() -> None:
     make_dataset()
     recipe = literature.get("mindact")
@@ -118,6 +143,20 @@ def test_a_second_start_finds_the_job_and_a_failed_one_makes_way() -> None:
     again = start()
     assert again.pk != job.pk
     assert TrainedModel.objects.get().job_id == again.pk
+
+
+def test_a_starter_keeps_the_first_layers_of_its_base(tmp_path: Path) -> None:
+    base = tiny_cross_encoder(tmp_path / "base", ["a page"], layers=2)
+    changes = preparing.SETTINGS["cross_encoder"]
+    assert CrossEncoderSettings(**changes).layers == 3
+    (tmp_path / "pairs").write_text("")
+    task = CrossEncoderTask(str(base), CrossEncoderSettings(**changes | {"layers": 1}), Pairs(tmp_path / "pairs"))
+    task.save(tmp_path / "made")
+    kept = {folder: CrossEncoderRanker(folder)._model.state_dict() for folder in (base, tmp_path / "made")}
+    before, after = kept.values()
+    deeper = {name for name in before if ".layer.1." in name}
+    assert before.keys() - after.keys() == deeper != set()
+    assert all((after[name] == before[name]).all() for name in after)
 
 
 def test_only_datasets_of_ones_own_projects_are_used() -> None:

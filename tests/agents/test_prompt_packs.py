@@ -126,14 +126,14 @@ def test_versions_are_counted_and_the_newest_is_meant(dataset) -> None:
     assert PromptPack.objects.pack("own", project).words("page_header") == "Now:"
     assert PromptPack.objects.pack("own@1", project).sha256 == webnav().sha256
     assert list(PromptPack.objects.newest()) == [second]
-    assert PromptPack.objects.pack("webnav@1", project) is webnav()
+    assert PromptPack.objects.pack(f"webnav@{webnav().version}", project) is webnav()
 
 
 @pytest.mark.parametrize("reference", ["other", "own@7", "webnav@99", "Own", "own@0", "../own", ""])
 def test_what_is_no_pack_of_the_project_is_refused(reference, dataset) -> None:
     PromptPack.objects.add(dataset.project, changed(webnav()))
     PromptPack.objects.add(factories.make_dataset().project, changed(webnav(), "other"))
-    with pytest.raises(NoSuchText, match=r"there are webnav, own@1|names no pack|webnav has version 1 here"):
+    with pytest.raises(NoSuchText, match=r"there are webnav, own@1|names no pack|webnav has version \d+ here"):
         PromptPack.objects.pack(reference, dataset.project)
 
 

@@ -5,8 +5,9 @@ import json
 import pytest
 
 from agents.memory.follow import work_inline
+from agents.models import Connection
 from agents.proposals import BadProposal, read_cuts, read_rewrites
-from annotations.models import Assignment, Job, Proposal
+from annotations.models import Assignment, Campaign, Job, Proposal
 from annotations.work.propose import proposing
 from annotations.work.propose.cuts import SeenStep
 from tests import factories
@@ -53,6 +54,21 @@ def test_cuts_come_from_the_endpoint_with_its_name(assignment: Assignment, monke
     assert "Aim at 2 requests" in asked
     assert "6. " in asked
     assert "7. " not in asked
+
+
+def test_a_campaign_names_the_connection_that_proposes(assignment: Assignment, monkeypatch):
+    reply = parts((1, "Search for red shoes"), (4, "Again"))
+    campaign = assignment.item.session.campaign
+    Campaign.objects.filter(pk=campaign.pk).update(connection="mine")
+    with serve(lambda body: reply) as server:
+        Connection.objects.create(name="mine", base_url=server.url, model="its-model", private=True)
+        job, requests = ask("cuts", assignment, monkeypatch, "nobody asks the environment")
+        assert (job.report["model"], requests) == ("its-model", [])
+        assert server.requests[0]["model"] == "its-model"
+    Connection.objects.all().delete()
+    job, requests = ask("cuts", assignment, monkeypatch, reply)
+    assert (job.state, requests) == ("failed", [])
+    assert "names the connection mine, which there is no more" in job.last_error
 
 
 def test_rewrites_come_with_marks_at_their_places(assignment: Assignment, monkeypatch):

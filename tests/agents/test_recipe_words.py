@@ -7,6 +7,7 @@ import pytest
 
 from agents.recipes import literature, sentences
 from agents.recipes.declaring import settings_of
+from agents.recipes.drawing import drawing
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import Quirks
 
@@ -25,6 +26,7 @@ TEXTS = {
     "recall.encoder",
     "plan.model",
     "plan.base",
+    "imagine.model",
 }  # names of models: no list of them
 WEIGHTS = {f"rank.{name}" for name in ("lexical_weight", "role_weight", "order_weight", "option_weight")}
 
@@ -109,3 +111,27 @@ def test_quirks_are_named_with_what_they_do_and_whether_they_are_on() -> None:
     assert [(q.name, q.on, q.before) for q in quirks if q.before is not None] == [
         ("q7_single_candidate_fails", False, True)
     ]
+
+
+@ALL
+def test_the_drawing_has_a_box_for_every_stage_and_an_action_at_its_end(name: str) -> None:
+    boxes = drawing(RECIPES[name], RECIPES.get(RECIPES[name].parent))
+    assert {box.stage for box in boxes} == set(sentences.STAGES)
+    assert all(bool(box.hands_on) <= bool(box.title) for box in boxes), "what is left out hands nothing on"
+    assert boxes[-1].hands_on == "1 action, judged"
+    assert all(box.hands_on for box in boxes if box.stage in ("observe", "plan", "act"))
+
+
+def test_the_drawing_shows_what_flows_and_what_does_otherwise_than_in_the_parent() -> None:
+    boxes = {box.stage: box for box in drawing(RECIPES["synapse"], RECIPES["bare"])}
+    assert (boxes["recall"].title, boxes["recall"].before) == ("nearest exemplars", "nothing")
+    assert (boxes["recall"].hands_on, boxes["recall"].changed) == ("3 exemplars", 2)
+    assert (boxes["rank"].before, boxes["rank"].changed) == ("", 0)
+    assert boxes["compose"].hands_on == "prompt of at most 16,385 tokens"
+    mcq = {box.stage: box for box in drawing(RECIPES["self-map-mcq"], RECIPES["self-map"])}
+    assert (mcq["plan"].title, mcq["plan"].before) == ("multiple choice", "generation")
+
+
+def test_memory_that_a_ranking_takes_is_drawn_before_it() -> None:
+    assert [box.stage for box in drawing(RECIPES["grounded"])][:3] == ["observe", "recall", "rank"]
+    assert [box.stage for box in drawing(RECIPES["mindact"])][:3] == ["observe", "rank", "recall"]

@@ -13,7 +13,7 @@ from agents.runs import building, runner
 from agents.types import Decision, Observation
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Step
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from evaluation.scores.judging import Judgement
 from tests import factories
 
@@ -119,8 +119,8 @@ def run_of(name: str, **changes: str) -> Run:
 
 @pytest.mark.django_db
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
-    with pytest.raises(ValueError, match="wma cannot run: it needs a world model"):
-        building.build_pipeline(run_of("wma"))
+    with pytest.raises(ValueError, match="synapse-miniwob cannot run: it needs a live browser"):
+        building.build_pipeline(run_of("synapse-miniwob"))
 
 
 @pytest.mark.django_db

@@ -8,7 +8,7 @@ from django.db import IntegrityError, OperationalError, transaction
 
 from annotations.corpus import importing
 from annotations.corpus.importing import ImportProgress, ImportReport, Position, StopImport, import_files
-from annotations.corpus.store import ConversationStore, content_sha256, recorded_target
+from annotations.corpus.store import ConversationStore, content_sha256, marked_target
 from annotations.models import Conversation, Dataset, Snapshot, Step, Target, Turn, Website
 from annotations.pages.store import MAX_PAGE_BYTES
 from tests import factories
@@ -343,7 +343,7 @@ def test_the_recorded_target_of_a_step_without_positives_is_kept_as_pruned(tmp_p
 
 
 def test_no_recorded_target_is_found_where_nothing_is_marked() -> None:
-    assert recorded_target('<b backend_node_id="1">Go</b>', "uid") is None
+    assert marked_target('<b backend_node_id="1">Go</b>', "uid") is None
 
 
 def test_mind2web_tasks_are_source_tasks_of_their_conversation(tmp_path: Path) -> None:

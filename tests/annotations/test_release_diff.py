@@ -136,3 +136,18 @@ def test_changes_of_a_campaign_name_annotator_and_verifier() -> None:
         ("verdict: returned", "verifier", "Too short.; unnatural; round 1"),
     ]
     assert "The campaign “Campaign" in released(dataset, "1.2").datasheet
+
+
+def test_what_differs_within_an_object_is_said_by_itself_and_not_as_python_prints_it() -> None:
+    dataset = small_dataset()
+    mention = {"text": "them", "antecedent": {"turn": 1}}
+    turns = Turn.objects.filter(conversation__source_id="first", index=1)
+    turns.update(extra={"original": "before", "mentions": [mention]})
+    older = released(dataset, "1.0")
+    turns.update(extra={"original": "after", "mentions": [mention, {"text": "it"}]})
+    found = Difference.between(older, released(dataset, "1.1"))
+    (changed,) = details(found, list(found.changes), everything)
+    assert changed["turns"][0]["fields"] == [
+        {"field": "extra original", "before": "before", "after": "after"},
+        {"field": "extra mentions 2 text", "before": None, "after": "it"},
+    ]

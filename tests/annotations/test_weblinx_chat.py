@@ -15,7 +15,7 @@ from annotations.datasets.records import BadRecord, ConversationRecord
 from annotations.datasets.weblinx import files, read
 from annotations.datasets.weblinx_chat import COLUMNS, parse_call
 from annotations.dom.tree import find, parse
-from annotations.dom.weblinx_clean_html import page_of
+from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.models import Target
 from tests import factories
 
@@ -97,16 +97,16 @@ def test_csv_and_compressed_files_hold_the_same(tmp_path: Path) -> None:
 
 
 def test_the_page_is_parsed_back() -> None:
-    html, tags = page_of(CLEAN)
+    html, tags = clean_html_xml(CLEAN)
     root = parse(html)
     assert tags == {ONE: "input", TWO: "button"}
     assert find(root, ONE).getparent() is find(root, TWO).getparent()  # an input has no closing parenthesis
     assert dict(find(root, TWO).attrib) == {"backend_node_id": TWO, "aria_label": "Go"}
     assert [text.text for text in root.iter("text")] == ["Fares ", "(", "2nd class", "Search", "now", "Help"]
-    assert page_of("nothing here") == ("", {})
-    deep = parse(page_of("(div" * 3000 + ")" * 3000 + "(p)")[0])
+    assert clean_html_xml("nothing here") == ("", {})
+    deep = parse(clean_html_xml("(div" * 3000 + ")" * 3000 + "(p)")[0])
     assert (deep[0].tag, deep[1].tag, len(list(deep.iter("div")))) == ("div", "p", 3000)
-    assert parse(page_of('(xq:z a="1" @b="2" 3="4"x))) (')[0]).tag == "html"
+    assert parse(clean_html_xml('(xq:z a="1" @b="2" 3="4"x))) (')[0]).tag == "html"
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from annotations.corpus.exporting import export_dataset
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
 from annotations.corpus.weblinx_turns import replay_turns
-from annotations.datasets.weblinx_turns import active_turns, page_of, uid_of, viewport_of
+from annotations.datasets.weblinx_turns import active_turns, page_name, uid_of, viewport_of
 from annotations.dom.weblinx_page import candidates
-from annotations.jobs.progress import job_live
 from annotations.models import Dataset, Job, Project, Step, Target
 from annotations.releases.datasheet import statistics_table
 from annotations.sample.build import SCRIPTS, SITES, build_website
@@ -151,7 +150,7 @@ def test_it_is_imported_measured_and_exported(folder: Path, tmp_path: Path) -> N
     for step in Step.objects.filter(turn__conversation=conversation).prefetch_related("targets"):
         turn = replay[step.source_index]
         assert [target.node_id for target in step.targets.all()] == list(filter(None, [uid_of(turn)]))
-        assert bool(step.snapshot) == bool(page_of(turn))
+        assert bool(step.snapshot) == bool(page_name(turn))
     stats = dataset_stats(dataset)["splits"]["test_iid"]
     instructor = [turn["utterance"] for turn in replay if turn.get("speaker") == "instructor"]
     assert stats["instructor_turns"] == len(instructor)
@@ -198,7 +197,7 @@ def test_the_sample_is_ordered_once_and_built_by_a_worker(tmp_path: Path, settin
     assert order_sample() is None
     run_job(job.pk)
     job.refresh_from_db()
-    assert (job.state, job_live(job).fields["headline"]) == (Job.State.DONE, "The sample is ready")
+    assert (job.state, job.live().fields["headline"]) == (Job.State.DONE, "The sample is ready")
     (loaded,) = Project.objects.get(slug="sample").datasets.all()
     assert (loaded.name, loaded.source_format) == ("sample-weblinx", "weblinx")
     assert dict(loaded.conversations.values_list("source_id", "split")) == DEMONSTRATIONS

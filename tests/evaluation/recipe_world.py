@@ -22,6 +22,8 @@ ANSWERS = {  # the first words of a prompt -> how the scripted endpoint answers
     "A person talks to an agent": "Book the cheaper one on Casaverde.",
     "You guide a person": "Objective: Given that you are on the first page, the next objective is to open a form.",
     "You explain what an agent did": "Rationale: The button carries out what was asked.",
+    "You know how websites behave": "[Rationale] It is a button.\n[Next State] The expected effect is that it opens.",
+    "You judge single actions": "[Rationale] It helps.\n[Score]: 4",
     "Below are tasks": "## Open a form\nGiven that you are on the first page, this workflow opens a form.\n"
     "[link]  {name of the form} -> CLICK\n[button]  Continue -> CLICK",
 }
@@ -36,8 +38,15 @@ def tiny_weights(folder: Path) -> dict[str, Path]:
     }
 
 
-def reply(body: dict[str, Any]) -> str:
-    """A scripted endpoint: always a well-formed answer to what is asked."""
+def samples(body: dict[str, Any]) -> list[str]:
+    """As many answers of the scripted endpoint as were asked for; a third of them name another element."""
+    count = body.get("n", 1)
+    others = count // 3
+    return [reply(body)] * (count - others) + [reply(body, 0)] * others
+
+
+def reply(body: dict[str, Any], place: int = -1) -> str:
+    """A scripted endpoint: always a well-formed answer to what is asked. `place`: of the element that it names."""
     text = prompt_text(body)
     for start, answer in ANSWERS.items():
         if start in text:
@@ -46,7 +55,7 @@ def reply(body: dict[str, Any]) -> str:
     if OURS.question_multichoice in str(last):
         return "B.\nAction: CLICK\n"
     ids = re.findall(r" id=([\w-]+)", str(last))
-    return f"Action: `CLICK [{ids[-1]}]` ([button]  Continue -> CLICK)" if ids else "None"
+    return f"Action: `CLICK [{ids[place]}]` ([button]  Continue -> CLICK)" if ids else "None"
 
 
 def make_workflows(dataset: Dataset) -> list[Workflow]:

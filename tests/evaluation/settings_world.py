@@ -39,7 +39,7 @@ from agents.weblinx.tokens import FastTokenizer
 from agents.weblinx.turns import Demo, PagesByName
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Dataset, Rationale, Split, Step, Target, Turn
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from evaluation.scores.judging import AS_PUBLISHED, Gold, judge_as_published
 from tests import factories
 from tests.agents.learned_world import learn, make_examples
@@ -136,7 +136,15 @@ class Scripted:
     def _reply(self, request: Request) -> Reply:
         text = "\n".join(message.content for message in request.messages)
         known = next((answer for start, answer in ANSWERS.items() if start in text), None)
-        return Reply((known or self._next(),) * request.n, Usage(1, 1, 0.0), "some-model", ("stop",), 0.0)
+        if "You judge single actions" in text:  # each action is worth something else
+            known = f"[Score]: {1 + len(text) % 5}"
+        texts = (known,) * request.n if known else self._samples(request.n)
+        return Reply(texts, Usage(1, 1, 0.0), "some-model", ("stop",), 0.0)
+
+    def _samples(self, count: int) -> tuple[str, ...]:
+        """The next answer once and others more often, so that the first drawn is not the most frequent."""
+        first, *others = (self._next() for _ in range(min(count, 4)))
+        return (first, *(others[place % 5 // 2 % len(others)] for place in range(count - 1)))
 
     def start(self, kind: str) -> None:
         self.replies, self.number, self.asked = REPLIES.get(kind, ("None",)), 0, []

@@ -11,6 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.models import Run
+from agents.recipes import published
 from agents.recipes.literature import RECIPES
 from annotations.models import Dataset
 from evaluation.models import Study
@@ -81,6 +82,27 @@ def test_split_and_limit_choose_the_conversations(dataset, hash_encoder) -> None
     found = result("grounded", "shopping", "--split", "train", "--limit", "1")
     assert found["split"] == "train"
     assert found["counts"] == {"conversations": 1, "turns": 2, "steps": 6, "failed": 0}
+
+
+def test_websites_choose_the_conversations(dataset, hash_encoder) -> None:
+    (first, *others) = dataset.conversations.order_by("position")
+    result("grounded", "shopping", "--websites", first.website.name)
+    run = Run.objects.get()
+    there = {trajectory.conversation.website.name for trajectory in run.trajectories.all()}
+    assert there == {first.website.name} == set(run.websites)
+    assert {other.website.name for other in others} - there, "or the choice would be none"
+    with pytest.raises(CommandError, match="shopping has no website 'nowhere'"):
+        evaluate("grounded", "shopping", "--websites", first.website.name, "nowhere")
+
+
+def test_a_sweep_runs_on_the_websites_that_the_paper_searched_on(dataset, hash_encoder, monkeypatch) -> None:
+    site = dataset.conversations.filter(split="train").first().website.name
+    monkeypatch.setitem(published.SEARCHED_SITES, "grounded", {"train": ("elsewhere", site)})
+    options = ["grounded", "shopping", "--over", "recall.k=1", "--searched-sites", "--inline"]
+    call_command("sweep", *options, "--split", "train", stdout=io.StringIO(), stderr=io.StringIO())
+    assert Run.objects.get().websites == [site]
+    with pytest.raises(CommandError, match="no website on which settings of grounded were searched on dev"):
+        call_command("sweep", *options, "--split", "dev", stdout=io.StringIO(), stderr=io.StringIO())
 
 
 def test_set_changes_the_recipe_that_is_stored_with_the_run(dataset, hash_encoder) -> None:

@@ -37,6 +37,12 @@ def test_the_mean_takes_every_split_once_whatever_its_size() -> None:
     assert found.high == pytest.approx(0.3 + np.sqrt(0.1**2 + 0.1**2) / 2)
 
 
+def test_it_is_the_published_mean_of_the_published_scores() -> None:
+    scores = {"test_vis": 59.73, "test_geo": 50.95, "test_cat": 44.05, "test_web": 52.75, "test_iid": 90.0}
+    means = ood_means({split: {"overall": metric(value, value, value)} for split, value in scores.items()})
+    assert means["overall"].value == pytest.approx(51.87)
+
+
 def test_intervals_combine_as_those_of_independent_samples() -> None:
     """Against drawing all splits anew, each from its own turns."""
     rng = np.random.default_rng(0)

@@ -18,11 +18,11 @@ from annotations.sample.project import order_sample
 from annotations.tasks import run_job
 from evaluation.models import Study
 from tests.agents.llm_server import LlmServer, serve
-from tests.evaluation.recipe_world import TEXTS, reply
+from tests.evaluation.recipe_world import TEXTS, samples
 from tests.tiny_models import tiny_cross_encoder, tiny_encoder, tiny_t5
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-LATER = {"wma", "cot", "synapse-miniwob"}  # the world model and live browsers are not there yet
+LATER = {"synapse-miniwob"}  # live browsers are not there yet
 STAGES = {"observe", "rank", "recall", "plan", "act", "seconds"}
 QUICK = ["mixed_precision=no", "dev_examples=0", "batch_size=4"]
 # Enough for the form of an answer: an untrained model writes "", which the published parsers cannot read.
@@ -37,7 +37,7 @@ PLANNERS = {  # paradigm -> the dataset that it is trained on
 
 @pytest.fixture
 def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
-    with serve(reply) as server:
+    with serve(samples) as server:
         for name, value in (("BASE_URL", server.url), ("MODEL", "test-model"), ("API_KEY", "secret")):
             monkeypatch.setenv(f"LLM_{name}", value)
         yield server

@@ -10,7 +10,7 @@ from django.test import Client
 from django.utils.html import escape
 
 from agents.models import Run, SavedRecipe, TrainedModel
-from agents.recipes import literature, published, saved
+from agents.recipes import deviations, literature, published, saved
 from agents.recipes.deviations import DEVIATIONS
 from evaluation.models import Study
 from evaluation.reports.tables import report
@@ -184,6 +184,24 @@ def test_every_deviation_is_told_once_with_the_recipes_that_it_touches(study) ->
     (table,) = json.loads(printed(study.pk, "--format", "json"))
     assert {"key": "wording", "recipes": ["self-map"]}.items() <= table["deviations"][0].items()
     assert "sentences of our own." in printed(study.pk, "--format", "latex")
+
+
+def test_what_a_kind_says_of_itself_is_told_too(study) -> None:
+    """Kinds of stages deviate by themselves, those of other packages too: none may be left out of a report."""
+    dataset = factories.make_dataset(name="wl", source_format="weblinx")
+    run = add_run(dataset, "weblinx-flan-t5", "valid")
+    text = printed(factories.make_study(runs=[run], preset="faithful").pk)
+    told = [one.words for one in deviations.of_stored(run.recipe)]
+    assert any(words.startswith("Scores below the first top_k are estimates") for words in told)
+    assert all(f"- {words} (weblinx-flan-t5)" in text for words in told)
+
+
+def test_runs_on_some_websites_have_a_row_of_their_own(study) -> None:
+    dataset = factories.make_dataset(name="sites")
+    runs = [add_run(dataset, "grounded", "test_task", **fields) for fields in ({}, {"websites": ["shop", "inn"]}, {})]
+    (table,) = report([factories.make_study(runs=runs[:2], preset="faithful")])
+    assert [row.websites for row in table.rows] == [(), ("shop", "inn")]
+    assert "| grounded, on shop, inn |" in printed(factories.make_study(runs=runs[:2], preset="faithful").pk)
 
 
 def test_every_deviation_touches_a_recipe_and_stands_on_its_page(client, db) -> None:

@@ -4,13 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from agents.llm.embedded import SMOLLM2
 from agents.models import Run, SavedRecipe
 from agents.recipes import saved
 from agents.recipes.lacking import missing
+from agents.training import preparing
 from annotations.sample.project import make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline
-from evaluation.studies.sample import PART, STUDIES, VARIANTS, make_studies
+from evaluation.studies.sample import AGENTS, PART, STUDIES, VARIANTS, make_studies, make_waiting
 from tests.evaluation.sample_rows import import_website
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +31,29 @@ def sample(tmp_path: Path, settings):
 
 
 def test_they_are_a_part_of_the_sample_made_after_its_datasets() -> None:
-    assert parts()[-2:] == ("sample-campaigns", PART)
+    assert parts()[-3:] == ("sample-campaigns", PART, preparing.PART)
+
+
+def test_the_study_of_the_agents_waits_for_their_models_and_is_queued_once(sample, monkeypatch, tmp_path) -> None:
+    for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
+    monkeypatch.setattr("evaluation.studies.sample.STUDIES", ())
+    sample.project.slug = "sample"
+    sample.project.save()
+    assert make_waiting() is None  # nobody has asked for it
+    make_studies(sample.project, [].append)
+    assert make_waiting() is None
+    (tmp_path / "starter-cross-encoder").mkdir()
+    (tmp_path / "starter-cross-encoder" / "config.json").write_text("{}")
+    study = make_waiting()
+    assert study is not None
+    assert list(study.runs.order_by("pk").values_list("recipe_name", flat=True)) == list(AGENTS.recipes)
+    assert study.budget_seconds == AGENTS.seconds
+    assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in study.runs.filter(recipe_name="mindact"))
+    assert make_waiting() is None
+    make_studies(sample.project, [].append)
+    assert make_waiting() is None
 
 
 def test_every_recipe_of_them_runs_on_a_fresh_machine(sample, monkeypatch: pytest.MonkeyPatch) -> None:

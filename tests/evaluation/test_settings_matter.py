@@ -35,6 +35,9 @@ OTHER: dict[str, tuple[str, ...]] = {  # values to try of settings that are no c
     "compose.context_tokens": ("300",),
     "compose.candidates": ("1",),
     "rank.element_limit": ("30",),
+    "imagine.page_tokens": ("16",),
+    "imagine.samples": ("2",),
+    "imagine.depth": ("2",),
 }
 
 

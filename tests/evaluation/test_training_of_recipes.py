@@ -128,6 +128,7 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
         {"recall.k": "1"},
         {"simplify.memory_pages": "whole", "recall.rationales": "none"},
         {"compose.shots": "1"},
+        {"compose.layout": "task"},
         {"compose.max_tokens": "300"},
         {"compose.piece_tokens": "30"},
         {"quirks.q14_rationale_joined": "false", "recall.memory": "chronological"},
@@ -165,6 +166,7 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
     changes = model.job.params["changes"]
     assert changes == {
         "paradigm": "generation",
+        "layout": "conversation",
         "memory": "multifaceted",
         "memory_k": 3,
         "simplification": True,

@@ -4,7 +4,7 @@ import pytest
 
 from agents.weblinx.quirks import CORRECTED
 from evaluation.metrics.weblinx import WeblinxAction, chrf, exact_match, urlf
-from evaluation.metrics.weblinx_groups import Mean, aggregate, ood_mean
+from evaluation.metrics.weblinx_groups import Mean, aggregate
 from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, rounded, score_turns
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
@@ -91,10 +91,3 @@ def test_groups_as_published_count_every_wrong_intent_and_the_clean_ones_only_th
 def test_turns_of_other_intents_are_left_out_and_no_turns_have_no_means():
     assert aggregate([turn("hover", iou=1.0)]) == aggregate([])
     assert aggregate([])["overall", "overall"] == Mean(None, None, 0)
-
-
-def test_the_out_of_domain_score_is_the_mean_of_its_four_splits():
-    scores = {"test_vis": 59.73, "test_geo": 50.95, "test_cat": 44.05, "test_web": 52.75, "test_iid": 90.0}
-    assert ood_mean(scores) == pytest.approx(51.87)
-    with pytest.raises(KeyError, match="test_cat"):
-        ood_mean({"test_vis": 1.0, "test_geo": 1.0})

@@ -22,7 +22,7 @@ from annotations.datasets.weblinx_chat import parse_call
 from annotations.dom.css import filter_declarations, filter_sheet
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
-from annotations.dom.weblinx_clean_html import page_of
+from annotations.dom.weblinx_clean_html import clean_html_xml
 from annotations.dom.weblinx_page import page_xml
 from annotations.sandbox.reading import FUNCTIONS
 from tests.annotations.small_files import PAGE, conversation, record
@@ -197,7 +197,7 @@ def _read_recording(folder: Path) -> None:
 
 def _read_chat_text(folder: Path) -> None:
     text = _text(folder)
-    page_of(text)
+    clean_html_xml(text)
     parse_call(text)
 
 

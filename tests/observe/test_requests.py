@@ -77,6 +77,19 @@ def test_while_the_database_is_away_clients_are_told_to_come_back(failing: Clien
     assert errors.recent()[0]["id"] in answer.content.decode()
 
 
+@pytest.mark.parametrize(
+    ("path", "tracebacks"), [("/fails/nobody_listens", 0), ("/fails/server_stops", 0), ("/fails", 1)]
+)
+def test_an_outage_is_a_line_for_each_request_and_a_failure_one_traceback(
+    failing: Client, path: str, tracebacks: int, caplog
+) -> None:
+    answer = failing.get(path)
+    (record,) = [record for record in caplog.records if record.levelno >= logging.ERROR]
+    assert record.error_id in answer.content.decode()
+    assert (record.exc_info is not None, "\n" in record.getMessage()) == (bool(tracebacks), False)
+    assert record.getMessage().startswith(f"GET {path}" if tracebacks else f"GET {path}: the database is away: ")
+
+
 @pytest.mark.parametrize("path", ["/fails/{}", "/api/fails/{}/"])
 def test_what_the_database_refuses_is_our_mistake(failing: Client, path: str) -> None:
     """The opposite: the same kind of error, but it was there for it."""

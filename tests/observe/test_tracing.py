@@ -27,8 +27,11 @@ from agents.llm.protocol import Message, Request
 from agents.pipeline import Pipeline
 from agents.recipes.literature import get
 from agents.stages.kind import Parts, StageKind
+from structlog.contextvars import bound_contextvars
 from webnav_site.celery import app
-from webnav_site.observe.tasks import HEADER
+from webnav_site.observe.tasks import ARGUMENTS, HEADER
+
+ARGUMENTS["tests.decide"] = "shard"
 
 class Asking(StageKind):
     stage = "act"
@@ -37,12 +40,13 @@ class Asking(StageKind):
         ChatLlm(Endpoint(sys.argv[1], "a-model")).complete([Request((Message("user", "hi"),), "a-model")])
 
 @app.task(name="tests.decide", queue="tests-tracing")
-def decide():
-    Pipeline(get("grounded"), [Asking(Parts(get("grounded")))]).decide([])
+def decide(shard):
+    with bound_contextvars(run=7):
+        Pipeline(get("grounded"), [Asking(Parts(get("grounded")))]).decide([])
 
 @login_not_required
 def asks(request):
-    decide.delay()
+    decide.delay(9)
     return HttpResponse("ok")
 
 urlpatterns = [path("asks", asks, name="asks")]
@@ -52,7 +56,7 @@ broker.delete("tests-tracing")
 assert Client(headers={"host": "localhost"}).get("/asks").status_code == 200
 headers = json.loads(broker.lrange("tests-tracing", 0, -1)[0])["headers"]
 broker.delete("tests-tracing")
-decide.apply(headers={HEADER: headers[HEADER]})
+decide.apply([9], headers={HEADER: headers[HEADER]})
 """
 QUIET = """
 import sys, django
@@ -89,6 +93,11 @@ def test_one_trace_goes_from_a_request_through_a_task_to_the_call_of_a_model(db)
     facts = {fact.key: fact.value for fact in found["llm a-model"].attributes}
     assert facts["webnav.prompt_tokens"].int_value >= 1
     assert {fact.key for fact in found["request asks"].attributes} >= {"webnav.request", "webnav.status"}
+    assert (facts["webnav.run"].int_value, facts["webnav.shard"].int_value) == (7, 9)
+    request = next(fact.value.string_value for fact in found["request asks"].attributes if fact.key == "webnav.request")
+    assert facts["webnav.request"].string_value == request
+    task = {fact.key: fact.value for fact in found["task tests.decide"].attributes}
+    assert task["webnav.shard"].int_value == 9
 
 
 def test_nothing_is_loaded_without_an_endpoint(db) -> None:

@@ -25,6 +25,7 @@ from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
 from annotations.releases.checking import check_dataset
+from evaluation.models import Review
 from tests import factories
 from tests.annotations.small_files import PAGE, write
 from tests.emptying import filled_tables, may_skip_triggers
@@ -192,6 +193,11 @@ def _run(gold: str, world: GoldWorld) -> None:
             error="" if seq else gold,
             trace={"compose": {"prompt": gold}, "plan": {"reply": gold}, "rank": {"top": []}, "odd": gold},
         )
+    for step, verdict in (
+        (trajectory.steps.get(seq=2), "both_acceptable" if gold == "alpha" else "gold_wrong"),
+        (None, ""),
+    ):
+        Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
     for seq, step in enumerate(_steps(told)):

@@ -29,14 +29,14 @@ from annotations.models import (
 )
 from annotations.models.pages import compress
 from annotations.models.tallies import Tally
-from evaluation.models import Breakdown, Study
+from evaluation.models import Breakdown, ReviewedRun, Study
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 # Events of the history have a page of their own, the audit trail; what is computed is no table for people.
-COMPUTED = (Tally, Breakdown)
+COMPUTED = (Tally, Breakdown, ReviewedRun)
 OURS = [
     model
     for label in ("annotations", "agents", "evaluation")
@@ -59,7 +59,7 @@ SUPERUSERS_ONLY = {
 SHOW_GOLD = {
     *("Conversation", "Turn", "Step", "Target", "Rationale", "Job", "Snapshot", "PageDictionary", "Screenshot"),
     *("SourceFile", "Session", "Part", "Edit", "Proposal", "Verdict", "Defect", "Comment", "Mention", "MemorySnippet"),
-    *("Workflow", "Run", "TrajectoryStep", "LlmReply", "Shard", "ReleasedConversation"),
+    *("Workflow", "Run", "TrajectoryStep", "LlmReply", "Shard", "ReleasedConversation", "Review"),
 }
 BLOBS = [
     *('"annotations_snapshot"."data"', '"annotations_screenshot"."data"', '"annotations_pagedictionary"."data"'),

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from agents.models import Connection
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
 from annotations.work import stages
 from tests import factories
@@ -104,6 +105,17 @@ def test_a_new_campaign_has_its_rules_guidelines_and_project(campaign, admin) ->
     assert (made.project, made.overlap, made.blind) == (campaign.project, 2, True)
     assert made.rubric[1] == {"code": "odd", "stage": "rewrite", "question": "Reads well."}
     assert made.guidelines.get().version == 1
+
+
+def test_a_campaign_names_one_of_the_connections(campaign, admin) -> None:
+    Connection.objects.create(name="mine", base_url="https://models.example/v1", model="m-1")
+    Connection.objects.create(name="ada", base_url="https://models.example/v1", model="m-2", kind="embedding")
+    url, values = reverse("annotate-campaign-new"), form_of(campaign, proposer="endpoint")
+    assert 'value="mine"' in source(admin.get(url))
+    for wrong in ("ada", "gone"):
+        assert "is not one of the available choices" in source(admin.post(url, values | {"connection": wrong}))
+    admin.post(url, values | {"connection": "mine"})
+    assert Campaign.objects.get(name="Pilot").connection == "mine"
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from django.utils.html import escape
 from playwright.sync_api import Page, expect
 
 from annotations.models import Assignment, Part
+from annotations.text.actions import in_words
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_edit, make_rewrite, make_verification
@@ -45,8 +46,8 @@ def test_the_page_shows_texts_checklist_and_steps():
     assert "pronoun “them” → no antecedent" in page
     assert "Every cut lies where the user&#x27;s intent changes." in page
     assert page.count('class="plain turn-step"') == 6
-    shown = [" ".join(str(step).split()) for step in verification.item.session.steps()]
-    assert all(f'<span class="clip">{escape(text)}</span>' in page for text in shown)
+    shown = [in_words(str(step)) for step in verification.item.session.steps()]
+    assert all(f">{escape(text)}</span>" in page for text in shown)
 
 
 @pytest.mark.django_db

@@ -131,7 +131,7 @@ def download(client: Client, job: Job, **headers: str):
 def test_the_result_of_an_export_is_downloaded_as_an_attachment(admin: Client, result: Job) -> None:
     response = download(admin, result)
     assert b"".join(response.streaming_content) == result.path.read_bytes()
-    assert response["Content-Disposition"] == 'attachment; filename="sample.zip"'
+    assert response["Content-Disposition"] == 'attachment; filename="sample-jsonl.zip"'
     assert response["X-Content-Type-Options"] == "nosniff"
     assert response["Content-Length"] == "1024"
     assert admin.get(f"/api/jobs/{result.pk}/").json()["file"].endswith(f"/api/jobs/{result.pk}/file/")

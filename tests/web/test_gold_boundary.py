@@ -38,7 +38,7 @@ from tests.web.gold_worlds import (
 pytestmark = pytest.mark.django_db
 # Views of pages, by the name of their route; every other page is asked once, without a query.
 QUERIES = {
-    "step": ("?tab=raw", "?tab=tree", "?tab=accessibility", "?of=cleaned"),
+    "step": ("?tab=raw", "?tab=tree", "?tab=accessibility", "?tab=changes", "?of=cleaned"),
     "conversation": ("?tab=raw",),
     "dataset": ("?q=alpha", "?q=bravo", "?split=test_task"),
     "step-tree": ("?node=2", "?node=2&from=1"),
@@ -46,6 +46,8 @@ QUERIES = {
     "study": ("?preset=faithful",),
     "study-failures": ("?reason=near",),
     "study-plots": ("?preset=faithful",),
+    "reviews": ("?verdict=agent_wrong", "?reviewer=nobody"),
+    "reviews-csv": ("?verdict=agent_wrong",),
     "study-plots-csv": ("?preset=faithful",),
     "release-diff": ("?from=1.0&to=1.1",),
     "release-diff-json": ("?from=1.0&to=1.1",),
@@ -131,6 +133,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "conversation": keys("Conversation"),
         "step": keys("Step"),
         "step-tree": keys("Step"),
+        "step-changes": keys("Step"),
         "step-rationale": keys("Step"),
         "job": keys("Job"),
         "job-state": keys("Job"),
@@ -168,6 +171,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "run": keys("Run"),
         "run-state": keys("Run"),
         "trajectory": keys("Trajectory"),
+        "trajectory-reviews": keys("Trajectory"),
+        "review-reasons": [{"slug": world.project.slug}],
         "trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
         "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),
         "trajectory-step-tree": each(keys("Trajectory"), seq=[0, 1]),

@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from agents.models import Run
 from annotations.models import Assignment, Campaign
 from tests import factories
 from tests.web.reading import source
@@ -102,6 +103,32 @@ def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
     assert "Find out which agent works" not in page
     other = client_of(factories.make_user("admin"))
     assert "Which agent works" not in home(other)
+
+
+def test_a_reviewer_sees_the_runs_to_look_at_the_worst_first(campaign: Campaign) -> None:
+    study, run = make_study()
+    better = factories.make_run(run.dataset, state="done", recipe_name="better")
+    add_scores(run, element_accuracy=0.2)
+    add_scores(better, element_accuracy=0.9)
+    page = home(client_of(factories.make_user("reviewer", study.project)))
+    first, second = (page.index(f'href="/runs/{one.pk}/?order=worst"') for one in (run, better))
+    assert first < second
+    for other in (factories.make_user("annotator", study.project), factories.make_user("reviewer", campaign.project)):
+        assert "Runs to look at" not in home(client_of(other))
+
+
+def test_a_researcher_sees_the_next_sensible_thing() -> None:
+    study, run = make_study()
+    admin, reader = (client_of(factories.make_user(role, study.project)) for role in ("admin", "reader"))
+    said = re.search(r'id="next-thing">(.*?)</p>', home(admin), re.DOTALL)
+    assert said is not None
+    assert "ready and ha" in said[1]
+    name = re.search(r'href="/studies/new/\?recipe=([\w-]+)"', said[1])
+    assert name is not None
+    assert name[1] != run.recipe_name
+    Run.objects.filter(pk=run.pk).update(state="failed")
+    assert f"{run.recipe_name} failed in {study.name}." in home(admin)
+    assert "next-thing" not in home(reader)
 
 
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])

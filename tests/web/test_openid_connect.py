@@ -1,5 +1,6 @@
 """Signing in through an organisation, against a real provider on loopback: who comes in, and that nobody takes over."""
 
+import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
@@ -52,6 +53,22 @@ def test_the_sign_in_page_offers_it_only_where_it_is_set_up(provider, settings) 
     settings.OIDC_APPS = []
     assert "Example University" not in Client().get("/login/").content.decode()
     assert Client().post("/login/with/oidc/").status_code == 404
+
+
+def test_every_page_that_offers_it_goes_there(provider) -> None:
+    """As a browser would: where the form on the page says."""
+    member = Client()
+    _, secret = Invite.objects.issue(project=factories.make_project(), role="annotator")
+    member.force_login(factories.make_user(username="ada"))
+    for client, page, query in (
+        (Client(), "/login/", ""),
+        (Client(), f"/invites/{secret}/", ""),
+        (member, "/account/", "?process=connect"),
+    ):
+        shown = client.get(page).content.decode()
+        actions = re.findall(r'<form[^>]*action="([^"]*)"', shown)
+        assert f"/login/with/oidc/{query}" in actions
+        assert "" not in actions
 
 
 def test_whoever_is_not_invited_is_not_let_in(provider) -> None:

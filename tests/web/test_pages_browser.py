@@ -205,7 +205,7 @@ def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page,
     paths = [
         *("/", "/datasets/", "/datasets/import/", "/jobs/", "/people/", "/tokens/", "/runs/", "/studies/", "/recipes/"),
         *("/studies/new/", f"/datasets/{dataset.name}/", f"/conversations/{keys['conversations']}/"),
-        *(f"/steps/{keys['steps']}/?tab={tab}" for tab in ("page", "tree", "accessibility", "raw")),
+        *(f"/steps/{keys['steps']}/?tab={tab}" for tab in ("page", "tree", "accessibility", "changes", "raw")),
         *(f"/jobs/{keys['jobs']}/", f"/runs/{keys['runs']}/", f"/studies/{keys['studies']}/"),
         f"/studies/{keys['studies']}/failures/",
     ]

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset, Snapshot, Step
-from annotations.models.conversations import pack_candidates
+from annotations.models.candidates import pack_candidates
 from annotations.models.pages import compress, digest
 from tests import factories
 from tests.signed_in import client_of
@@ -151,7 +151,7 @@ def test_neighbouring_conversations_are_those_of_the_filtered_list() -> None:
     assert [row.pk for row in response.context["listed"]] == [here.pk, after.pk]
 
 
-@pytest.mark.parametrize("tab", ["page", "tree", "accessibility", "raw"])
+@pytest.mark.parametrize("tab", ["page", "tree", "accessibility", "changes", "raw"])
 def test_every_view_of_the_page_can_be_opened(tab: str) -> None:
     step = first_step(factories.make_conversation())
     text(member_client(step.turn.conversation.dataset).get(f"/steps/{step.pk}/?tab={tab}"))
@@ -167,7 +167,7 @@ def test_recorded_text_is_escaped_wherever_it_is_shown() -> None:
     )
     step = factories.make_step(turn, html=html, action_repr=attack, value=attack)
     client = member_client(conversation.dataset)
-    for tab in ("page", "tree", "accessibility", "raw"):
+    for tab in ("page", "tree", "accessibility", "changes", "raw"):
         assert "<script>alert" not in text(client.get(f"/steps/{step.pk}/?tab={tab}"))
     assert "<script>alert" not in text(client.get(f"/datasets/{conversation.dataset.name}/"))
 
@@ -217,7 +217,7 @@ def hidden_step() -> Step:
 def test_hidden_gold_leaves_no_trace_on_any_view_of_the_step() -> None:
     step = hidden_step()
     client = member_client(step.turn.conversation.dataset, "annotator")
-    for tab in ("page", "tree", "accessibility", "raw"):
+    for tab in ("page", "tree", "accessibility", "changes", "raw"):
         response = client.get(f"/steps/{step.pk}/?tab={tab}")
         page = text(response)
         assert "secret" not in page

@@ -176,6 +176,19 @@ def test_the_version_changes_when_the_page_must_be_read_again() -> None:
     assert len({first, second, client.get(url).json()["version"]}) == 3
 
 
+@pytest.mark.parametrize("state", ["failed", "cancelled"])
+def test_a_job_that_ended_early_says_how_far_it_came_and_only_once_how_it_ended(state: str) -> None:
+    progress = {"phase": "writing", "done": 12, "total": 40, "unit": "records"}
+    why = "The disk is full."
+    job = factories.make_job(kind="export", state=state, progress=progress, last_error=why, finished_at=timezone.now())
+    page = job_client(job).get(f"/jobs/{job.pk}/").content.decode()
+    assert "Stopped at 12 of 40 records" in page
+    assert (page.count(f">{state}<"), page.count(why)) == (1, 1)
+    assert f"was {state}" not in page
+    Job.objects.filter(pk=job.pk).update(progress={})
+    assert "Stopped before anything was done" in job_client(job).get("/jobs/").content.decode()
+
+
 def test_a_job_that_nobody_takes_says_so() -> None:
     job = factories.make_job()
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
@@ -236,8 +249,16 @@ def test_an_export_is_downloaded_as_an_attachment() -> None:
     job = finished_export()
     response = job_client(job).get(f"/jobs/{job.pk}/file/")
     assert response.getvalue() == b"zip"
-    assert response["Content-Disposition"] == 'attachment; filename="sample.zip"'
+    assert response["Content-Disposition"] == 'attachment; filename="sample-jsonl.zip"'
     assert response["X-Content-Type-Options"] == "nosniff"
+
+
+def test_exports_of_a_dataset_are_downloaded_under_names_of_their_own() -> None:
+    chosen = [("jsonl", ""), ("mind2web", ""), ("mind2web", "train")]
+    jobs = [finished_export(params={"format": format, "name": "sample", "split": split}) for format, split in chosen]
+    headers = [job_client(job).get(f"/jobs/{job.pk}/file/")["Content-Disposition"] for job in jobs]
+    names = [header.removeprefix("attachment; filename=") for header in headers]
+    assert names == ['"sample-jsonl.zip"', '"sample-mind2web.zip"', '"sample-mind2web-train.zip"']
 
 
 def test_an_export_is_not_for_everybody() -> None:

@@ -61,7 +61,8 @@ def test_a_recipe_has_its_stages_settings_and_quirks_in_words(name: str) -> None
     for stage in sentences.stages(recipe):
         assert stage.sentence in said
         for setting in stage.settings:
-            assert f"{setting.name} {setting.value} " in said
+            value = f"{int(setting.value):,}" if setting.value.isdecimal() else setting.value
+            assert f"{setting.name} {value} " in said
     for quirk in sentences.quirks(recipe):
         assert f"{quirk.name} {quirk.what} {'on' if quirk.on else 'off'} on off" in said
     for need in missing(recipe):
@@ -81,6 +82,15 @@ def test_differences_from_the_parent_are_marked_with_its_value() -> None:
     assert said.count("<del>") == 2
     assert 'class="stage changed" id="recall"' in said
     assert 'href="/recipes/bare/"' in said
+
+
+def test_a_recipe_is_drawn_with_what_flows_between_its_stages() -> None:
+    said = page(client_of(factories.make_user("reader")), "/recipes/synapse/")
+    boxes = re.findall(r'<li class="(box[^"]*)">(.*?)</li>', said)
+    assert [text(box).split(" ")[0] for _, box in boxes] == list(sentences.STAGES)
+    assert [classes for classes, _ in boxes] == ["box"] * 2 + ["box varied"] + ["box"] * 3 + ["box off", "box"]
+    assert "instead of nothing" in boxes[2][1]
+    assert "3 exemplars" in boxes[2][1]
 
 
 def test_a_recipe_leads_to_those_that_vary_it() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import re
+import uuid
 from datetime import timedelta
 
 import pytest
@@ -161,6 +162,30 @@ def test_a_study_that_waits_for_its_first_batch_says_so() -> None:
     assert detail.startswith("results come in batches · gpu-1:7")
 
 
+def test_before_the_first_results_it_says_what_its_worker_is_at() -> None:
+    study, run = make_study()
+    run.steps.all().delete()
+    Run.objects.filter(pk=run.pk).update(state="running", started_at=timezone.now())
+    shard = factories.make_shard(run, state="running", lease_owner="gpu-1:7", lease_token=uuid.uuid4())
+    shard.tell("loading models")
+    type(shard)(pk=shard.pk, lease_token=uuid.uuid4()).tell("what another worker would say")
+    detail = study_client(study).get(f"/studies/{study.pk}/state/").json()["fields"]["detail"]
+    assert detail.startswith("loading models")
+
+
+def test_watch_opens_the_replay_of_what_is_being_decided() -> None:
+    study, run = make_study()
+    client, address = study_client(study), f"/studies/{study.pk}/"
+    page = client.get(address).content.decode()
+    assert f'href="/trajectories/{run.trajectories.get().pk}/"' in page
+    assert "Replay" in page
+    Run.objects.filter(pk=run.pk).update(state="running")
+    later = factories.make_trajectory(run, stored=1)
+    page = client.get(address).content.decode()
+    assert f'href="/trajectories/{later.pk}/"' in page
+    assert "Watch" in page
+
+
 def test_settings_that_differ_from_the_recipe_are_named() -> None:
 
     changed = literature.override(literature.get("grounded"), {"rank.top_k": "20"})
@@ -279,7 +304,7 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
     assert 'name="recipes" value="mindact">' in page, "a changed setting can name its weights"
     assert "Needs rank.model, plan.model." in page
     assert "rank.model: train one from microsoft/deberta-v3-base" in page
-    assert 'name="recipes" value="wma" disabled>' in page
+    assert 'name="recipes" value="synapse-miniwob" disabled>' in page
 
 
 @pytest.mark.parametrize(
@@ -292,6 +317,7 @@ def test_the_form_lists_recipes_that_cannot_run_with_what_they_lack() -> None:
         ({"overrides": "rank.top_k=0"}, "overrides", "at least 1"),
         ({"overrides": "compose.shots=3"}, "overrides", "compose.shots would change nothing in grounded"),
         ({"splits": ["dev"]}, "splits", "dev is not one of"),
+        ({"websites": ["elsewhere"]}, "websites", "elsewhere is not one of"),
         ({"dataset": "\0"}, "dataset", "not one of"),
     ],
 )
@@ -316,6 +342,17 @@ def test_a_study_is_started_from_the_form() -> None:
     assert response.url == f"/studies/{study.pk}/"
     assert (study.name, run.recipe_name, run.split, run.seed, run.limit) == ("N", "grounded", "dev", 3, 5)
     assert run.recipe["rank"]["top_k"] == 20
+
+
+def test_a_study_of_some_websites_is_started_from_the_form() -> None:
+    """A run has the conversations on these and no others."""
+    chosen = factories.make_conversation(split="dev")
+    factories.make_conversation(dataset=chosen.dataset, split="dev")
+    client = client_of(factories.make_user("admin", chosen.dataset.project))
+    client.post("/studies/new/", study_form(dataset=chosen.dataset.name, websites=[chosen.website.name]))
+    run = Study.objects.get().runs.get()
+    assert run.websites == [chosen.website.name]
+    assert [row.conversation for row in run.trajectories.all()] == [chosen]
 
 
 def test_a_study_without_anything_to_do_says_so_in_the_form() -> None:

@@ -322,3 +322,18 @@ def test_an_episode_without_a_recorded_path_shows_what_happened_and_what_was_con
     expect(side.locator(".tag.gold")).to_have_count(0)
     expect(page.locator("#conversation .step")).to_have_count(2)
     expect(page.locator("#conversation .sign.done")).to_have_count(2)
+
+
+def test_what_really_happened_is_compared_when_it_is_opened_and_kinds_can_be_left_out(page, at, world) -> None:
+    step = world.steps[0]
+    html = step.snapshot.html.replace("</html>", '<h1 backend_node_id="990"><text>Boxes near you</text></h1></html>')
+    step.snapshot_after = factories.make_snapshot(html)
+    step.save(update_fields=["snapshot_after"])
+    at(0)
+    side = page.locator("#side")
+    expect(side.locator(".changes")).to_have_count(0)
+    side.get_by_text("Elements by which the next page differs").click()
+    added = side.locator(".changes li.added")
+    expect(added).to_contain_text(["Boxes near you"])
+    side.get_by_label("1 added").uncheck()
+    expect(added).to_be_hidden()

@@ -192,7 +192,7 @@ def test_a_postgresql_that_hangs_is_ended_and_comes_back_with_its_rows(var: Path
     for process in hanging:
         process.suspend()
     try:
-        again = "services.POSTGRES_HANG_SECONDS = 1; services.bring_back('postgres'); import psycopg"
+        again = "services.own_postgres.HANG_SECONDS = 1; services.bring_back('postgres'); import psycopg"
         read = f"print(psycopg.connect('{address}').execute('SELECT word FROM kept').fetchone()[0])"
         assert ask(var, f"{again}; {read}") == "yes\n"
         assert not is_running(server.pid)

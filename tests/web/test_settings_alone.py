@@ -10,7 +10,7 @@ import psutil
 import pytest
 from django.core.management import CommandError, call_command
 
-from tests.web.running_up import data_folder, left_running
+from tests.web.running_up import data_folder, free_port, left_running
 
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FILE", "CELERY_BROKER_URL"}
@@ -86,6 +86,36 @@ def test_a_port_that_is_none_is_told_in_a_line(var: Path, value: str, monkeypatc
     done = python(var, "manage.py", "check")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f"webnav: PORT must be a port from 1 to 65535, got {value!r}\n"
+
+
+STARTED_BY_HAND = {"worker": ("worker", "-Q", "io", "-c", "1"), "beat": ("beat",)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["worker", "beat"])
+@pytest.mark.parametrize(("name", "value"), [("PORT", "abc"), ("PAGE_SECONDS", "soon"), ("LOG_LEVEL", "LOUD")])
+def test_what_is_started_by_hand_tells_a_wrong_setting_in_a_line(
+    var: Path, role: str, name: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, value)
+    done = python(var, "-m", "celery", "-A", "webnav_site", *STARTED_BY_HAND[role])
+    assert done.returncode in (1, 3)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"webnav: {name} must be ")
+    assert line.endswith(f"got '{value}'")
+    assert left_running(var) == []
+
+
+@pytest.mark.slow
+def test_a_web_server_with_a_wrong_setting_does_not_start_its_processes_again_and_again(
+    var: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PORT", "abc")
+    port = str(free_port())
+    done = python(var, *("-m", "uvicorn", "webnav_site.asgi:application", "--port", port, "--workers", "2"))
+    told = [line for line in done.stderr.splitlines() if not line.startswith(("INFO:", "ERROR:"))]
+    assert 1 <= len(told) <= 2
+    assert set(told) == {"webnav: PORT must be a port from 1 to 65535, got 'abc'"}
 
 
 @pytest.mark.parametrize("value", ["abc", "0", "70000"])

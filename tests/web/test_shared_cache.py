@@ -1,5 +1,6 @@
 """The cache that all processes share, and what happens while its Redis is away."""
 
+import logging
 import threading
 
 import pytest
@@ -27,6 +28,7 @@ def away(settings):
 @pytest.fixture(autouse=True)
 def _empty():
     cache.clear()
+    cache.get("value")  # whatever was away before a test, Redis answers now
     yield
     cache.clear()
 
@@ -68,6 +70,18 @@ def test_without_redis_a_process_counts_alone_and_does_not_fail(away) -> None:
     assert not away.add("tries", 1)
     away.set("value", [1.5])
     assert (away.incr("tries"), away.get("value"), away.get_many(["tries"])) == (2, [1.5], {"tries": 2})
+
+
+def test_an_outage_is_one_line_of_the_log_and_its_end_another(away, caplog) -> None:
+    caplog.set_level(logging.INFO, logger="webnav_site.shared_cache")
+    for _ in range(3):
+        away.get("value")
+    assert [record.levelname for record in caplog.records] == ["WARNING"]
+    for _ in range(3):
+        cache.get("value")
+    assert [record.message for record in caplog.records[1:]] == ["the shared cache answers again"]
+    away.get("value")
+    assert caplog.records[-1].levelname == "WARNING", "the next outage is told again"
 
 
 @pytest.mark.parametrize("value", [3, "text", "", {"a": [1, None]}, b"", b"\x1f\x8b packed", b"\0", b"[1]"])

@@ -40,7 +40,7 @@ def test_the_terminal_restarts_a_killed_supervisor_only(
     if was_asked:
         lock.tell_end(held)
     os.close(held)
-    assert (front.Front(lambda _: None).run(), len(started)) == (code, starts)
+    assert (front.Front(lambda _: None).run(lambda: None), len(started)) == (code, starts)
 
 
 @pytest.mark.parametrize("ends", ["down", "up"])
@@ -57,7 +57,7 @@ def test_what_a_killed_supervisor_left_ends_with_the_stop(
         else:
             terminal = front.Front(lambda _: None)
             terminal.asked = 1
-            assert terminal.run() == 0
+            assert terminal.run(lambda: None) == 0
         assert left.poll() is not None
         assert processes.marked() == []
 

@@ -46,6 +46,15 @@ def test_the_first_conversations_count_as_the_others_do(dataset: Dataset, ran: R
     assert of(dataset, ["grounded"], "train", limit=50).steps == 12
 
 
+def test_the_conversations_on_some_websites_count_alone(dataset: Dataset, ran: Run) -> None:
+    site = dataset.conversations.first().website
+    steps = 6 * dataset.conversations.filter(website=site).count()
+    found = expected(factories.make_user("admin", dataset.project), dataset, ["grounded"], [], None, [site.name])
+    assert found.steps == steps
+    page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&websites={site.name}")
+    assert f"1 run of {steps} steps in all." in page
+
+
 def test_a_recipe_that_nobody_has_run_is_named(dataset: Dataset, ran: Run) -> None:
     found = of(dataset, ["grounded", "mindact"], "train")
     assert (found.steps, found.seconds, found.unknown) == (24, 6.0, ["mindact"])

@@ -41,7 +41,8 @@ class App:
 
     def __init__(self, folder: Path, port: int) -> None:
         self.var, self.port = folder, port
-        for part in ("tasks", "campaigns", "studies"):  # of the sample: the rows of the test's own study are counted
+        # Of the sample: the rows of the test's own study are counted.
+        for part in ("tasks", "campaigns", "studies", "models"):
             (folder / f"sample-{part}-loaded").touch()
         self.up = start(folder, port, "--sample", "yes")
 

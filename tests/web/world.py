@@ -8,13 +8,14 @@ from agents.prompts.packs import Pack
 from annotations.models import Conversation, Dataset, Membership, Project, Snapshot, Step
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
+from evaluation.models import Review
 from tests import factories
 
 LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     "prompt-packs",
-    *("models", "trajectories", "studies", "shards", "scores"),
+    *("models", "trajectories", "studies", "shards", "scores", "reviews"),
     *("campaigns", "sessions", "items", "assignments", "verdicts", "comments", "releases"),
 )
 # Routes below a row: GET them, or POST to them.
@@ -78,6 +79,7 @@ def make_world(split: str = "train") -> World:
         "studies": study.pk,
         "shards": factories.make_shard(trajectory.run).pk,
         "scores": factories.make_score(trajectory.run).pk,
+        "reviews": Review.objects.give(trajectory, trajectory.steps.first(), factories.make_user(), "gold_wrong").pk,
     }
     return World(project, keys | _work(dataset, conversation))
 

@@ -9,7 +9,7 @@ from django.views import defaults
 from django.views.decorators.csrf import requires_csrf_token
 
 from annotations.jobs import full_disk
-from annotations.models.leases import OUTAGES
+from annotations.observe.outages import is_outage
 
 UNKNOWN = "Something went wrong on our side. What was stored before is safe; the log has the details."
 AWAY = "The database is not there for a moment. What was stored before is safe; try again in a few seconds."
@@ -51,13 +51,4 @@ def _said(error: BaseException | None) -> tuple[int, str]:
     """The status of a failure, and what can be said of it."""
     if full_disk.is_full(error):
         return 507, full_disk.MESSAGE
-    return (503, AWAY) if _is_outage(error) else (500, "")
-
-
-def _is_outage(error: BaseException | None) -> bool:
-    """Whether the database was not there: a connection that broke has no SQLSTATE, those of a server that stops or
-    starts begin with 57P. What it refused, it was there for."""
-    if not isinstance(error, OUTAGES):
-        return False
-    state = getattr(error.__cause__, "sqlstate", None)
-    return state is None or state.startswith(("08", "57P"))
+    return (503, AWAY) if is_outage(error) else (500, "")

@@ -4,6 +4,7 @@ Standard loggers and structlog's end in the same place. Ids are bound as context
 task's, a run's, a shard's, a job's; the user is read from the request when a line is written.
 """
 
+import logging
 import os
 import sys
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from structlog.typing import EventDict, Processor
 from webnav_site.observe.redaction import Redactor
 
 FORMATS = ("json", "lines")
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 current_request: ContextVar[HttpRequest | None] = ContextVar("current_request", default=None)
 ids = structlog.contextvars.bound_contextvars  # with ids(job=7): …
 
@@ -25,6 +27,12 @@ def log_format(wanted: str, production: bool) -> str:
     if wanted and wanted not in FORMATS:
         raise ValueError(f"LOG_FORMAT must be {' or '.join(FORMATS)}, got {wanted!r}")
     return wanted or ("json" if production and not sys.stderr.isatty() else "lines")
+
+
+def log_level(wanted: str) -> str:
+    if wanted not in LEVELS:
+        raise ValueError(f"LOG_LEVEL must be {', '.join(LEVELS[:-1])} or {LEVELS[-1]}, got {wanted!r}")
+    return wanted
 
 
 def add_user(logger: Any, method: str, event: EventDict) -> EventDict:
@@ -50,6 +58,13 @@ def shorten_foreign_hosts(logger: Any, method: str, event: EventDict) -> EventDi
         event.pop("exc_info", None)
         event["level"] = "warning"
     return event
+
+
+class TellOnce(logging.Filter):
+    """Leaves out Django's own traceback of a request that failed: it stands under the error id already."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        return not (record.levelno >= logging.ERROR and record.exc_info)
 
 
 def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[str, Any]:
@@ -95,6 +110,7 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"told": formatter},
+        "filters": {"once": {"()": TellOnce}},
         "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "told"}},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
@@ -104,5 +120,6 @@ def logging_settings(form: str, level: str, known_secrets: list[str]) -> dict[st
             "webnav.requests": {"level": "INFO" if form == "json" else "WARNING"},
             "webnav.tasks": {"level": "INFO" if form == "json" else "WARNING"},
             "django": {"handlers": [], "level": "INFO", "propagate": True},
+            "django.request": {"filters": ["once"]},
         },
     }

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import structlog
 from opentelemetry import trace
 from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 from opentelemetry.sdk.resources import Resource
@@ -13,6 +14,7 @@ from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapProp
 
 from annotations.observe import spans
 
+IDS = ("request", "run", "shard", "job")  # as in every log line
 _context = TraceContextTextMapPropagator()
 KINDS = {"request": trace.SpanKind.SERVER, "task": trace.SpanKind.CONSUMER, "llm": trace.SpanKind.CLIENT}
 NAMED_BY = {"request": "route", "task": "task", "stage": "stage", "llm": "model"}
@@ -37,7 +39,9 @@ def _watch(name: str, facts: dict[str, Any]) -> Iterator[None]:
         finally:
             if title := facts.get(NAMED_BY.get(name, "")):
                 current.update_name(f"{name} {title}")
-            known = {key: value for key, value in facts.items() if isinstance(value, str | int | float)}
+            bound = structlog.contextvars.get_contextvars()
+            told = {name: bound[name] for name in IDS if name in bound} | facts
+            known = {key: value for key, value in told.items() if isinstance(value, str | int | float)}
             current.set_attributes({f"webnav.{key}": value for key, value in known.items()})
 
 

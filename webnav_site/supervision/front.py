@@ -21,11 +21,13 @@ class Front:
         self.asked = 0  # how often it was told to stop
         self.logs = [Log(name) for name in (programs.GUARD, *programs.procfile())]
 
-    def run(self) -> int:
-        """Follow until the end; the exit code."""
+    def run(self, greet: Callable[[], object]) -> int:
+        """Follow until the end; the exit code. `greet` tells people where the app is while its processes start:
+        comparing demo passwords takes most of a second."""
         for name in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(name) is not signal.SIG_IGN:  # as under nohup
                 signal.signal(name, self._stop)
+        greet()
         gone, restarts = 0.0, 0
         while True:
             time.sleep(LOOK_SECONDS)

@@ -5,7 +5,7 @@ import hashlib
 import sys
 from pathlib import Path
 
-from webnav_site import services
+from webnav_site import embedded, services
 
 STOP_SECONDS = 25  # for a worker to reach its next batch and give its work back; then it is killed, which loses nothing
 LOG_BYTES = "5MB"
@@ -101,4 +101,4 @@ def _program(name: str, command: str, priority: int, values: dict[str, str]) -> 
 
 def _socket() -> Path:
     """Where `supervisorctl` finds the supervisor: a short path, as those of sockets are limited."""
-    return services.runtime_folder() / f"{hashlib.sha256(str(services.VAR).encode()).hexdigest()[:10]}.sock"
+    return embedded.runtime_folder() / f"{hashlib.sha256(str(services.VAR).encode()).hexdigest()[:10]}.sock"

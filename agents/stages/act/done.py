@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
 from agents.stages.state import StepState
 from agents.types import Action, RankedCandidate
@@ -12,12 +13,16 @@ class TakenAction(StageKind):
 
     stage = "act"
 
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "1 action, judged"
+
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
-            state.note("act", representation=_told(state.action, state.ranking) if state.action else "none")
+            state.note("act", representation=told(state.action, state.ranking) if state.action else "none")
 
 
-def _told(action: Action, ranking: Sequence[RankedCandidate]) -> str:
+def told(action: Action, ranking: Sequence[RankedCandidate]) -> str:
     """ "button Search → CLICK", as people read an action; the id stands in for an element that was not ranked."""
     text = next((candidate.text for candidate in ranking if candidate.node_id == action.node_id), "")
     done = action.operation + (f": {action.value}" if action.value else "")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.plan.generator import ChatPrompt
 from agents.stages.plan.kinds import generator_of
 from agents.stages.state import StepState
@@ -38,6 +38,10 @@ class RecordedTurns(StageKind):
             "prompts.pack",
         }
     )
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return prompt_of(recipe.compose.max_tokens)
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

@@ -7,7 +7,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from agents.stages.compose.sequence import PagePart, page_messages
 from agents.stages.compose.shots import shot_messages
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.plan.generator import PagePrompt
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
@@ -24,6 +24,7 @@ class PagesInTurn(StageKind):
     reads = frozenset(
         {
             "compose.shots",
+            "compose.layout",
             "compose.max_tokens",
             "compose.piece_tokens",
             "plan.constrained",
@@ -35,16 +36,22 @@ class PagesInTurn(StageKind):
 
     paradigm: ClassVar[Paradigm] = "generation"
 
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "prompt" if recipe.plan.backend == "endpoint" else prompt_of(recipe.compose.max_tokens)
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.wording = PageWording.of(parts.words)
         self.shots = shot_messages(parts.words, self.paradigm, self.recipe.compose.shots)
+        self.spoken = is_spoken(self.recipe)
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         shots = {f"page_shots_{cls.paradigm}"} if recipe.compose.shots else set()
         none = {"page_none"} if cls.paradigm == "multichoice" else set()
-        return frozenset({"page_system", "page_header", f"page_question_{cls.paradigm}"} | shots | none)
+        system = {"page_system"} if is_spoken(recipe) else set()
+        return frozenset({"page_header", f"page_question_{cls.paradigm}"} | system | shots | none)
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -65,7 +72,8 @@ class PagesInTurn(StageKind):
         shown = page if state.sees_text else PageInput("", page.input, page.target, page.choices)
         history = (*opening(self.shots, state.workflows), *match.past)
         current = tuple(page_messages(shown))
-        state.prompt = PagePrompt(current, self.wording.system, history, openings, state.image)
+        system = self.wording.system if self.spoken else ""
+        state.prompt = PagePrompt(current, system, history, openings, state.image, self.spoken)
         self._note(state, match, history, shown)
 
     def _note(self, state: StepState, match: Match, history: Sequence[PagePart], page: PageInput) -> None:
@@ -81,6 +89,11 @@ class LetteredPages(PagesInTurn):
     """The same for multiple choice: the elements are listed with letters."""
 
     paradigm: ClassVar[Paradigm] = "multichoice"
+
+
+def is_spoken(recipe: Recipe) -> bool:
+    """Whether a page is a part of a conversation, whose speakers are named; endpoints read nothing else."""
+    return recipe.compose.layout == "conversation" or recipe.plan.backend == "endpoint"
 
 
 def opening(shots: tuple[PagePart, ...], workflows: Sequence[PromptWorkflow]) -> tuple[PagePart, ...]:

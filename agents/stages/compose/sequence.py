@@ -34,19 +34,20 @@ def page_messages(page: PageInput, answer: str = "") -> list[PagePart]:
 
 
 def encode_messages(
-    messages: Iterable[PagePart], tokenizer: EncodingTokenizer, max_piece: int = MAX_PIECE
+    messages: Iterable[PagePart], tokenizer: EncodingTokenizer, max_piece: int = MAX_PIECE, spoken: bool = True
 ) -> list[int]:
-    """Token ids of messages, one after another. Blank pieces are left out."""
+    """Token ids of messages, one after another. Blank pieces are left out. Not `spoken`: as MindAct reads single tasks,
+    no speaker is named."""
     ids: list[int] = []
     for message in messages:
-        for text, special in _pieces(message):
+        for text, special in _pieces(message) if spoken else [(message.text, message.sender != "webpage")]:
             if text.strip():
                 ids += tokenizer.encode(text, add_special_tokens=special, truncation=True, max_length=max_piece)
     return ids
 
 
 def _pieces(message: PagePart) -> list[tuple[str, bool]]:
-    """(text, with special tokens) of a message."""
+    """(text, with special tokens) of a message of a conversation."""
     if message.sender == "webpage":
         if not message.text:
             return [("### Human: ", True)]
@@ -63,18 +64,22 @@ def input_ids(
     system: str = OURS.system,
     max_length: int = MAX_INPUT,
     max_piece: int = MAX_PIECE,
+    spoken: bool = True,
 ) -> list[int]:
     """The planner's input. `snippets` of the history come last first; those that would be cut whole are not asked for.
+    Without `system` nothing comes before them.
 
     History is cut from the left, by tokens: its first snippet is the first to go (Q12). The current step is never cut
     beyond `max_piece` per piece, so a long one can exceed `max_length`.
     """
-    start = tokenizer.encode(system, add_special_tokens=True, truncation=True, max_length=max_piece)
-    end = encode_messages(current, tokenizer, max_piece)
+    start: list[int] = []
+    if system:
+        start = tokenizer.encode(system, add_special_tokens=True, truncation=True, max_length=max_piece)
+    end = encode_messages(current, tokenizer, max_piece, spoken)
     history: list[int] = []
     later = iter(snippets)
     while len(history) < max_length - len(start) - len(end) and (snippet := next(later, None)) is not None:
-        history = encode_messages(snippet, tokenizer, max_piece) + history
+        history = encode_messages(snippet, tokenizer, max_piece, spoken) + history
     return join(start, history, end, max_length)
 
 

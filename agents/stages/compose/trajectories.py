@@ -16,7 +16,7 @@ from agents.stages.compose.trajectory import (
     naive_demos,
     system_message,
 )
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.plan.generator import ChatPrompt
 from agents.stages.plan.kinds import generator_of
 from agents.stages.simplify.around import ShownPages
@@ -34,14 +34,16 @@ class Trajectories(StageKind):
     )
     takes = frozenset({"memory", "rationales", "exemplars", "workflows", "history"})
 
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return prompt_of(longest(recipe))
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.generator = generator_of(parts)
         self.system = system_message(parts.words, self.recipe.compose.trajectory)
         self.demos = naive_demos(parts.words, self.recipe.compose.shots)
-        compose = self.recipe.compose
-        local = self.recipe.plan.backend == "local"  # what is longer would be cut, the page first
-        self.limit = min(compose.context_tokens, compose.max_tokens) if local else compose.context_tokens
+        self.limit = longest(self.recipe)
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
@@ -98,6 +100,13 @@ class Trajectories(StageKind):
 
     def _count(self, messages: Sequence[Message]) -> int:
         return chat_tokens(messages, self.generator.count_tokens)
+
+
+def longest(recipe: Recipe) -> int:
+    """Tokens of a prompt at most; of one to a local model what is longer would be cut, the page first."""
+    compose = recipe.compose
+    local = recipe.plan.backend == "local"
+    return min(compose.context_tokens, compose.max_tokens) if local else compose.context_tokens
 
 
 def _with_rationales(messages: list[Message], rationales: Sequence[str | None]) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
 from agents.stages.state import StepState
 
@@ -11,6 +12,14 @@ class SeenText(StageKind):
 
     stage = "observe"
     image, text = False, True
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Reads the page as text."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return " and ".join([*(["text"] if cls.text else []), *(["screenshot"] if cls.image else [])])
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -24,8 +33,16 @@ class SeenImage(SeenText):
 
     image, text = True, False
 
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Sees a screenshot of the page."
+
 
 class SeenBoth(SeenText):
     """The page as text and a screenshot."""
 
     image = True
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Reads the page as text and sees a screenshot."

@@ -37,10 +37,15 @@ class ActionString(AskingPlanner):
     """One reply: an action string."""
 
     needs_ranking = False  # its prompt may have no elements
+    draws = True
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.quirks = self.recipe.quirks.narrowed(WeblinxQuirks)
+
+    @classmethod
+    def answers(cls, recipe: Recipe) -> str:
+        return "Writes one action string in WebLINX's grammar."
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
@@ -73,16 +78,19 @@ class ActionString(AskingPlanner):
                 state.close(None)
 
     def _read(self, state: StepState, generated: Generated) -> None:
-        parsed = parse_action(generated.text, self.quirks)
+        parsed, *others = (parse_action(text, self.quirks) for text in (generated.text, *generated.others))
         state.note("simplify", candidates=min(self.recipe.compose.candidates, len(state.ranking)))
         state.note("compose", prompt=generated.prompt, tokens=generated.usage.prompt_tokens)
         state.note("plan", kind="action_string", reply=generated.text, intent=parsed.intent)
         if generated.error:
             state.fail(generated.error)
         else:
-            state.close(None if parsed.intent == UNKNOWN else self._action(state, parsed))
+            state.drawn = tuple(self._action(state, one) for one in (parsed, *others))
+            state.close(state.drawn[0])
 
     def _action(self, state: StepState, parsed: ParsedAction) -> Action | None:
+        if parsed.intent == UNKNOWN:
+            return None
         demo = state.observation.demo
         operation = OPERATIONS.get(parsed.intent)
         if demo is None or operation is None:

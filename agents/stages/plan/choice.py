@@ -41,6 +41,11 @@ class MultipleChoice(AskingPlanner):
         self.labelled = self.recipe.plan.backend == "endpoint"
 
     @classmethod
+    def answers(cls, recipe: Recipe) -> str:
+        count = recipe.simplify.group_size
+        return f"Chooses by letter among {count} elements at a time; winners meet again until one is left."
+
+    @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
         return LetteredGroups, LetteredPages
 
@@ -51,20 +56,11 @@ class MultipleChoice(AskingPlanner):
             "paradigm": cls.paradigm,
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
+            "layout": compose.layout,
             "memory": recall.memory,
             "memory_k": max(1, recall.k),
             "simplification": recipe.simplify.memory_pages == "simplified",
             "refinement": recall.rationales != "none",
-        }
-
-    @classmethod
-    def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        if cls.paradigm != "multichoice" or recipe.plan.backend != "local":
-            return {}
-        return {
-            "single-layout": "A task of one turn is laid out as a conversation of MT-Mind2Web is: a sentence on the "
-            "role, then page and question with their speakers. MindAct on single tasks reads the page and the question "
-            "alone."
         }
 
     def run(self, states: Sequence[StepState]) -> None:
@@ -109,6 +105,10 @@ class Generation(MultipleChoice):
         "quirks.q27_fails_unasked",
     }
     paradigm: ClassVar[Paradigm] = "generation"
+
+    @classmethod
+    def answers(cls, recipe: Recipe) -> str:
+        return "Writes element, action and value in full."
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.recipes.literature import Recipe
 from agents.stages.plan.kinds import Planning
 from agents.stages.rank.kinds import has_own_page
 from agents.stages.state import StepState
@@ -10,6 +11,14 @@ from agents.types import Action
 
 class FirstElement(Planning):
     """No planner."""
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Takes the best-ranked element; there is no operation or value."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "1 element"
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:

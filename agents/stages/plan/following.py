@@ -40,6 +40,11 @@ class FollowingElement(Planning):
     takes = frozenset({"snippets"})
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        said = "The operation follows from the element's role, the value is copied from the instruction."
+        return f"{said} {recipe.plan.model} learned both." if recipe.plan.model else said
+
+    @classmethod
     def ranking(cls, recipe: Recipe) -> type[StageKind] | None:
         return LearnedElements if recipe.plan.model else None
 

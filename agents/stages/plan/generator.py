@@ -19,7 +19,8 @@ from agents.types import DecisionUsage
 class PagePrompt:
     """Earlier pages with their answers, the current page and question: MindAct's and Self-MAP's form.
 
-    `openings`: how an answer may start, for constrained decoding; one that ends in a space goes on freely.
+    `openings`: how an answer may start, for constrained decoding; one that ends in a space goes on freely. Not
+    `spoken`: local models read page and question without speakers, and nothing before them where `system` is empty.
     """
 
     current: tuple[PagePart, ...]
@@ -27,10 +28,11 @@ class PagePrompt:
     history: tuple[PagePart, ...] = ()
     openings: tuple[str, ...] = ()
     image: Image | None = None
+    spoken: bool = True
 
     def chat(self) -> tuple[ChatMessage, ...]:
         """As chat messages: page and question are one message of the user."""
-        messages = [ChatMessage("system", self.system.strip())]
+        messages = [ChatMessage("system", self.system.strip())] if self.system else []
         page = ""
         for message in (*self.history, *self.current):
             if message.sender == "webpage":

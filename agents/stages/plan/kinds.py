@@ -28,9 +28,14 @@ class Planning(StageKind):
     """
 
     stage = "plan"
+    draws: ClassVar[bool] = False  # leaves the actions of all samples at the state
     asks: ClassVar[bool] = False  # a model, with the prompt that `compose` left
     needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.plan.samples} actions" if cls.asks and recipe.plan.samples > 1 else "1 action"
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
@@ -53,6 +58,19 @@ class AskingPlanner(Planning):
         super().__init__(parts)
         self.generator = generator_of(parts)
         self.sampling = sampling_of(parts)
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        plan = recipe.plan
+        by = f"Runs {_weights_words(recipe)} here."
+        if plan.backend == "endpoint":
+            by = f"Asked of {plan.model or 'the configured LLM'} over an endpoint."
+        return f"{cls.answers(recipe)} {by}{_drawn_words(recipe) if plan.temperature else ''}"
+
+    @classmethod
+    def answers(cls, recipe: Recipe) -> str:
+        """What the model does, in a sentence."""
+        return super().sentence(recipe)
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
@@ -81,6 +99,18 @@ class AskingPlanner(Planning):
         """What was asked for, and in how many requests: more than one where an endpoint gives fewer than n samples."""
         asked = asdict(self.sampling) | {"requests": generated.usage.calls}
         state.note("plan", sampling=asked, samples=list(generated.texts))
+
+
+def _weights_words(recipe: Recipe) -> str:
+    plan = recipe.plan
+    return plan.model or (f"weights to be trained from {plan.base}" if plan.base else "weights that are not chosen yet")
+
+
+def _drawn_words(recipe: Recipe) -> str:
+    plan = recipe.plan
+    replies = "a reply" if plan.samples == 1 else f"{plan.samples} replies of each prompt"
+    of = f", of the likeliest tokens with {plan.top_p:.0%} together" if plan.top_p < 1 else ""
+    return f" Draws {replies} at temperature {plan.temperature:g}{of}."
 
 
 def sampling_of(parts: Parts) -> Sampling:

@@ -22,7 +22,8 @@ def prompt_ids(prompt: Prompt, tokenizer: Any, max_tokens: int = MAX_INPUT, max_
     published flat form where there is one, else the tokenizer's chat template, else "role: content" lines.
     """
     if isinstance(prompt, PagePrompt):
-        return input_ids([prompt.history], prompt.current, tokenizer, prompt.system, max_tokens, max_piece)
+        room = max_tokens, max_piece
+        return input_ids([prompt.history], prompt.current, tokenizer, prompt.system, *room, prompt.spoken)
     if not prompt.flat and getattr(tokenizer, "chat_template", None):
         messages = [{"role": message.role, "content": message.content} for message in prompt.messages]
         text = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)

@@ -23,6 +23,11 @@ class NextAction(AskingPlanner):
         "quirks.q27_fails_unasked",
     }
     fails_unasked = True
+    draws = True
+
+    @classmethod
+    def answers(cls, recipe: Recipe) -> str:
+        return "Continues a trajectory of observations with the next action."
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:
@@ -46,13 +51,19 @@ class NextAction(AskingPlanner):
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):
-            text = in_backticks(generated.text)
-            if not text and not self.recipe.compose.trajectory:
-                text = bare_act(generated.text)
-            act = parse_act(text)
+            text = self._act(generated.text)
             state.note("plan", kind="trajectory", reply=generated.text, text=text)
             if generated.error:
                 state.fail(generated.error)
             else:
-                found = Action(act.operation or "", act.node_id, act.value or "") if act.node_id is not None else None
-                state.close(found)
+                state.drawn = tuple(_action(self._act(sample)) for sample in generated.texts)
+                state.close(state.drawn[0])
+
+    def _act(self, reply: str) -> str:
+        text = in_backticks(reply)
+        return bare_act(reply) if not text and not self.recipe.compose.trajectory else text
+
+
+def _action(text: str) -> Action | None:
+    act = parse_act(text)
+    return None if act.node_id is None else Action(act.operation or "", act.node_id, act.value or "")

@@ -52,6 +52,10 @@ class CrossEncoderRanker:
             raise ValueError(f"{name} has {model.config.num_labels} labels; a ranker has one")
         self._model = model.float().eval().to(self.device)
 
+    def compute_in_bfloat16(self) -> None:
+        """Nearly twice as fast where the processor multiplies it; scores then differ in the third digit."""
+        self._model = self._model.bfloat16()
+
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """Each observation's candidates, best first; WebLINX documents where it has recorded turns."""
         return self.rank_inputs([self.input(observation) for observation in observations])
@@ -111,4 +115,4 @@ class CrossEncoderRanker:
     def _score_rows(self, rows: Sequence[dict[str, Any]]) -> list[float]:
         batch = self.tokenizer.pad(list(rows), return_tensors="pt").to(self.device)
         logits = self._model(**batch).logits.squeeze(-1)
-        return self._torch.sigmoid(logits).float().cpu().tolist()
+        return self._torch.sigmoid(logits.float()).cpu().tolist()

@@ -10,7 +10,7 @@ from agents.encoders import weights
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.models import lacking_model
-from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, weblinx_text
+from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, multiplies_bfloat16, weblinx_text
 from agents.stages.rank.inputs import WeblinxText
 from agents.stages.rank.rankings import Rankings
 from agents.stages.rank.score_file import ScoreFileRanker
@@ -38,8 +38,17 @@ class Ranked(StageKind):
         raise NotImplementedError
 
     @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"best {recipe.rank.top_k} elements"
+
+    @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
         return lacking_ranker(recipe)
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        said = "A right element whose id a recorded page has twice counts once; the published recall counts it twice."
+        return {"marked-twice": said} if recipe.data == "weblinx" else {}
 
     def run(self, states: Sequence[StepState]) -> None:
         sources = [_with_page(state.observation) for state in states]
@@ -55,6 +64,12 @@ class Ranked(StageKind):
             state.note("rank", kind=self.recipe.rank.kind, top=traced_ranking(found))
 
 
+def model_words(recipe: Recipe) -> str:
+    """The model that ranks, for a sentence."""
+    rank = recipe.rank
+    return rank.model or (f"a model trained from {rank.base}" if rank.base else "a model that is not chosen yet")
+
+
 def lacking_ranker(recipe: Recipe) -> list[str]:
     """Why the model that ranks cannot be had; empty where it can."""
     trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
@@ -65,6 +80,10 @@ class CrossEncoded(Ranked):
     """Query and element are read together (MindAct)."""
 
     reads = Ranked.reads | WEBLINX_TEXT
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Scores every element together with the instruction by {model_words(recipe)}."
 
     def load(self) -> Ranker:
         text = weblinx_text(self.recipe.rank, self.recipe.quirks)
@@ -81,6 +100,11 @@ class DenseMarkup(Ranked):
 
     reads = Ranked.reads | WEBLINX_TEXT | {"rank.exact"}
 
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        turns, model = recipe.rank.history_turns, model_words(recipe)
+        return f"Embeds the last {turns} turns and every element with {model} and compares them."
+
     def load(self) -> Ranker:
         settings = self.recipe.rank
         encoder: DmrEncoder = loaded("rank.model", settings.model, dmr_encoder)
@@ -94,11 +118,15 @@ class DenseMarkup(Ranked):
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
         said = "Scores below the first top_k are estimates, the order above them is not (rank.exact=true encodes all)."
-        return {} if recipe.rank.exact else {"estimates": said}
+        return super().deviations(recipe) | ({} if recipe.rank.exact else {"estimates": said})
 
 
 class ScoredBefore(Ranked):
     """Scores of a file, made elsewhere."""
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Takes the scores of every element from the file {recipe.rank.model or '(none named)'}."
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
@@ -120,9 +148,13 @@ def loaded(setting: str, name: str, load: Callable[[str], Any]) -> Any:
 
 @lru_cache(maxsize=KEPT_MODELS)
 def _cross_encoder(name: str, text: WeblinxText) -> Ranker:
+    """A small model that stands in reproduces no number: where that is quicker, it computes in bfloat16."""
     from agents.stages.rank.cross_encoder import CrossEncoderRanker
 
-    return CrossEncoderRanker(name, weblinx=text)
+    ranker = CrossEncoderRanker(name, weblinx=text)
+    if name.startswith(weights.STARTER) and multiplies_bfloat16(ranker.device):
+        ranker.compute_in_bfloat16()
+    return ranker
 
 
 def has_own_page(observation: Observation) -> bool:

@@ -31,6 +31,10 @@ class LearnedElements(StageKind):
     embeds_memory = True
 
     @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"best {recipe.rank.top_k} elements"
+
+    @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:
         return lacking_ranker(recipe)
 

@@ -10,7 +10,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.rank.dual_encoder import score_elements
 from agents.stages.rank.element_text import element_texts
-from agents.stages.rank.kinds import lacking_ranker
+from agents.stages.rank.kinds import lacking_ranker, model_words
 from agents.stages.rank.rankings import Rankings
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
@@ -48,6 +48,17 @@ class SimilarElements(StageKind):
     )
     takes = frozenset({"snippets"})
     embeds_memory = True
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        rank = recipe.rank
+        evidence = (rank.lexical_weight, rank.role_weight, rank.order_weight, rank.option_weight)
+        more = " Words in common, reading order and named options count too." if any(evidence) else ""
+        return f"Embeds the instruction and every element with {model_words(recipe)} and compares them.{more}"
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"best {recipe.rank.top_k} elements"
 
     @classmethod
     def lacking(cls, recipe: Recipe) -> list[str]:

@@ -48,6 +48,14 @@ class RewrittenInstruction(StageKind):
     reads = frozenset({"prompts.pack"})
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "A model rewrites the instruction so that it stands alone."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "instruction that stands alone"
+
+    @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset({"rewrite"})
 

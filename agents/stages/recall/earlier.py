@@ -5,6 +5,7 @@ All answer in prompt order (planners.md 5.2, 5.6).
 
 from collections.abc import Sequence
 
+from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
 from agents.stages.simplify.trajectory_page import page_or_nothing
@@ -20,6 +21,14 @@ class NoMemory(StageKind):
 
     stage = "recall"
 
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Recalls no earlier steps."
+
+    @classmethod
+    def title(cls) -> str:
+        return ""
+
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
             state.note("recall", kind=self.recipe.recall.memory)
@@ -30,6 +39,14 @@ class Chronological(StageKind):
 
     stage = "recall"
     gives = frozenset({"memory"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return "Recalls all earlier steps of the conversation in their order."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "all earlier steps"
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
@@ -53,6 +70,14 @@ class FirstTurns(Chronological):
 
     reads = frozenset({"recall.k"})
 
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Recalls the first {recipe.recall.k} turns of the conversation."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.recall.k} earlier turns"
+
     def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
         return select_fixed(_turns(steps), self.recipe.recall.k)
 
@@ -61,6 +86,14 @@ class SimilarTurns(Chronological):
     """The steps of the k earlier turns with the most similar instructions (Synapse in conversations)."""
 
     reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Recalls the {recipe.recall.k} earlier turns with the most similar instructions."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.recall.k} earlier turns"
 
     def chosen(self, state: StepState, steps: list[RecordedStep]) -> Sequence[int]:
         settings = self.recipe.recall
@@ -78,6 +111,14 @@ class Multifaceted(Chronological):
 
     reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder", "recall.state_in_query"})
     gives = frozenset({"memory", "snippets"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Recalls the {recipe.recall.k} earlier steps nearest to the instruction and the actions so far."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.recall.k} earlier steps"
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

@@ -21,6 +21,21 @@ class DrawnExemplars(StageKind):
     reads = frozenset({"recall.exemplar_k", "recall.encoder"})
     gives = frozenset({"exemplars"})
 
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        return f"Shows {cls.hands_on(recipe)}{cls.how(recipe)}, all from the train split."
+
+    @classmethod
+    def how(cls, recipe: Recipe) -> str:
+        """How they are chosen, in the words of a sentence."""
+        fixed = recipe.recall.exemplars == "fixed"
+        return ", the same for every task" if fixed else ", drawn from the same site, else from its domain"
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        count = recipe.recall.exemplar_k
+        return f"{count} exemplar{'' if count == 1 else 's'}"
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self._found: dict[tuple[int, int], tuple[PromptExemplar, ...]] = {}  # (conversation, turn)
@@ -53,6 +68,10 @@ class NearestExemplars(DrawnExemplars):
 
     reads = DrawnExemplars.reads | {"recall.exemplar_key"}
 
+    @classmethod
+    def how(cls, recipe: Recipe) -> str:
+        return " of the tasks most similar by website, domain and text"
+
     def query(self, state: StepState) -> np.ndarray | None:
         seen = state.observation
         key = self.recipe.recall.exemplar_key
@@ -68,6 +87,17 @@ class SiteWorkflows(StageKind):
     reads = frozenset({"recall.workflow_k", "recall.induction"})
     gives = frozenset({"workflows"})
     embedded: ClassVar[bool] = False
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        recall = recipe.recall
+        when = "from the site's train tasks" if recall.induction == "offline" else "from what the run did before"
+        style = ", in abstract words" if recall.induction_style == "abstract" else ""
+        return f"Shows workflows induced {when}{style}."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return "workflows of the site"
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
@@ -108,6 +138,15 @@ class NearestWorkflows(SiteWorkflows):
 
     reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder"}
     embedded = True
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        query = "the predicted objective" if recipe.recall.workflow_query == "objective" else "the task"
+        return f"Shows the {recipe.recall.workflow_k} workflows nearest to {query}."
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.recall.workflow_k} workflows"
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:

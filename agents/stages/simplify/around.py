@@ -31,6 +31,10 @@ class AroundBest(StageKind):
     stage = "simplify"
     reads = frozenset({"simplify.page_elements", "simplify.history_elements", "recall.rationales"})
 
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.simplify.page_elements} elements with their surroundings"
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.past = parts.past_pages()

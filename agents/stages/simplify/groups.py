@@ -64,6 +64,10 @@ class ElementGroups(StageKind):
     )
     paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
 
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"{recipe.simplify.group_size} elements at a time"
+
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.snippets = snippet_settings(self.recipe, self.paradigm, PageWording.of(parts.words))

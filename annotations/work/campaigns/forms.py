@@ -11,6 +11,7 @@ from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
 from annotations.models.queue import ItemQuerySet
 from annotations.work.campaigns.assigning import Order
+from annotations.work.propose import proposing
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
 COUNT: dict[str, Any] = {"min_value": 1, "max_value": 20}
@@ -67,6 +68,10 @@ class CampaignForm(forms.ModelForm):
     )
     steps_per_part = forms.IntegerField(**COUNT, initial=4, help_text="n steps aim at ⌈n / this⌉ parts.")
 
+    connection = forms.ChoiceField(
+        required=False, label="By connection", help_text="Of proposals by a language model; prices and limits are its."
+    )
+
     class Meta:
         model = Campaign
         fields = [
@@ -79,6 +84,7 @@ class CampaignForm(forms.ModelForm):
             "steps_per_part",
             "blind",
             "proposer",
+            "connection",
             "rubric",
         ]
         labels = {"cap": "Cap per person", "source": "Source dataset"}
@@ -86,6 +92,8 @@ class CampaignForm(forms.ModelForm):
     def __init__(self, *args: Any, sources: QuerySet[Dataset], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         row_field(self, "source").queryset = sources.order_by("name")
+        names = sorted({*proposing.connections(), self.instance.connection} - {""})  # one that is gone can be seen
+        choice_field(self, "connection").choices = [("", "what answers here"), *((name, name) for name in names)]
         if self.instance.pk and self.instance.sessions.exists():
             self.fields["source"].disabled = True
             self.fields["source"].help_text = "Fixed: there are sessions made from it."

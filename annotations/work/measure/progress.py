@@ -7,7 +7,7 @@ from statistics import median
 
 from django.db.models import Count, Q
 
-from annotations.jobs.live import span_text
+from annotations.live import span_text
 from annotations.models import Assignment, Campaign, Session, Stage
 
 STATES = ("passed", "submitted", "returned", "in_progress", "todo")  # as the bars show them, from the left

@@ -4,7 +4,7 @@
 "mentions"}, …]} for rewrites. What a part does not name, or leaves empty, stays as it is.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -20,6 +20,10 @@ from annotations.work.propose.rewrites import propose_rewrites
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 1", Proposal.Kind.REWRITE: "repeated words 1"}
 STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
 Outcome = Proposal.Outcome
+
+
+connections: Callable[[], list[str]] = list
+"""The connections to language models that a campaign may name. `agents.apps` sets it: this app knows none."""
 
 
 class NoProposals(ValueError):

@@ -14,8 +14,9 @@ from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Study
 from evaluation.models.studies import BudgetLimits
+from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies.following import follow
-from evaluation.studies.running import cancel_study, create_study, run_inline
+from evaluation.studies.running import create_study, run_inline
 
 
 class Command(BaseCommand):
@@ -34,6 +35,7 @@ class Command(BaseCommand):
             help=f"default: the whole dataset; {OOD}: {', '.join(OOD_SPLITS)} and their mean",
         )
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
+        parser.add_argument("--websites", nargs="+", default=[], metavar="NAME", help="conversations on these only")
         parser.add_argument(
             *("--set",),
             nargs="+",
@@ -65,6 +67,7 @@ class Command(BaseCommand):
                 splits=list(splits_of(options["split"])),
                 seeds=[options["seed"]],
                 limit=options["limit"],
+                websites=options["websites"],
                 overrides=pairs(options["changes"]),
                 preset=options["preset"],
                 publish=not options["inline"],
@@ -82,7 +85,7 @@ class Command(BaseCommand):
             else:
                 follow(study, self.stderr.write)
         except KeyboardInterrupt:
-            cancel_study(study)
+            study.cancel(store_all_scores)
             raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
         runs = list(study.runs.select_related("dataset").order_by("pk"))
         result = _result(study, runs, options["split"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from agents.recipes import published
 from annotations.models import Dataset, Split
 from evaluation.management.commands.evaluate import pairs
 from evaluation.models import Study
@@ -30,6 +31,13 @@ class Command(BaseCommand):
         parser.add_argument("--over", nargs="+", required=True, metavar="key=a,b,c", help="values to try")
         parser.add_argument("--split", choices=Split.values, default=Split.DEV)
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
+        parser.add_argument("--websites", nargs="+", default=[], metavar="NAME", help="conversations on these only")
+        parser.add_argument(
+            "--searched-sites",
+            action="store_true",
+            help="on the websites of the split on which the recipe's paper searched its settings (MIMS, Figures 4.1 "
+            "to 4.4), as far as they are in the dataset",
+        )
         parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values)
@@ -48,6 +56,7 @@ class Command(BaseCommand):
                 splits=[options["split"]],
                 seeds=[options["seed"]],
                 limit=options["limit"],
+                websites=_searched(recipe, found, options) if options["searched_sites"] else options["websites"],
                 overrides=pairs(options["changes"]),
                 variants=_variants(options["over"]),
                 preset=options["preset"],
@@ -70,6 +79,18 @@ class Command(BaseCommand):
         self.stdout.write(to_markdown(tables))
         if on_test:
             self.stdout.write(TEST_NOTE)
+
+
+def _searched(recipe: str, dataset: Dataset, options: dict[str, Any]) -> list[str]:
+    """The websites of `--searched-sites`. ValueError where the paper names none of that split, or none is here."""
+    split = options["split"]
+    names = published.SEARCHED_SITES.get(recipe, {}).get(split, ())
+    rows = dataset.conversations.filter(split=split, website__name__in=names)
+    here = set(rows.values_list("website__name", flat=True))
+    if not here:
+        said = f"; it has {', '.join(names)}" if names else ""
+        raise ValueError(f"{dataset.name} has no website on which settings of {recipe} were searched on {split}{said}")
+    return [name for name in names if name in here]
 
 
 def _variants(over: list[str]) -> list[dict[str, str]]:

@@ -7,10 +7,12 @@ export function words(text) {
   return text.match(/[\p{L}\p{N}]+(?:['’.,-][\p{L}\p{N}]+)*|\s+|[^\p{L}\p{N}\s]/gu) ?? [];
 }
 
+/** @typedef {{kind: "same" | "del" | "ins", text: string}} Piece */
+
 /**
  * What stays, goes and comes from one text to the other, as runs of text.
  * @param {string} before @param {string} after
- * @returns {{kind: "same" | "del" | "ins", text: string}[]} deletions stand before the insertions that replace them
+ * @returns {Piece[]} deletions stand before the insertions that replace them
  */
 export function wordDiff(before, after) {
   const [a, b] = [words(before), words(after)];
@@ -40,11 +42,18 @@ export function moved(before, after) {
   };
 }
 
+/** @param {string} text @returns {Piece} */
 const same = (text) => ({ kind: "same", text });
 
-/** The longest common subsequence of words; where both texts changed, what went stands before what came. */
+/**
+ * The longest common subsequence of words; where both texts changed, what went stands before what came.
+ * @param {string[]} a @param {string[]} b
+ * @returns {Piece[]}
+ */
 function changes(a, b) {
+  /** @type {Piece[]} */
   const removed = a.map((text) => ({ kind: "del", text }));
+  /** @type {Piece[]} */
   const added = b.map((text) => ({ kind: "ins", text }));
   if (!a.length || !b.length || a.length * b.length > MAX_CELLS) return [...removed, ...added];
   const width = b.length + 1;
@@ -57,6 +66,7 @@ function changes(a, b) {
           : Math.max(lengths[(i + 1) * width + j], lengths[i * width + j + 1]);
     }
   }
+  /** @type {Piece[]} */
   const found = [];
   let [i, j] = [0, 0];
   while (i < a.length && j < b.length) {
@@ -67,8 +77,12 @@ function changes(a, b) {
   return [...found, ...removed.slice(i), ...added.slice(j)];
 }
 
-/** Runs of one kind in one piece; a space between two changed words counts as changed, or words would look mixed. */
+/**
+ * Runs of one kind in one piece; a space between two changed words counts as changed, or words would look mixed.
+ * @param {Piece[]} pieces
+ */
 function joined(pieces) {
+  /** @type {Piece[]} */
   const runs = [];
   for (let place = 0; place < pieces.length;) {
     let until = place;
@@ -78,7 +92,7 @@ function joined(pieces) {
     } else {
       while (until < pieces.length && (pieces[until].kind !== "same" || isBetween(pieces, until))) until += 1;
       const part = pieces.slice(place, until);
-      for (const kind of ["del", "ins"]) {
+      for (const kind of /** @type {const} */ (["del", "ins"])) {
         const text = textOf(part.filter((piece) => piece.kind === kind || piece.kind === "same"));
         if (part.some((piece) => piece.kind === kind)) runs.push({ kind, text });
       }
@@ -88,10 +102,12 @@ function joined(pieces) {
   return runs;
 }
 
+/** @param {Piece[]} pieces @param {number} place */
 function isBetween(pieces, place) {
   return /^\s+$/.test(pieces[place].text) && place + 1 < pieces.length && pieces[place + 1].kind !== "same";
 }
 
+/** @param {Piece[]} pieces */
 function textOf(pieces) {
   return pieces.map(({ text }) => text).join("");
 }

@@ -9,6 +9,8 @@ const SETTLED_MS = 400; // after the last key before it becomes an edit
 export class Editor {
   /** What the text read when the typing began that is no edit yet; null when there is none. @type {string | null} */
   base = null;
+  /** What is marked in the text. @type {Shown[]} */
+  marks = [];
   #timer = 0;
   #isComposing = false;
 
@@ -33,6 +35,7 @@ export class Editor {
     this.#draw();
   }
 
+  /** @param {boolean} isReadOnly */
   set isReadOnly(isReadOnly) {
     this.area.readOnly = isReadOnly;
   }
@@ -58,7 +61,7 @@ export class Editor {
     this.#timer = window.setTimeout(() => (this.#isComposing ? this.#typed() : this.flush()), SETTLED_MS);
   }
 
-  /** Another text, with the caret at the same words. */
+  /** Another text, with the caret at the same words. @param {string} text */
   #exchange(text) {
     const { start, end } = this.selection;
     const place = moved(this.area.value, text);
@@ -70,6 +73,7 @@ export class Editor {
   #draw() {
     const text = this.area.value;
     if (this.base === null) this.value = text;
+    /** @type {(string | Node)[]} */
     const pieces = [];
     let from = 0;
     for (const { start, end, kind } of [...this.marks].sort((a, b) => a.start - b.start || a.end - b.end)) {

@@ -29,7 +29,7 @@ export class Film {
     this.mayCut = mayCut;
     const left = this.root.scrollLeft;
     const current = this.document.partAt(this.place);
-    const groups = this.document.parts.map((part, index) => {
+    const groups = this.document.parts.map((_, index) => {
       const [first, last] = this.document.range(index);
       const cards = [];
       for (let place = first; place <= last; place += 1) {

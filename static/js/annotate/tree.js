@@ -51,14 +51,14 @@ export class TreeView {
     if (!nodes.length) this.#rows.replaceChildren(make("p.faint", {}, message || "Nothing to show."));
   }
 
-  /** Mark what a search found, and bring one of the rows into view. @param {number[]} found */
+  /** Mark what a search found, and bring one of the rows into view. @param {number[]} found @param {number} current */
   mark(found, current) {
     this.#found = new Set(found);
     this.#current = current;
     this.#reveal(current);
   }
 
-  /** Make an element's row the current one. */
+  /** Make an element's row the current one. @param {string} id */
   point(id) {
     const place = this.nodes.findIndex((node) => node[1] === id);
     if (place < 0) return;
@@ -66,11 +66,13 @@ export class TreeView {
     this.#reveal(place);
   }
 
+  /** @param {number} place */
   #center(place) {
     this.#root.scrollTop = place < 0 ? 0 : place * ROW - this.#root.clientHeight / 2;
     this.#isNew = this.#root.clientHeight === 0;
   }
 
+  /** @param {number} place */
   #reveal(place) {
     const top = place * ROW;
     const { scrollTop, clientHeight } = this.#root;
@@ -93,6 +95,7 @@ export class TreeView {
     this.#rows.replaceChildren(...this.nodes.slice(first, last).map((node, offset) => this.#row(node, first + offset)));
   }
 
+  /** @param {Node} node @param {number} place */
   #row([depth, id, tag, label, isGold, isCandidate], place) {
     const look = [
       "div.tree-row",
@@ -116,11 +119,13 @@ export class TreeView {
     return row;
   }
 
+  /** @param {Event} event */
   #nodeOf(event) {
     const row = around(event, "[data-row]");
     return row ? this.nodes[Number(row.dataset.row)] : null;
   }
 
+  /** @param {Event} event */
   #clicked(event) {
     const node = this.#nodeOf(event);
     if (!node) return;
@@ -128,7 +133,9 @@ export class TreeView {
     this.#onPick(node[1]);
   }
 
+  /** @param {KeyboardEvent} event */
   #press(event) {
+    /** @type {Record<string, number>} */
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 };
     if (event.key === "Enter" && this.#current >= 0) this.#onPick(this.nodes[this.#current][1]);
     else if (moves[event.key]) {

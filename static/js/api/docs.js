@@ -1,5 +1,5 @@
 // Swagger UI on the schema of this server. Requests that it tries out carry the page's CSRF token.
-const place = document.getElementById("swagger-ui");
+const place = /** @type {HTMLElement} */ (document.getElementById("swagger-ui"));
 const token = /** @type {HTMLInputElement} */ (document.querySelector("#swagger-csrf input")).value;
 
 const chosen = document.documentElement.dataset.theme;
@@ -17,6 +17,7 @@ SwaggerUIBundle({
   deepLinking: true,
   docExpansion: "none",
   defaultModelsExpandDepth: 0,
+  /** @param {{url: string, headers: Record<string, string>}} request */
   requestInterceptor: (request) => {
     if (new URL(request.url, location.href).origin === location.origin) request.headers["X-CSRFToken"] = token;
     return request;

@@ -4,11 +4,12 @@ import { exchange, readAgain } from "../shared/parts.js";
 
 const MEGABYTE = 1000 * 1000;
 
+/** @param {number} bytes */
 function size(bytes) {
   return bytes < 1000 * MEGABYTE ? `${Math.round(bytes / MEGABYTE)} MB` : `${(bytes / MEGABYTE / 1000).toFixed(2)} GB`;
 }
 
-/** Show that the fields could not be sent, or what the server said about them; the chosen file is kept. */
+/** Show that the fields could not be sent, or what the server said about them; the chosen file is kept. @param {string} html */
 function showAnswer(html) {
   const files = /** @type {HTMLInputElement} */ (document.querySelector("#id_upload")).files;
   exchange(new DOMParser().parseFromString(html, "text/html"), ["import-form"]);
@@ -17,12 +18,18 @@ function showAnswer(html) {
   document.querySelector(".errorlist")?.scrollIntoView({ block: "center" });
 }
 
+/** @param {ParentNode} root @param {string} selector an element that the form always has */
+function part(root, selector) {
+  return /** @type {HTMLElement} */ (root.querySelector(selector));
+}
+
+/** @param {XMLHttpRequest} request @param {HTMLElement} box */
 function follow(request, box) {
   const begun = performance.now();
-  const text = box.querySelector("span");
+  const text = part(box, "span");
   request.upload.addEventListener("progress", (event) => {
     if (!event.lengthComputable) return;
-    box.querySelector("rect").setAttribute("width", String((1000 * event.loaded) / event.total));
+    part(box, "rect").setAttribute("width", String((1000 * event.loaded) / event.total));
     const seconds = (performance.now() - begun) / 1000;
     const rate = event.loaded / Math.max(seconds, 0.1);
     const left = Math.round((event.total - event.loaded) / rate);
@@ -31,16 +38,18 @@ function follow(request, box) {
         ? "Uploaded; the server is storing it"
         : `${size(event.loaded)} of ${size(event.total)} · ${size(rate)}/s · about ${left} s left`;
   });
-  box.querySelector("button").addEventListener("click", () => request.abort(), { once: true });
+  part(box, "button").addEventListener("click", () => request.abort(), { once: true });
 }
 
+/** @param {HTMLFormElement} form */
 function send(form) {
-  const box = form.querySelector("#upload");
-  const button = form.querySelector("button.primary");
+  const box = part(form, "#upload");
+  const button = /** @type {HTMLButtonElement} */ (form.querySelector("button.primary"));
   const request = new XMLHttpRequest();
+  /** @param {string} message */
   const stop = (message) => {
     button.disabled = false;
-    box.querySelector("span").textContent = message;
+    part(box, "span").textContent = message;
   };
   follow(request, box);
   request.addEventListener("load", () => {
@@ -58,15 +67,15 @@ function send(form) {
 }
 
 function listen() {
-  const form = document.getElementById("import-form");
+  const form = /** @type {HTMLFormElement} */ (document.getElementById("import-form"));
   form.addEventListener("submit", (event) => {
-    const file = /** @type {HTMLInputElement} */ (form.querySelector("#id_upload")).files[0];
+    const file = /** @type {HTMLInputElement} */ (form.querySelector("#id_upload")).files?.[0];
     if (!file) return; // a path on the server: an ordinary form
     event.preventDefault();
     if (file.size > Number(form.dataset.maxBytes)) {
-      const box = form.querySelector("#upload");
+      const box = part(form, "#upload");
       box.hidden = false;
-      box.querySelector("span").textContent = `${size(file.size)} is more than can be uploaded; put it on the server.`;
+      part(box, "span").textContent = `${size(file.size)} is more than can be uploaded; put it on the server.`;
       return;
     }
     send(form);
@@ -76,7 +85,7 @@ function listen() {
 document.addEventListener("click", (event) => {
   const use = around(event, "[data-use]");
   const folder = around(event, "[data-folder]");
-  if (use) /** @type {HTMLInputElement} */ (document.querySelector("#id_path")).value = use.dataset.use;
+  if (use) /** @type {HTMLInputElement} */ (document.querySelector("#id_path")).value = use.dataset.use ?? "";
   if (folder) {
     event.preventDefault();
     readAgain(/** @type {HTMLAnchorElement} */ (folder).href, ["server-files", "import-paths"]);

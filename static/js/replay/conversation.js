@@ -90,6 +90,12 @@ export class FilmStrip {
     cell.title = `Step ${seq + 1}: ${isShown(row) ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
   }
 
+  /** A step that people judged: the first letter of what they said. */
+  review(seq, verdict) {
+    if (verdict) this.cells[seq].dataset.review = verdict;
+    else delete this.cells[seq].dataset.review;
+  }
+
   select(seq, previous) {
     this.cells[previous]?.removeAttribute("aria-current");
     this.cells[seq].setAttribute("aria-current", "step");

@@ -46,6 +46,7 @@ export class LiveFeed {
     this.socket.addEventListener("close", (event) => this.#closed(event.code));
   }
 
+  /** @param {number} code */
   #closed(code) {
     this.open = false;
     if (this.store.isOver || this.lost) return;
@@ -127,6 +128,7 @@ export class LiveFeed {
   }
 }
 
+/** @param {number} ms */
 function ago(ms) {
   const seconds = Math.round(ms / 1000);
   if (seconds < 1) return "now";

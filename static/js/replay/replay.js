@@ -6,6 +6,7 @@ import { LiveFeed } from "./live.js";
 import { SnapshotPane, TABS } from "./snapshot.js";
 import { SidePane } from "./side.js";
 import { ReplayStore } from "./store.js";
+import { ReviewBar } from "./review.js";
 
 const data = JSON.parse(document.getElementById("replay-data").textContent);
 const element = (id) => document.getElementById(id);
@@ -23,6 +24,7 @@ const side = new SidePane(element("side"), store, {
   onHover: (node) => page.hover(node),
   onPick: (node) => page.scrollTo(node),
 });
+const reviews = new ReviewBar(element("review"), { url: data.reviews_url, say, onChange: onReviews });
 const titled = document.title;
 let current = -1;
 let running = -1;
@@ -38,6 +40,7 @@ async function select(seq, history = "push") {
   element("place").textContent = `step ${seq + 1} of ${store.total}`;
   conversation.select(seq, previous);
   film.select(seq, previous);
+  reviews.show(seq);
   showButtons();
   await showView(seq);
 }
@@ -156,6 +159,12 @@ function onStatus(text, kind) {
   tag.className = `tag ${kind}`;
 }
 
+/** What was said is marked in the film strip; the keys are there once it is known who asks. */
+function onReviews() {
+  for (const [spec, label, run] of reviews.commands) bind(spec, label, run, { group: "Review" });
+  for (let seq = 0; seq < store.total; seq += 1) film.review(seq, reviews.of(seq)[0]?.verdict);
+}
+
 function bindKeys() {
   /** @type {[string, string, () => void][]} */
   const keys = [
@@ -203,4 +212,5 @@ listen();
 running = store.complete + 1;
 following = store.rows.size === 0 && !store.isStopped;
 select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
+if (data.gold) reviews.load();
 new LiveFeed(store, { socket: data.socket, steps: data.steps_url, age: data.age }, { onSteps, onStatus }).start();

@@ -1,6 +1,7 @@
 // The right pane: what the agent decided and what each stage recorded. Known records are laid out, unknown ones are
 // shown as text; a stage without a record says so.
 import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
+import { readPage } from "../shared/server.js";
 import { asText, facts, folded, missing, told } from "./records.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
@@ -64,6 +65,7 @@ export class SidePane {
     const sections = [
       this.#decision(detail),
       ...this.#branches(detail),
+      ...this.#changes(detail),
       this.#candidates(detail),
       this.#memory(detail),
       this.#prompt(detail),
@@ -265,6 +267,27 @@ export class SidePane {
       return make("div", {}, head, branch.prediction ? make("p.muted.predicted", {}, branch.prediction) : null);
     });
     return [section("Branches", `${branches.length} considered`, ...rows)];
+  }
+
+  /** What the recorded action did to the page, read when it is opened. */
+  #changes({ step, gold }) {
+    if (!step || !gold) return [];
+    const content = make("div", {}, make("p.muted", {}, "Comparing the pages …"));
+    const opened = folded("changes", "Elements by which the next page differs", content, this.open);
+    opened.addEventListener("toggle", () => opened.open && this.#compare(content, step));
+    return [section("What really happened", null, opened)];
+  }
+
+  async #compare(content, step) {
+    if (content.dataset.step) return;
+    content.dataset.step = step;
+    try {
+      const page = await readPage(`/steps/${step}/changes/`);
+      content.replaceChildren(...page.body.children);
+    } catch (error) {
+      delete content.dataset.step;
+      content.replaceChildren(make("p.note.bad", {}, error.message));
+    }
   }
 
   #stages({ trace, milliseconds, call_index: call }) {

@@ -2,29 +2,35 @@
 // steps that were looked at. Rows may arrive twice and in any order.
 import { call } from "../shared/server.js";
 
+/** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
+/** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
+/** @typedef {{state: string, run_state: string, steps: StoredRow[]}} StoredSteps */
+/** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
 
 const KEPT_DETAILS = 80;
 const VIEW_SECONDS = 240; // signed page addresses live for at least five minutes
 
 export class ReplayStore {
-  /** @param {{turns: {index: number, instruction: string, step_count: number}[], progress: any, url: string}} data */
+  /** @param {{turns: TurnOutline[], progress: StoredSteps, url: string}} data */
   constructor(data) {
     this.url = data.url;
+    /** @type {(TurnOutline & {first: number})[]} */
     this.turns = [];
     this.total = 0;
     for (const turn of data.turns) {
       this.turns.push({ ...turn, first: this.total });
       this.total += turn.step_count;
     }
-    /** @type {Map<number, Record<string, any>>} */
+    /** @type {Map<number, StoredRow>} */
     this.rows = new Map();
+    /** @type {Map<number, StepView>} */
     this.views = new Map();
     this.state = this.runState = "";
     this.merge(data.progress);
   }
 
-  /** Take stored steps and the state; returns the sequence numbers that are new. */
+  /** Take stored steps and the state; returns the sequence numbers that are new. @param {StoredSteps} stored */
   merge({ state, run_state: runState, steps }) {
     const added = [];
     for (const row of steps) {
@@ -57,24 +63,25 @@ export class ReplayStore {
     return this.state === "failed" || (["failed", "cancelled"].includes(this.runState) && this.state !== "done");
   }
 
+  /** @param {number} seq */
   turnOf(seq) {
     return this.turns.findLast((turn) => turn.first <= seq) ?? this.turns[0];
   }
 
-  /** The sequence number of a step by its place in the conversation; null when there is none. */
+  /** The sequence number of a step by its place in the conversation; null when there is none. @param {number} turnIndex @param {number} stepIndex */
   place(turnIndex, stepIndex) {
     const turn = this.turns.find((one) => one.index === turnIndex);
     return turn && stepIndex < turn.step_count ? turn.first + stepIndex : null;
   }
 
-  /** @returns {Mark} */
+  /** @param {number} seq @returns {Mark} */
   mark(seq) {
     const row = this.rows.get(seq);
     if (row) return row.success === null ? "done" : row.success ? "ok" : "bad";
     return !this.isStopped && this.state === "running" && seq === this.complete + 1 ? "running" : "pending";
   }
 
-  /** The nearest failed step after (direction 1) or before (-1) a step; null when there is none. */
+  /** The nearest failed step after (direction 1) or before (-1) a step; null when there is none. @param {number} seq @param {1 | -1} direction */
   failure(seq, direction) {
     const failed = [...this.rows.values()].filter((row) => row.success === false && (row.seq - seq) * direction > 0);
     return failed.length
@@ -82,16 +89,17 @@ export class ReplayStore {
       : null;
   }
 
-  /** A step's record and page if they are at hand and its page address is still good. */
+  /** A step's record and page if they are at hand and its page address is still good. @param {number} seq */
   view(seq) {
     const view = this.views.get(seq);
     return view && performance.now() - view.at < VIEW_SECONDS * 1000 ? view : null;
   }
 
-  /** Read a step's record and page addresses; one request however often it is asked for. */
+  /** Read a step's record and page addresses; one request however often it is asked for. @param {number} seq */
   load(seq) {
     const known = this.view(seq);
     if (known) return known.promise;
+    /** @type {StepView} */
     const view = { at: performance.now(), stored: false, data: null, promise: null };
     view.promise = this.#read(seq).then(
       (data) => {
@@ -106,10 +114,11 @@ export class ReplayStore {
     );
     this.views.delete(seq);
     this.views.set(seq, view);
-    if (this.views.size > KEPT_DETAILS) this.views.delete(this.views.keys().next().value);
+    if (this.views.size > KEPT_DETAILS) this.views.delete(/** @type {number} */ (this.views.keys().next().value));
     return view.promise;
   }
 
+  /** @param {number} seq */
   async #read(seq) {
     try {
       return await call(`${this.url}steps/${seq}/view/`, undefined, { cache: "default" });

@@ -12,7 +12,7 @@ function node(tag, text = "", className = "") {
 /** Fill the sheet from the registry each time it opens: pages bind keys after this module has run. */
 function openSheet() {
   const sheet = /** @type {HTMLDialogElement} */ (document.getElementById("key-sheet"));
-  const body = sheet.querySelector("div");
+  const body = /** @type {HTMLElement} */ (sheet.querySelector("div"));
   body.replaceChildren();
   for (const [group, commands] of listed()) {
     const list = node("dl", "", "keys");
@@ -29,7 +29,7 @@ function openSheet() {
 function goToSections() {
   for (const link of document.querySelectorAll(".top nav a[data-go]")) {
     const open = () => link.click();
-    bind(`g ${link.dataset.go}`, link.dataset.label, open, { group: "Go to" });
+    bind(`g ${link.dataset.go}`, link.dataset.label ?? "", open, { group: "Go to" });
   }
 }
 
@@ -57,12 +57,12 @@ const search = document.querySelector("input[type=search]");
 if (search) bind("/", "Search", () => search.focus());
 goToSections();
 bindElements();
-document.getElementById("key-sheet").addEventListener("keydown", (event) => {
+document.getElementById("key-sheet")?.addEventListener("keydown", (event) => {
   if (event.key === "?") /** @type {HTMLDialogElement} */ (event.currentTarget).close();
 });
 document.addEventListener("click", closeMenusOutside);
 for (const button of document.querySelectorAll("[data-theme-choice]")) {
-  button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice));
+  button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice ?? ""));
 }
 for (const button of document.querySelectorAll("[data-open-keys]")) button.addEventListener("click", openSheet);
 for (const time of /** @type {NodeListOf<HTMLTimeElement>} */ (document.querySelectorAll("time[datetime]"))) {

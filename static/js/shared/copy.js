@@ -1,7 +1,7 @@
 // Buttons that copy the field beside them.
 for (const button of document.querySelectorAll("[data-copy]")) {
   button.addEventListener("click", async () => {
-    const field = button.parentElement.querySelector("input");
+    const field = /** @type {HTMLInputElement} */ (button.parentElement?.querySelector("input"));
     field.select();
     await navigator.clipboard.writeText(field.value);
     button.textContent = "Copied";

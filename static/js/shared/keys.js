@@ -38,7 +38,7 @@ export function bindElements(root = document) {
     const label =
       element.dataset.keyLabel ||
       inOneLine(element.textContent.replace(element.querySelector("kbd")?.textContent ?? "", ""));
-    bind(element.dataset.key, label, () => element.click());
+    bind(element.dataset.key ?? "", label, () => element.click());
     const sign = element.querySelector("kbd");
     if (sign && Object.hasOwn(chosen, label)) sign.textContent = shown(chosen[label]).join(" ");
   }

@@ -5,16 +5,17 @@ import { readAgain } from "./parts.js";
 import { call } from "./server.js";
 
 const SECOND = 1000;
-const head = document.querySelector("[data-live]");
 
-/** @param {{fields: Record<string, string>, bar: number[]}} live */
-function show(live) {
+/** @typedef {{version: string, running: boolean, fields: Record<string, string>, bar: number[]}} Live */
+
+/** @param {HTMLElement} head @param {Live} live */
+function show(head, live) {
   for (const [name, text] of Object.entries(live.fields)) {
     for (const element of document.querySelectorAll(`[data-field="${name}"]:not([data-state])`)) {
       if (element.textContent !== text) element.textContent = text;
     }
   }
-  const state = head.querySelector("[data-state]");
+  const state = /** @type {HTMLElement} */ (head.querySelector("[data-state]"));
   state.className = `tag ${live.fields.state}`;
   state.textContent = live.fields.state_label;
   let x = 0;
@@ -31,17 +32,17 @@ async function readParts() {
   bindElements();
 }
 
-/** One round. Throws when the server cannot be reached, or answers with something else (a login page, say). */
-async function poll() {
-  const live = await call(head.dataset.live);
-  show(live);
+/** One round. Throws when the server cannot be reached, or answers with something else (a login page, say). @param {HTMLElement} head */
+async function poll(head) {
+  const live = /** @type {Live} */ (await call(head.dataset.live ?? ""));
+  show(head, live);
   if (live.version !== head.dataset.version) {
     await readParts();
     head.dataset.version = live.version;
   }
   if (!live.running) {
     delete head.dataset.running;
-    head.querySelector('[data-field="announce"]').textContent = `${live.fields.headline}: ${live.fields.state_label}`;
+    say(head, "announce", `${live.fields.headline}: ${live.fields.state_label}`);
   }
 }
 
@@ -57,17 +58,23 @@ async function refreshLists() {
   }
 }
 
-async function follow() {
+/** @param {HTMLElement} head @param {string} field @param {string} text */
+function say(head, field, text) {
+  /** @type {HTMLElement} */ (head.querySelector(`[data-field="${field}"]`)).textContent = text;
+}
+
+/** @param {HTMLElement} head */
+async function follow(head) {
   while ("running" in head.dataset) {
     try {
-      if (!document.hidden) await poll(); // a page nobody looks at asks nothing
+      if (!document.hidden) await poll(head); // a page nobody looks at asks nothing
     } catch {
-      head.querySelector('[data-field="detail"]').textContent =
-        "The server does not answer; trying again every second.";
+      say(head, "detail", "The server does not answer; trying again every second.");
     }
     await new Promise((resolve) => window.setTimeout(resolve, SECOND));
   }
 }
 
-if (head && "running" in head.dataset) follow();
+const head = document.querySelector("[data-live]");
+if (head && "running" in head.dataset) follow(head);
 refreshLists();

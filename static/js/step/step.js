@@ -16,29 +16,29 @@ let frame = null;
 let marked = true;
 let turn = 0;
 
-/** A page of this site, read once within some minutes. @returns {Promise<Document>} */
+/** A page of this site, read once within some minutes. @param {string} url @returns {Promise<Document>} */
 function read(url) {
   const known = pages.get(url);
   if (known && performance.now() - known.at < KEPT_MS) return known.page;
   const page = readPage(url);
   page.catch(() => pages.delete(url));
   pages.set(url, { at: performance.now(), page });
-  if (pages.size > KEPT) pages.delete(pages.keys().next().value);
+  if (pages.size > KEPT) pages.delete(/** @type {string} */ (pages.keys().next().value));
   return page;
 }
 
-/** How a page's frame is shown: {url, sandbox, scripted, marks, plain}, or null. */
+/** How a page's frame is shown: {url, sandbox, scripted, marks, plain}, or null. @param {Document} page */
 function frameData(page) {
   const script = page.getElementById("snapshot-data");
-  return script ? JSON.parse(script.textContent) : null;
+  return script ? JSON.parse(script.textContent ?? "") : null;
 }
 
-/** Go to another step, conversation or tab; falls back to loading the page when it cannot be read. */
+/** Go to another step, conversation or tab; falls back to loading the page when it cannot be read. @param {string} url */
 async function go(url, { push = true } = {}) {
   const mine = ++turn;
   let page;
   try {
-    page = (await read(url)).cloneNode(true);
+    page = /** @type {Document} */ ((await read(url)).cloneNode(true));
   } catch {
     location.assign(url);
     return;
@@ -49,7 +49,8 @@ async function go(url, { push = true } = {}) {
   exchange(page, stays ? PARTS : [...PARTS, "panel"]);
   document.title = page.title;
   if (push) history.pushState(null, "", url);
-  if (stays) document.getElementById("snapshot-data").textContent = JSON.stringify(data);
+  const script = document.getElementById("snapshot-data");
+  if (stays && script) script.textContent = JSON.stringify(data);
   showCurrent();
   await showFrame(data);
   readAhead();
@@ -94,21 +95,22 @@ async function readAhead() {
   if (frame && data) frame.prefetch(data.url, data);
 }
 
+/** @param {string} name */
 function follow(name) {
   const link = /** @type {HTMLAnchorElement | null} */ (document.querySelector(`[data-link="${name}"]`));
   if (link?.href) go(link.href);
 }
 
-/** Rows of a branch of the tree, from the server. */
-async function rows(url) {
+/** Rows of a branch of the tree, from the server. @param {string} [url] */
+async function rows(url = "") {
   const page = await readPage(url);
-  return [...page.querySelector("ul").children].map((row) => document.adoptNode(row));
+  return [.../** @type {HTMLElement} */ (page.querySelector("ul")).children].map((row) => document.adoptNode(row));
 }
 
 document.addEventListener("click", async (event) => {
   if (event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const more = around(event, "[data-more]");
-  if (more) more.parentElement.replaceWith(...(await rows(more.dataset.more)));
+  if (more) more.parentElement?.replaceWith(...(await rows(more.dataset.more)));
   const link = around(event, ".work a[href], #links a[href]");
   if (!link) return;
   event.preventDefault();
@@ -123,7 +125,7 @@ document.addEventListener(
     const { branch } = details.dataset;
     if (!branch) return;
     delete details.dataset.branch;
-    details.querySelector("ul").replaceChildren(...(await rows(branch)));
+    details.querySelector("ul")?.replaceChildren(...(await rows(branch)));
   },
   true,
 );
@@ -137,7 +139,7 @@ bind("j", "Next conversation", () => follow("next_conversation"));
 bind("k", "Previous conversation", () => follow("previous_conversation"));
 bind("h", "Show or hide the marks", toggleMarks);
 document.querySelectorAll("#tabs [role=tab]").forEach((tab, place) => {
-  bind(String(place + 1), `Show ${inOneLine(tab.textContent)}`, () => document.getElementById(tab.id).click(), {
+  bind(String(place + 1), `Show ${inOneLine(tab.textContent)}`, () => document.getElementById(tab.id)?.click(), {
     group: "Views",
   });
 });

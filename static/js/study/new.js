@@ -1,15 +1,16 @@
-// The study form: choosing a dataset shows its splits, and every choice what it would take; nothing typed is lost.
+// The study form: choosing a dataset shows its splits and websites, and every choice what it would take; nothing typed is lost.
 import { readAgain } from "../shared/parts.js";
 
 const form = /** @type {HTMLFormElement} */ (document.querySelector(".study-form"));
-const ASKED = ["dataset", "recipes", "splits", "limit"];
+const OF_DATASET = ["splits", "websites"];
+const ASKED = ["dataset", "recipes", ...OF_DATASET, "limit"];
 
 form.addEventListener("change", (event) => {
   const { name } = /** @type {HTMLInputElement} */ (event.target);
   if (!ASKED.includes(name)) return;
   const asked = new URLSearchParams();
   for (const [key, value] of new FormData(form)) {
-    if (ASKED.includes(key) && !(name === "dataset" && key === "splits")) asked.append(key, String(value));
+    if (ASKED.includes(key) && !(name === "dataset" && OF_DATASET.includes(key))) asked.append(key, String(value));
   }
-  readAgain(`${location.pathname}?${asked}`, name === "dataset" ? ["splits", "expected"] : ["expected"]);
+  readAgain(`${location.pathname}?${asked}`, name === "dataset" ? [...OF_DATASET, "expected"] : ["expected"]);
 });

@@ -13,11 +13,11 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand
 
 from annotations.access.host_secret import refuse_another
+from annotations.environment import port
 from annotations.models import Invite
 from annotations.sample.project import DEMO_ACCOUNTS, order_sample
 from webnav_site import services
 from webnav_site.health import disk_banner
-from webnav_site.settings import port
 from webnav_site.supervision import daemon, lock, processes
 from webnav_site.supervision.front import Front
 
@@ -50,7 +50,6 @@ class Command(BaseCommand):
         if sample == "yes" and order_sample():
             self.stdout.write("  The sample datasets are built in the background; Jobs shows how far that is.")
         self._free_leases()
-        self._announce()
         sys.exit(self._run(held, bind, port))
 
     def _alone(self) -> int:
@@ -131,7 +130,7 @@ class Command(BaseCommand):
         lock.tell(held, lock.Holder(0, settings.APP_ORIGIN))
         daemon.start(held)
         os.close(held)
-        return front.run()
+        return front.run(self._announce)
 
 
 def _demo_passwords() -> dict[str, str]:

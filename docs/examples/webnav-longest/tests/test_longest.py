@@ -3,10 +3,12 @@
 import csv
 from pathlib import Path
 
+import pytest
+
 from agents.pipeline import Pipeline
 from agents.recipes import deviations
 from agents.recipes.checking import read_by, vary
-from agents.recipes.literature import get, override
+from agents.recipes.literature import from_dict, get, override, to_dict
 from agents.recipes.sentences import stages
 from agents.stages.kind import Parts
 from agents.types import Observation, RankedCandidate
@@ -25,7 +27,7 @@ class Ranked:
     """In place of a ranker's weights."""
 
     def rank(self, observations: list[Observation]) -> list[tuple[RankedCandidate, ...]]:
-        return [(RankedCandidate("2", 0.9, 0, "Go"), RankedCandidate("3", 0.1, 1, "Read on")) for _ in observations]
+        return [(RankedCandidate("2", 0.9, 0, "Go on"), RankedCandidate("3", 0.1, 1, "Proceed")) for _ in observations]
 
 
 def decide(**settings: str) -> str | None:
@@ -38,6 +40,7 @@ def decide(**settings: str) -> str | None:
 def test_the_longest_text_is_clicked() -> None:
     assert decide() == "3"
     assert decide(rank__top_k="1") == "2"
+    assert decide(plan__longest_by="words") == "2"
 
 
 def test_the_metric_is_among_those_that_are_scored() -> None:
@@ -62,8 +65,17 @@ def test_the_reader_reads(tmp_path: Path) -> None:
 
 def test_a_recipe_may_choose_it_and_says_so() -> None:
     recipe = vary(get("grounded"), {"plan.kind": "longest"})
-    assert "rank.top_k" in read_by(recipe)
+    assert {"rank.top_k", "plan.longest_by"} <= read_by(recipe)
+    assert "longest_by" not in to_dict(recipe)["plan"], "as long as nobody changes it, nothing says it"
+    changed = vary(get("grounded"), {"plan.kind": "longest", "plan.longest_by": "words"})
+    assert from_dict(to_dict(changed)) == changed
+    with pytest.raises(
+        ValueError, match=r"plan\.longest_by would change nothing in grounded: it needs plan\.kind=longest"
+    ):
+        vary(get("grounded"), {"plan.longest_by": "words"})
+    with pytest.raises(ValueError, match=r"plan\.longest_by must be one of letters, words; got 'lines'"):
+        override(recipe, {"plan.longest_by": "lines"})
     assert [stage.sentence for stage in stages(recipe) if stage.name == "plan"] == [
-        "Clicks the longest text of the 50 best elements; there is no value."
+        "Clicks the longest text, by its letters, of the 50 best elements; there is no value."
     ]
     assert deviations.of_recipe(recipe)[-1].words == "Nobody has published it: the longest text is right by luck."

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.stages.plan.kinds import Planning
 from agents.stages.state import StepState
@@ -9,24 +10,30 @@ from agents.types import Action
 
 
 class LongestText(Planning):
-    """No model: the longest text of the `rank.top_k` best elements."""
+    """No model: the longest text of the `rank.top_k` best elements, by `plan.longest_by`."""
 
-    reads = frozenset({"rank.top_k"})
+    reads = frozenset({"rank.top_k", "plan.longest_by"})
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
-        return f"Clicks the longest text of the {recipe.rank.top_k} best elements; there is no value."
+        by = values_of(recipe)["plan.longest_by"]
+        return f"Clicks the longest text, by its {by}, of the {recipe.rank.top_k} best elements; there is no value."
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
         return {"longest": "Nobody has published it: the longest text is right by luck."}
 
     def run(self, states: Sequence[StepState]) -> None:
+        by_words = values_of(self.recipe)["plan.longest_by"] == "words"
         for state in states:
             shown = state.ranking[: self.recipe.rank.top_k]
             if not shown:
                 state.fail("the page has no element to choose from")
                 continue
-            longest = max(shown, key=lambda candidate: len(candidate.text))
-            state.note("plan", kind="longest", why={"element": f"{len(longest.text)} characters"})
+            longest = max(shown, key=lambda candidate: _length(candidate.text, by_words))
+            state.note("plan", kind="longest", why={"element": f"{_length(longest.text, by_words)} long"})
             state.close(Action("CLICK", longest.node_id))
+
+
+def _length(text: str, by_words: bool) -> int:
+    return len(text.split() if by_words else text)

@@ -1,15 +1,10 @@
-"""Long work as pages show it: counts, rate, time left, the worker and when it was last heard of. No queries."""
+"""Long work as pages show it: counts, rate, time left, in words. No queries."""
 
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
-
-from annotations.hosts.identity import shown
-from annotations.models import Leased
-
-WAITING_SECONDS = 20  # a queued row that nobody took for so long: probably no worker is running
 
 
 @dataclass(frozen=True)
@@ -62,16 +57,3 @@ def pace_text(per_second: float | None, left: float | None, unit: str) -> list[s
     if left is not None:
         parts.append(f"about {span_text(left)} left")
     return parts
-
-
-def worker_text(row: Leased) -> str:
-    """Who works on a row and when it was last heard; for a queued row, how long it waits and for what."""
-    if row.state == Leased.State.RUNNING and row.heartbeat_at:
-        return f"{shown(row.lease_owner)}, last heard {ago_text(row.heartbeat_at)}"
-    if row.state != Leased.State.QUEUED:
-        return ""
-    if row.heartbeat_at:
-        return f"waits for a worker to go on, last heard {ago_text(row.heartbeat_at)}"
-    waited = (timezone.now() - row.created_at).total_seconds()
-    hint = "" if waited < WAITING_SECONDS else ": no worker has taken it. Is one running? “make run” starts one"
-    return f"waiting for {span_text(waited)}{hint}"

@@ -1,0 +1,62 @@
+"""A recipe as a drawing: its eight stages in the order in which they run, and what flows from one to the next. Core."""
+
+from dataclasses import dataclass, replace
+
+from agents.recipes.literature import Recipe
+from agents.recipes.sentences import STAGES, stages
+from agents.recipes.settings import ImagineSettings
+from agents.stages.kind import StageKind
+from agents.stages.registry import kinds, ranking_of, recipe_kinds
+
+
+@dataclass(frozen=True)
+class Box:
+    """One stage: what does it, in words, "" where the recipe leaves it out; what did it in the parent, where that is
+    another; how many settings differ from the parent's; what it hands on."""
+
+    stage: str
+    title: str
+    before: str
+    changed: int
+    hands_on: str
+
+
+def drawing(recipe: Recipe, parent: Recipe | None = None) -> list[Box]:
+    """The boxes from left to right. A ranking that takes what memory gives comes after it."""
+    changed = {
+        stage.name: sum(setting.before is not None for setting in stage.settings) for stage in stages(recipe, parent)
+    }
+    own, other = _by_stage(recipe), _by_stage(parent or recipe)
+    return [_box(stage, own, other, changed[stage], recipe) for stage in _order(recipe)]
+
+
+def _box(
+    stage: str,
+    own: dict[str, list[type[StageKind]]],
+    other: dict[str, list[type[StageKind]]],
+    changed: int,
+    recipe: Recipe,
+) -> Box:
+    title, before = _title(own[stage]), _title(other[stage])
+    flows = [said for kind in own[stage] if (said := kind.hands_on(recipe))]
+    return Box(stage, title, (before or "nothing") if before != title else "", changed, ", ".join(flows))
+
+
+def _title(chosen: list[type[StageKind]]) -> str:
+    return ", ".join(title for kind in chosen if (title := kind.title()))
+
+
+def _order(recipe: Recipe) -> list[str]:
+    ranking = ranking_of(recipe)
+    first, *rest = STAGES
+    if ranking is None or not ranking.takes:
+        return [first, *rest]
+    return [first, "recall", "rank", *(stage for stage in rest if stage not in ("recall", "rank"))]
+
+
+def _by_stage(recipe: Recipe) -> dict[str, list[type[StageKind]]]:
+    """Stage -> its kinds; of what imagines only the one that is built."""
+    if recipe.imagine.kind not in kinds()["imagine.kind"]:
+        recipe = replace(recipe, imagine=ImagineSettings())
+    chosen = recipe_kinds(recipe)
+    return {stage: [kind for kind in chosen if kind.stage == stage] for stage in STAGES}

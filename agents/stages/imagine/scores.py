@@ -1,0 +1,114 @@
+"""Scores read from answers of value functions, in WMA's published ways and in ours (dmr_wma.md B3.2). Core."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+Choice = TypeVar("Choice", bound=Hashable)
+
+RATIONALE, NEXT_STATE = "[Rationale]", "[Next State]"
+LIKERT = range(1, 6)
+_LIKERT = re.compile(r"\[Score\]:\s*(\d+)")
+_WEBARENA = tuple(re.compile(start + r"\s*([\d.]+)") for start in (r"\[Score\]", "score of", "Score:"))
+_TAGGED = re.compile(r"\[Score\]\W{0,6}([\d.]+)", re.IGNORECASE)
+_LENIENT = re.compile(r"score\W{0,3}(?:of|is)?\W{0,3}([\d.]+)", re.IGNORECASE)
+
+
+class Valuation(NamedTuple):
+    """The mean, None where no answer could be read, and what each answer was read as."""
+
+    mean: float | None
+    each: tuple[float | None, ...]
+
+
+class NextState(NamedTuple):
+    """A world model's answer in its parts."""
+
+    rationale: str
+    text: str
+
+
+class Frequent(NamedTuple):
+    """The most frequent samples, first seen first among equals, and the share of each among them."""
+
+    choices: tuple[Any, ...]
+    shares: tuple[float, ...]
+
+
+def likert(answers: Sequence[str]) -> Valuation:
+    """1 to 5 after "[Score]:"; every other answer counts as 0."""
+    each = [float(found[1]) if (found := _LIKERT.search(answer)) else 0.0 for answer in answers]
+    return _mean([value if value in LIKERT else 0.0 for value in each])
+
+
+def value_model_webarena(answers: Sequence[str]) -> Valuation:
+    """0 to 1 in one of three spellings; answers that cannot be read are left out of the mean."""
+    read = [_webarena(answer) for answer in answers]
+    valid = [value for value in read if value is not None]
+    return Valuation(_mean(valid).mean, tuple(value or 0.0 for value in read))
+
+
+def value_model_mind2web(answers: Sequence[str]) -> Valuation:
+    """0 to 1 after "[Score]" alone; answers that cannot be read count as 0."""
+    return _mean([_fraction(found[1]) or 0.0 if (found := _WEBARENA[0].search(answer)) else 0.0 for answer in answers])
+
+
+def corrected(answers: Sequence[str]) -> Valuation:
+    """1 to 5 in any usual spelling, where it is given last, after the tag before anywhere else: a reason may speak of
+    scores too. Answers that cannot be read are None and left out of the mean."""
+    read = [_graded(answer) for answer in answers]
+    valid = [value for value in read if value is not None]
+    return Valuation(_mean(valid).mean if valid else None, tuple(read))
+
+
+def next_state(answer: str) -> NextState:
+    """What stands after the two tags; empty where the second is lacking."""
+    before, tag, after = answer.partition(NEXT_STATE)
+    rationale = before.partition(RATIONALE)[2] if tag else ""
+    return NextState(rationale.strip(), after.strip())
+
+
+def frequent(samples: Sequence[Choice], k: int) -> Frequent:
+    counted = Counter(samples).most_common(k)
+    total = sum(count for _, count in counted)
+    return Frequent(tuple(choice for choice, _ in counted), tuple(count / total for _, count in counted))
+
+
+def progress_labels(tasks: Sequence[tuple[str, int]]) -> list[str]:
+    """What a value function is taught for each (task, place of the step): how far on the way it is; never 1."""
+    lengths: dict[str, int] = {}
+    for task, place in tasks:
+        lengths[task] = max(lengths.get(task, 0), place + 1)
+    return [str(round((place + 1) / (lengths[task] + 1), 2)) for task, place in tasks]
+
+
+READINGS: dict[str, Callable[[Sequence[str]], Valuation]] = {"faithful": likert, "corrected": corrected}
+"""How the answers of a prompted value function become one score, by preset."""
+
+
+def _graded(answer: str) -> float | None:
+    found = _TAGGED.findall(answer) or _LENIENT.findall(answer)
+    value = _number(found[-1].rstrip(".")) if found else None
+    return value if value is not None and LIKERT[0] <= value <= LIKERT[-1] else None
+
+
+def _webarena(answer: str) -> float | None:
+    found = next((match for pattern in _WEBARENA if (match := pattern.search(answer))), None)
+    return _fraction(found[1].rstrip(".")) if found else None
+
+
+def _fraction(text: str) -> float | None:
+    value = _number(text)
+    return value if value is not None and 0 <= value <= 1 else None
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _mean(values: Sequence[float]) -> Valuation:
+    return Valuation(sum(values) / len(values) if values else 0.0, tuple(values))

@@ -1,0 +1,63 @@
+"""What a step's action changed: the elements by which the page after it differs, as rows that people read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from annotations.dom.limits import PageError
+from annotations.sandbox import asking
+from annotations.sandbox.processes import PagesBusy, PageTooHeavy
+from annotations.text.diff import MarkedPiece, changed, runs
+
+MOST_ELEMENTS = 20_000  # of a page that is compared while somebody waits
+SHOWN = 400  # rows of a kind
+LONGEST = 500  # characters of an element's line
+
+Line = tuple[str, str, str]  # node id, role, content
+
+
+@dataclass(frozen=True)
+class ChangeRow:
+    """One element; pieces that are marked `del` were there before, those marked `ins` are there now."""
+
+    kind: str
+    node_id: str
+    role: str
+    before: list[MarkedPiece]
+    after: list[MarkedPiece]
+
+
+def changes_between(before: str | None, after: str | None) -> dict[str, Any]:
+    """`rows`, `counts` of each kind and whether some are left out (`cut`), or an `error` in words."""
+    if before is None or after is None:
+        return {"error": "The page after this step was not recorded."}
+    try:
+        found = asking.differences(before, after, MOST_ELEMENTS, SHOWN)
+    except (PageTooHeavy, PagesBusy) as error:
+        return {"error": f"The pages could not be compared: {error}."}
+    except PageError as error:
+        return {"error": f"The pages cannot be compared: {error}."}
+    rows = [
+        *map(_added, found["added"]),
+        *map(_removed, found["removed"]),
+        *(_changed(*two) for two in found["changed"]),
+    ]
+    return {"rows": rows, "counts": found["counts"], "cut": max(found["counts"].values()) > SHOWN, "shown": SHOWN}
+
+
+def _added(line: Line) -> ChangeRow:
+    return ChangeRow("added", *line[:2], [], [MarkedPiece(_text(line), "ins")])
+
+
+def _removed(line: Line) -> ChangeRow:
+    return ChangeRow("removed", *line[:2], [MarkedPiece(_text(line), "del")], [])
+
+
+def _changed(before: Line, after: Line) -> ChangeRow:
+    texts = _text(before), _text(after)
+    gone, come = changed(*texts)
+    return ChangeRow("changed", *after[:2], runs(texts[0], gone), runs(texts[1], come))
+
+
+def _text(line: Line) -> str:
+    _, role, content = line
+    return f"{role}{content}"[:LONGEST]

@@ -1,0 +1,90 @@
+"""Variables of the environment: read with a check that names them. Core."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_network
+from pathlib import Path
+
+
+@contextmanager
+def told_in_a_line(exit_code: int = 1) -> Iterator[None]:
+    """A value that does not fit ends the process with a sentence: who typed it needs no traceback."""
+    try:
+        yield
+    except ValueError as error:
+        sys.stderr.write(f"webnav: {error}\n")
+        sys.exit(exit_code)
+
+
+def env(name: str, default: str = "") -> str:
+    """A variable's value, or the content of the file that NAME_FILE points to."""
+    path = os.environ.get(f"{name}_FILE")
+    if not path:
+        return os.environ.get(name, default)
+    try:
+        return Path(path).read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"{name}_FILE cannot be read: {error}") from error
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    value = env(name, str(default)).lower()
+    if value not in {"true", "false", "1", "0", "yes", "no"}:
+        raise ValueError(f"{name} must be true or false, got {value!r}")
+    return value in {"true", "1", "yes"}
+
+
+def env_days(name: str, default: int) -> int:
+    """A number of days; 0 or empty: for ever."""
+    value = env(name, str(default)) or "0"
+    if not value.isdecimal():
+        raise ValueError(f"{name} must be a whole number of days, or 0 for ever; got {value!r}")
+    return int(value)
+
+
+def env_number(name: str, default: int, least: int = 0) -> int:
+    value = env(name, str(default))
+    if not (value.isascii() and value.isdecimal() and int(value[:18]) >= least):
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def env_seconds(name: str, default: float) -> float:
+    value = env(name, str(default))
+    try:
+        seconds = float(value)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"{name} must be a number of seconds above 0, got {value!r}")
+    return seconds
+
+
+def port(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 0 < int(text[:9]) < 65536):
+        raise ValueError(f"must be a port from 1 to 65535, got {text!r}")
+    return int(text)
+
+
+def env_port(name: str, default: int) -> int:
+    try:
+        return port(env(name, str(default)))
+    except ValueError as error:
+        raise ValueError(f"{name} {error}") from error
+
+
+def env_list(name: str, default: str = "") -> list[str]:
+    return [item.strip() for item in env(name, default).split(",") if item.strip()]
+
+
+def env_networks(name: str, *words: str) -> list[str]:
+    """Addresses and networks, and words that stand for something else."""
+    found = env_list(name)
+    for item in set(found) - set(words):
+        try:
+            ip_network(item, strict=False)
+        except ValueError:
+            raise ValueError(f"{name} holds {item!r}, which is no address and no network") from None
+    return found

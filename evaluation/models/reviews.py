@@ -1,0 +1,190 @@
+"""What people say of an agent's steps: verdicts with reasons. Scores follow them (`evaluation.scores.reviewed`)."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from agents.models import Run, Trajectory, TrajectoryStep
+from annotations.models import Project
+
+MAX_COMMENT = 5_000
+
+
+class BadReview(ValueError):
+    """A review cannot be stored; the message says why."""
+
+
+class ReviewVerdict(models.TextChoices):
+    """Who was wrong."""
+
+    AGENT_WRONG = "agent_wrong", "agent wrong"
+    GOLD_WRONG = "gold_wrong", "gold wrong"
+    BOTH_ACCEPTABLE = "both_acceptable", "both acceptable"
+    PAGE_BROKEN = "page_broken", "page broken"
+
+
+ABOUT_GOLD = (ReviewVerdict.GOLD_WRONG, ReviewVerdict.PAGE_BROKEN)  # of a recorded step, whatever an agent did there
+# What a project starts with; its admins change it.
+REASONS: dict[str, tuple[str, ...]] = {
+    ReviewVerdict.AGENT_WRONG: (
+        "wrong sibling",
+        "wrong value",
+        "stale memory",
+        "misread the instruction",
+        "step left out",
+        "step repeated",
+        "unreadable reply",
+    ),
+    ReviewVerdict.GOLD_WRONG: (
+        "wrong element recorded",
+        "wrong value recorded",
+        "does not follow from the instruction",
+        "step not needed",
+    ),
+    ReviewVerdict.BOTH_ACCEPTABLE: ("same effect", "other order", "other wording of the value"),
+    ReviewVerdict.PAGE_BROKEN: ("page not recorded whole", "element not in the page", "wrong page"),
+}
+
+
+class ReviewReasonQuerySet(models.QuerySet["ReviewReason"]):
+    def of(self, project: Project) -> Self:
+        """Those of a project, made of `REASONS` where it has none yet."""
+        rows = self.filter(project=project)
+        if not rows.exists():
+            made: Any = [ReviewReason(project=project, verdict=v, text=text) for v in REASONS for text in REASONS[v]]
+            self.bulk_create(made, ignore_conflicts=True)
+        return rows
+
+    def offered(self) -> Self:
+        return self.filter(retired_at=None)
+
+
+class ReviewReason(models.Model):
+    """One entry of a project's list of reasons. A retired one is offered no more; reviews keep it."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="review_reasons")
+    verdict = models.CharField(max_length=16, choices=ReviewVerdict.choices)
+    text = models.CharField(max_length=120)
+    retired_at = models.DateTimeField(null=True, blank=True)
+
+    objects = ReviewReasonQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [models.UniqueConstraint(fields=["project", "verdict", "text"], name="review_reason_once")]
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class ReviewQuerySet(models.QuerySet["Review"]):
+    def standing(self) -> Self:
+        """Those that were not taken back."""
+        return self.exclude(verdict="")
+
+    def of_step(self, trajectory: Trajectory, seq: int | None) -> Self:
+        """Of one step of a trajectory, or of the whole of it."""
+        return self.filter(trajectory=trajectory, step__seq=seq) if seq is not None else self.of_whole(trajectory)
+
+    def of_whole(self, trajectory: Trajectory) -> Self:
+        return self.filter(trajectory=trajectory, step=None)
+
+    def of_steps_of(self, run: Run) -> Self:
+        """Standing ones of the run's recorded steps, whatever run they were given in, oldest first."""
+        steps = TrajectoryStep.objects.with_gold().filter(run=run).values("step")
+        return self.standing().filter(step__step__in=steps).order_by("changed_at", "id")
+
+    def uncounted(self) -> Self:
+        """Those that scores do not follow yet; what is said of whole trajectories or of steps without a recorded
+        action changes none."""
+        return self.filter(is_counted=False, step__step__isnull=False)
+
+    def give(
+        self,
+        trajectory: Trajectory,
+        step: TrajectoryStep | None,
+        reviewer: Any,
+        verdict: str,
+        reason: ReviewReason | None = None,
+        comment: str = "",
+    ) -> "Review":
+        """Store what a person says of a step, or of the whole trajectory, in place of what they said before; "" takes
+        it back. BadReview for what cannot be."""
+        _check(verdict, comment, reason, trajectory, step)
+        said = {
+            "verdict": verdict,
+            "reason": reason,
+            "comment": comment.strip(),
+            "changed_at": timezone.now(),
+            "is_counted": False,
+        }
+        return self.update_or_create(trajectory=trajectory, step=step, reviewer=reviewer, defaults=said)[0]
+
+
+def _check(
+    verdict: str, comment: str, reason: ReviewReason | None, trajectory: Trajectory, step: TrajectoryStep | None
+) -> None:
+    if verdict and verdict not in ReviewVerdict.values:
+        raise BadReview(f"A verdict is one of {', '.join(ReviewVerdict.values)}, or empty to take it back.")
+    if reason is not None and (reason.verdict != verdict or reason.project_id != trajectory.run.dataset.project_id):
+        raise BadReview("This reason is none of this verdict.")
+    if len(comment) > MAX_COMMENT:
+        raise BadReview(f"A comment has at most {MAX_COMMENT:,} characters; this one has {len(comment):,}.")
+    if "\0" in comment:
+        raise BadReview("A comment must not hold NUL characters.")
+    if verdict == ReviewVerdict.BOTH_ACCEPTABLE and step is not None and not step.operation:
+        raise BadReview("The agent did nothing here that could be acceptable.")
+    needs_gold = verdict in (ReviewVerdict.GOLD_WRONG, ReviewVerdict.BOTH_ACCEPTABLE)
+    if needs_gold and step is not None and step.step_id is None:
+        raise BadReview("This step has no recorded action to compare with.")
+
+
+class Review(models.Model):
+    """A person's verdict on a step of a trajectory, or on the whole trajectory; each person has one of each."""
+
+    trajectory = models.ForeignKey(Trajectory, models.CASCADE, related_name="reviews")
+    step = models.ForeignKey(
+        TrajectoryStep, models.CASCADE, null=True, blank=True, related_name="reviews", help_text="Empty: the whole."
+    )
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="reviews")
+    verdict = models.CharField(max_length=16, choices=ReviewVerdict.choices, blank=True, help_text="Empty: taken back.")
+    reason = models.ForeignKey(ReviewReason, models.PROTECT, null=True, blank=True, related_name="reviews")
+    comment = models.TextField(blank=True, max_length=MAX_COMMENT)
+    changed_at = models.DateTimeField()
+    is_counted = models.BooleanField(default=False, help_text="Whether scores follow it as it is.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ReviewQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-changed_at", "-id"]
+        constraints = [
+            models.UniqueConstraint(fields=["step", "reviewer"], name="step_reviewed_once_each"),
+            models.UniqueConstraint(
+                fields=["trajectory", "reviewer"], condition=Q(step=None), name="trajectory_reviewed_once_each"
+            ),
+            models.CheckConstraint(
+                condition=Q(verdict="") | Q(verdict__in=ReviewVerdict.values), name="review_verdict_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["changed_at"]),
+            models.Index(fields=["id"], condition=Q(is_counted=False), name="review_uncounted"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.get_verdict_display() or 'taken back'} · {self.reviewer}"
+
+
+class ReviewedRun(models.Model):
+    """What reviews change in the scores of a run."""
+
+    run = models.OneToOneField(Run, models.CASCADE, related_name="reviewed")
+    accepted = models.PositiveIntegerField(default=0, help_text="Steps whose action counts as right by reviews.")
+    left_out = models.PositiveIntegerField(default=0, help_text="Steps whose gold or page is wrong, in no score.")
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}: {self.accepted} accepted, {self.left_out} left out"

@@ -1,0 +1,33 @@
+"""Reviews into scores: woken when a review is given, and swept, so that a lost message delays and loses nothing."""
+
+from django.db import transaction
+
+from agents.models import Run, TrajectoryStep
+from annotations.jobs import waking
+from evaluation.models import Review
+from evaluation.scores.reviewed import store_reviewed
+
+
+def count_reviews() -> int:
+    """Compute the scores of every run that an uncounted review says something of; how many runs that were."""
+    waiting = list(Review.objects.uncounted().values_list("pk", "changed_at", "step__step"))
+    steps = {step for _, _, step in waiting}
+    of_steps = TrajectoryStep.objects.filter(step__in=steps).values("run")
+    runs = Run.objects.filter(pk__in=of_steps).exclude(state__in=Run.OPEN)  # an open one is scored when it ends
+    for run in runs:
+        store_reviewed(run)
+    for pk, changed_at, _ in waiting:
+        Review.objects.filter(pk=pk, changed_at=changed_at).update(is_counted=True)
+    return len(runs)
+
+
+def wake_on_commit() -> None:
+    """Have it done at once. Robust: without Redis the review stands, and the sweep counts it."""
+    transaction.on_commit(_wake, robust=True)
+
+
+def _wake() -> None:
+    from evaluation.tasks import count_reviews as task
+
+    if waking.broker_answers():
+        task.delay()

@@ -1,0 +1,193 @@
+"""Reviews as JSON beside the replay, and the pages that list them and their reasons."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods
+
+from agents.models import Trajectory
+from annotations.access import rules
+from annotations.access.downloads import attachment
+from annotations.access.json_input import BadJson, parse_json
+from annotations.access.people import signed_in
+from annotations.models import Project
+from annotations.paging import page_of
+from evaluation.models import BadReview, Review, ReviewReason, ReviewVerdict
+from evaluation.models.reviews import ReviewQuerySet
+from evaluation.reviews.counting import wake_on_commit
+from evaluation.reviews.filters import ReviewFilter
+from evaluation.scores.exporting import to_csv
+
+COLUMNS = (
+    *("review", "dataset", "run", "recipe", "split", "conversation", "trajectory", "step", "action"),
+    *("verdict", "reason", "comment", "reviewer", "changed_at"),
+)
+LONGEST_CSV = 100_000
+
+
+@never_cache
+@require_http_methods(["GET", "POST"])
+def of_trajectory(request: HttpRequest, pk: int) -> JsonResponse:
+    """What people say of a trajectory, and what this person may say; POST: {seq: null for the whole of it, verdict,
+    reason, comment} in place of what they said before. Errors as {error}."""
+    rows = Trajectory.objects.select_related("run__dataset__project", "conversation")
+    found = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    project = found.run.dataset.project
+    rules.require_gold(request.user, project, found.conversation.split)
+    if request.method == "POST":
+        rules.require(request.user, "review", project)
+        try:
+            _give(request, found, parse_json(request.body))
+        except (BadJson, BadReview) as error:
+            return JsonResponse({"error": str(error)}, status=400)
+    may = rules.can(request.user, "review", project)
+    given = Review.objects.filter(trajectory=found)
+    return JsonResponse(
+        {
+            "may": may,
+            "verdicts": [{"key": key, "label": label} for key, label in ReviewVerdict.choices],
+            "reasons": [_reason(one) for one in ReviewReason.objects.of(project).offered()] if may else [],
+            "reviews": [_shown(one, signed_in(request).pk) for one in _with_people(given)],
+        }
+    )
+
+
+def _with_people(rows: ReviewQuerySet) -> ReviewQuerySet:
+    return rows.standing().select_related("step", "reviewer", "reason")
+
+
+def _give(request: HttpRequest, found: Trajectory, said: Any) -> None:
+    if not isinstance(said, dict) or said.keys() - {"seq", "verdict", "reason", "comment"}:
+        raise BadReview("A review is an object of seq, verdict, reason and comment.")
+    verdict, comment, seq = said.get("verdict", ""), said.get("comment", ""), said.get("seq")
+    if not isinstance(verdict, str) or not isinstance(comment, str):
+        raise BadReview("Verdict and comment are texts.")
+    step = None
+    if seq is not None:
+        known = isinstance(seq, int) and not isinstance(seq, bool) and 0 <= seq < 2**31
+        step = found.steps.filter(seq=seq).first() if known else None
+        if step is None:
+            raise BadReview("This step is not decided yet.")
+    reason = None
+    if said.get("reason") is not None:
+        known = isinstance(said["reason"], int) and 0 <= said["reason"] < 2**63
+        reasons = ReviewReason.objects.of(found.run.dataset.project)
+        reason = reasons.filter(pk=said["reason"]).first() if known else None
+        if reason is None:
+            raise BadReview("There is no such reason.")
+    Review.objects.give(found, step, request.user, verdict, reason, comment)
+    wake_on_commit()
+
+
+def _reason(one: ReviewReason) -> dict[str, Any]:
+    return {"id": one.pk, "verdict": one.verdict, "text": one.text}
+
+
+def _shown(one: Review, viewer: int) -> dict[str, Any]:
+    return {
+        "seq": one.step.seq if one.step else None,
+        "verdict": one.verdict,
+        "reason": one.reason_id,
+        "reason_text": one.reason.text if one.reason else "",
+        "comment": one.comment,
+        "by": one.reviewer.get_username(),
+        "own": one.reviewer_id == viewer,
+        "changed_at": one.changed_at.isoformat(),
+    }
+
+
+@require_GET
+def reviews(request: HttpRequest) -> HttpResponse:
+    """What people said, newest first; each leads to its replay."""
+    rows = _visible(request)
+    chosen = ReviewFilter(request.GET, queryset=rows, request=request)
+    if not chosen.is_valid():
+        raise Http404
+    found = chosen.qs
+    counts = dict(found.order_by().values_list("verdict").annotate(Count("pk")))
+    context = {
+        "page": page_of(request, found),
+        "filter": chosen,
+        "counts": [(key, label, counts.get(key, 0)) for key, label in ReviewVerdict.choices],
+        "total": sum(counts.values()),
+        "is_filtered": any(request.GET.get(name) for name in chosen.filters),
+        "managed": rules.projects(request.user, "manage"),
+        "may": rules.projects(request.user, "review").exists(),
+    }
+    return render(request, "evaluation/reviews.html", context)
+
+
+@require_GET
+def reviews_csv(request: HttpRequest) -> HttpResponseBase:
+    """The same rows as a download."""
+    chosen = ReviewFilter(request.GET, queryset=_visible(request), request=request)
+    if not chosen.is_valid():
+        raise Http404
+    text = to_csv(COLUMNS, map(_csv_row, chosen.qs[:LONGEST_CSV]))
+    return attachment(HttpResponse(text, content_type="text/csv; charset=utf-8"), "reviews.csv")
+
+
+def _csv_row(one: Review) -> dict[str, Any]:
+    run = one.trajectory.run
+    return {
+        "review": one.pk,
+        "dataset": run.dataset.name,
+        "run": run.pk,
+        "recipe": run.recipe_name,
+        "split": one.trajectory.conversation.split,
+        "conversation": one.trajectory.conversation.source_id,
+        "trajectory": one.trajectory_id,
+        "step": one.step.seq if one.step else "",
+        "action": str(one.step) if one.step else "",
+        "verdict": one.verdict,
+        "reason": one.reason.text if one.reason else "",
+        "comment": one.comment,
+        "reviewer": one.reviewer.get_username(),
+        "changed_at": one.changed_at.isoformat(),
+    }
+
+
+def _visible(request: HttpRequest) -> QuerySet[Review]:
+    rows = rules.visible(request.user, Review.objects.standing())
+    rows = rules.gold_filter(request.user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
+    rows = rows.annotate(representation=KeyTextTransform("representation", KeyTransform("act", "step__trace")))
+    shown = rows.select_related("trajectory__run__dataset", "trajectory__conversation", "step", "reason", "reviewer")
+    return shown.defer("step__trace", "step__candidate_ids", "step__candidate_scores", "step__branches")
+
+
+@require_http_methods(["GET", "POST"])
+def review_reasons(request: HttpRequest, slug: str) -> HttpResponse:
+    """A project's list of reasons, and how often each was given; POST adds one, retires one or takes it back."""
+    project = get_object_or_404(rules.projects(request.user), slug=slug)
+    if not rules.can(request.user, "review", project):
+        raise PermissionDenied("Reasons of reviews are for reviewers and admins of the project.")
+    if request.method == "POST":
+        rules.require(request.user, "manage", project)
+        _change_reason(request, project)
+        return redirect("review-reasons", project.slug)
+    rows = ReviewReason.objects.of(project).annotate(given=Count("reviews"))
+    groups = [(label, [row for row in rows if row.verdict == key], key) for key, label in ReviewVerdict.choices]
+    may = rules.can(request.user, "manage", project)
+    return render(request, "evaluation/review_reasons.html", {"project": project, "groups": groups, "may": may})
+
+
+def _change_reason(request: HttpRequest, project: Project) -> None:
+    rows = ReviewReason.objects.of(project)
+    key = request.POST.get("reason", "")
+    if key.isdecimal() and len(key) < 19:
+        one = get_object_or_404(rows, pk=int(key))
+        one.retired_at = None if one.retired_at else timezone.now()
+        one.save(update_fields=["retired_at"])
+        return
+    text, verdict = " ".join(request.POST.get("text", "").replace("\0", "").split()), request.POST.get("verdict", "")
+    if not text or len(text) > 120 or verdict not in ReviewVerdict.values:
+        messages.error(request, "A reason has 1 to 120 characters and a verdict that it explains.")
+    elif not rows.get_or_create(project=project, verdict=verdict, text=text)[1]:
+        messages.error(request, f"“{text}” is there already.")

@@ -1,0 +1,126 @@
+"""Scores by the gold that reviewers left or widened: computed from stored decisions, no run is repeated.
+
+`reviewed` is `corrected` with two differences. A step whose recorded action or page is wrong is in no score. An action
+that is acceptable too is judged as gold is, in every run that stored it. Each person counts once, with what they said
+last of a recorded step or of an action at it; as many against as for change nothing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from django.db import transaction
+
+from agents.models import Run, TrajectoryStep
+from agents.types import Action
+from evaluation.metrics.outcomes import StepOutcome
+from evaluation.metrics.scores import score
+from evaluation.models import Review, ReviewedRun, ReviewVerdict, Score, Study
+from evaluation.models.reviews import ABOUT_GOLD, ReviewQuerySet
+from evaluation.models.scores import REVIEWED
+from evaluation.scores.judging import Gold, judge
+from evaluation.scores.scoring import outcomes_by_step, score_rows, store_scores
+
+Acted = tuple[str, str, str]  # operation, node id, value
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """One standing review of a step: of the recorded `step`, at which the agent did `action`."""
+
+    step: int
+    reviewer: int
+    verdict: str
+    action: Acted
+
+
+@dataclass(frozen=True)
+class ReviewedGold:
+    """What reviews make of the gold of a recorded step."""
+
+    is_left_out: bool
+    accepted: frozenset[Acted]
+
+
+def reviewed_gold(rows: Iterable[ReviewRow]) -> dict[int, ReviewedGold]:
+    """Recorded step -> what reviews, oldest first, make of its gold; those that leave it as it is are not in it."""
+    of_step: dict[tuple[int, int], bool] = {}
+    of_action: dict[tuple[int, Acted, int], bool] = {}
+    for row in rows:
+        of_step[row.step, row.reviewer] = row.verdict in ABOUT_GOLD
+        if row.verdict not in ABOUT_GOLD:
+            of_action[row.step, row.action, row.reviewer] = row.verdict == ReviewVerdict.BOTH_ACCEPTABLE
+    wrong, accepted = Counter[int](), Counter[tuple[int, Acted]]()
+    for (step, _), is_wrong in of_step.items():
+        wrong[step] += 1 if is_wrong else -1
+    for (step, action, _), is_right in of_action.items():
+        accepted[step, action] += 1 if is_right else -1
+    actions = defaultdict(set)
+    for (step, action), lead in accepted.items():
+        if lead > 0:
+            actions[step].add(action)
+    changed = {step for step, lead in wrong.items() if lead > 0} | set(actions)
+    return {step: ReviewedGold(wrong[step] > 0, frozenset(actions[step])) for step in changed}
+
+
+def outcomes_as_reviewed(run: Run) -> tuple[list[StepOutcome], ReviewedRun]:
+    """The facts of every stored step that stays in the scores, and how many reviews changed."""
+    gold = reviewed_gold(_rows(Review.objects.of_steps_of(run)))
+    steps = run.steps.filter(step__in=list(gold)).only("step_id", "operation", "node_id", "value", "candidate_ids")
+    changed = {row.pk: (row, gold[row.step_id]) for row in steps if row.step_id is not None}
+    found, counts = [], ReviewedRun(run=run)
+    for pk, outcome in outcomes_by_step(run, Study.Preset.CORRECTED):
+        row, reviewed = changed.get(pk, (None, None))
+        if row is None or reviewed is None:
+            found.append(outcome)
+        elif reviewed.is_left_out:
+            counts.left_out += 1
+        else:
+            better = _best(outcome, row, reviewed.accepted)
+            counts.accepted += better.success and not outcome.success
+            found.append(better)
+    return found, counts
+
+
+def store_reviewed(run: Run) -> bool:
+    """Replace the scores of a run by reviewed gold; there are none where reviews change nothing, which is said. Only
+    the metrics of judged steps: those of WebLINX are of texts that no reviewer replaced."""
+    with transaction.atomic():
+        run.locked()
+        steps, counts = outcomes_as_reviewed(run)
+        changed = bool(counts.left_out or counts.accepted)
+        metrics = score(steps, "corrected", seed=run.seed) if changed and run.recipe.get("data") != "weblinx" else []
+        Score.objects.filter(run=run, preset=REVIEWED).delete()
+        Score.objects.bulk_create(score_rows(metrics, run, REVIEWED))
+        kept = {"accepted": counts.accepted, "left_out": counts.left_out}
+        ReviewedRun.objects.update_or_create(run=run, defaults=kept)
+    return changed
+
+
+def store_all_scores(run: Run) -> int:
+    """Replace the run's scores of every preset when it ends; the number of steps they rest on."""
+    count = store_scores(run)
+    if Review.objects.filter(step__step__trajectory_steps__run=run).exists():  # in this run or another
+        store_reviewed(run)
+    return count
+
+
+def _rows(reviews: ReviewQuerySet) -> Iterator[ReviewRow]:
+    columns = ("step__step", "reviewer", "verdict", "step__operation", "step__node_id", "step__value")
+    for step, reviewer, verdict, *action in reviews.values_list(*columns):
+        yield ReviewRow(step, reviewer, verdict, (action[0], action[1], action[2]))
+
+
+def _best(outcome: StepOutcome, row: TrajectoryStep, accepted: frozenset[Acted]) -> StepOutcome:
+    """The judgement by recorded gold, or by an accepted action where that is better."""
+    action = Action(row.operation, row.node_id or None, row.value) if row.operation or row.node_id else None
+    judged = [judge(action, (), Gold(operation, value, (node,))) for operation, node, value in sorted(accepted)]
+    places = {node: rank for rank, node in reversed(list(enumerate(row.candidate_ids)))}
+    ranks = [outcome.gold_rank, *(places.get(node) for _, node, _ in accepted)]
+    return replace(
+        outcome,
+        element_correct=max(outcome.element_correct, *(float(one.element_correct) for one in judged)),
+        operation_f1=max(outcome.operation_f1, *(one.operation_f1 for one in judged)),
+        success=outcome.success or any(one.success for one in judged),
+        gold_rank=min((rank for rank in ranks if rank is not None), default=None),
+    )

@@ -1,0 +1,244 @@
+"""What is chosen among samples: the most frequent action, or the one whose imagined outcome is valued most."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.llm.chat import ChatLlm, Endpoint
+from agents.pipeline import Pipeline
+from agents.recipes import literature
+from agents.stages.imagine import scores
+from agents.stages.imagine.asking import described
+from agents.stages.kind import CannotRun, Parts
+from agents.types import Action, Decision, RankedCandidate
+from tests.agents.fixed_ranker import FixedRanker
+from tests.agents.llm_server import LlmServer, failure, prompt_text, serve
+from tests.agents.test_policy import ListMemory, observation
+
+RESERVE, IMPRINT, HARBOUR = Action("CLICK", "11"), Action("CLICK", "13"), Action("TYPE", "5", "Bergen")
+WRITTEN = {RESERVE: "CLICK [11]", IMPRINT: "CLICK [13]", HARBOUR: "TYPE [5] [Bergen]", None: "nothing"}
+RANKING = tuple(RankedCandidate(node, 1.0, rank, node) for rank, node in enumerate(("11", "13", "5")))
+
+
+def decided(reply: Callable, name: str = "cot", **changes: str) -> tuple[Decision, LlmServer]:
+    """One decision of a recipe of the corrected preset, with an endpoint that answers by `reply`."""
+    changes = {"preset": "corrected", "rank.model": "fixed"} | {k.replace("__", "."): v for k, v in changes.items()}
+    recipe = literature.override(literature.get(name), changes)
+    with serve(reply) as server:
+        llm = ChatLlm(Endpoint(server.url, "m"))
+        parts = Parts(recipe, 7, llm, ListMemory(), CachedEncoder(HashEncoder()), ranker=FixedRanker(*RANKING))
+        (decision,) = Pipeline.of(parts).decide([observation("Reserve it.")])
+    return decision, server
+
+
+def sampled(*actions: Action | None, values: dict[str, list[str]] | None = None) -> Callable:
+    """An endpoint whose planner draws these actions; `values`: what an answer to a value prompt holds for the action
+    that its prompt names."""
+
+    def reply(body):
+        text = prompt_text(body)
+        if "You judge single actions" in text:
+            action = re.search(r"CURRENT ACTION: (.*)", text)[1]
+            found = next((said for start, said in (values or {}).items() if action.startswith(start)), ["[Score]: 3"])
+            return (found * body.get("n", 1))[: body.get("n", 1)]
+        if "You know how websites behave" in text:
+            action = re.search(r"CURRENT ACTION: (.*)", text)[1]
+            return f"[Rationale] r\n[Next State] The expected effect is that {action} works."
+        if "name the single action" in text:
+            return "CLICK the link Back"
+        return [f"Action: `{WRITTEN[action]}` (why)" for action in actions][: body.get("n", 1)]
+
+    return reply
+
+
+def test_the_most_frequent_action_is_taken_and_all_are_told():
+    decision, server = decided(sampled(IMPRINT, RESERVE, HARBOUR, RESERVE), plan__samples="4")
+    assert decision.actions == (RESERVE,)
+    assert [(branch.action, branch.chosen) for branch in decision.branches] == [
+        (RESERVE, True),
+        (IMPRINT, False),
+        (HARBOUR, False),
+    ]
+    assert decision.branches[0].prediction == "2 of 4 samples"
+    assert decision.trace["imagine"]["counts"] == [2, 1, 1]
+    assert (server.requests[0]["n"], server.requests[0]["temperature"], server.requests[0]["top_p"]) == (4, 1.0, 0.95)
+
+
+def test_of_equally_frequent_actions_the_first_drawn_is_taken():
+    decision, _ = decided(sampled(HARBOUR, RESERVE, RESERVE, HARBOUR), plan__samples="4")
+    assert decision.actions == (HARBOUR,)
+
+
+def test_a_sample_without_action_competes_in_the_published_way_alone():
+    drawn = sampled(None, RESERVE, None)
+    assert decided(drawn, plan__samples="3")[0].actions == (RESERVE,)
+    published, _ = decided(drawn, plan__samples="3", quirks__unread_samples_compete="true")
+    assert published.actions == ()
+    assert [branch.chosen for branch in published.branches] == [True, False]
+
+
+def test_without_imagining_the_first_sample_is_acted_on():
+    assert decided(sampled(IMPRINT, RESERVE, RESERVE), plan__samples="3", imagine__kind="none")[0].actions == (IMPRINT,)
+
+
+VALUES = {"CLICK on [11]": ["[Score]: 2", "[Score]: 4"], "CLICK on [13]": ["[Score]: 5", "nothing"]}
+
+
+def test_the_best_valued_action_is_taken_whatever_its_frequency():
+    decision, server = decided(
+        sampled(RESERVE, RESERVE, IMPRINT, values=VALUES), "wma", plan__samples="3", imagine__value_samples="2"
+    )
+    assert decision.actions == (IMPRINT,)
+    reserve, imprint = decision.branches
+    assert (reserve.value, imprint.value, imprint.chosen) == (3.0, 5.0, True)
+    assert imprint.prediction.startswith("The expected effect is that CLICK on [13] where [13] is link 'Imprint'")
+    assert decision.trace["imagine"]["scores"] == [[2.0, 4.0], [5.0, None]]
+    assert decision.trace["imagine"]["usage"]["calls"] == 4
+    assert set(decision.trace["imagine"]["prompts"]) == {"world_model", "value"}
+    assert decision.usage.calls == 5
+    assert decision.seconds["imagine"] > 0
+    imagined = next(prompt_text(body) for body in server.requests if "You know how" in prompt_text(body))
+    assert "[11] button 'Reserve'" in imagined, "the page as an accessibility tree"
+
+
+def test_another_model_may_imagine_and_at_more_length_than_the_planner():
+    drawn = sampled(RESERVE, RESERVE, IMPRINT)
+    changes = {"plan__samples": "3", "imagine__model": "dreamer", "imagine__max_new_tokens": "700"}
+    _, server = decided(drawn, "wma", **changes, imagine__value_samples="1")
+    assert {(body["model"], body["max_tokens"]) for body in server.requests} == {("m", 100), ("dreamer", 700)}
+
+
+def test_an_answer_that_cannot_be_read_counts_as_nothing_in_the_published_way_alone():
+    """The mean of 5 and of nothing is 2.5 there, which is less than 3."""
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
+    changes = {"plan__samples": "3", "imagine__value_samples": "2", "preset": "faithful"}
+    unread = {"quirks__wq23_takes_sample_of_that_place": "false", "quirks__q18_gold_in_top_k": "false"}
+    assert decided(drawn, "wma", **changes, **unread)[0].actions == (RESERVE,)
+
+
+def test_the_published_code_takes_another_sample_than_it_chose():
+    """Quirk Q23: the best of the frequency-sorted actions stands at place 1, where IMPRINT was drawn first."""
+    drawn = sampled(IMPRINT, IMPRINT, RESERVE, values=VALUES | {"CLICK on [13]": ["[Score]: 1"]})
+    changes = {"plan__samples": "3", "imagine__value_samples": "2"}
+    assert decided(drawn, "wma", **changes)[0].actions == (RESERVE,)
+    published, _ = decided(drawn, "wma", **changes, quirks__wq23_takes_sample_of_that_place="true")
+    assert published.actions == (IMPRINT,)
+
+
+def test_no_more_actions_are_imagined_than_asked_for():
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, IMPRINT, HARBOUR)
+    changes = {"plan__samples": "5", "imagine__samples": "2"}
+    decision, _ = decided(drawn, "wma", **changes)
+    assert [branch.action for branch in decision.branches] == [RESERVE, IMPRINT]
+    every, _ = decided(drawn, "wma", **changes, quirks__wq22_imagines_every_sample="true")
+    assert [branch.action for branch in every.branches] == [RESERVE, IMPRINT, HARBOUR]
+
+
+def test_one_action_alone_needs_no_imagining():
+    decision, server = decided(sampled(RESERVE, RESERVE), "wma", plan__samples="2")
+    assert (decision.actions, len(server.requests)) == ((RESERVE,), 1)
+
+
+def test_two_actions_in_a_row_are_imagined():
+    decision, server = decided(
+        sampled(RESERVE, IMPRINT, values=VALUES),
+        "wma",
+        plan__samples="2",
+        imagine__depth="2",
+        imagine__value_samples="1",
+    )
+    texts = [prompt_text(body) for body in server.requests]
+    assert sum("You know how" in text for text in texts) == 4
+    second = [text for text in texts if "CURRENT ACTION: CLICK the link Back" in text]
+    assert len(second) == 2
+    assert any("CURRENT OBSERVATION:\nThe expected effect is that CLICK on [11]" in text for text in second)
+    assert decision.branches[0].prediction.count("The expected effect is that") == 2
+    assert "imagined_action" in decision.trace["imagine"]["prompts"]
+
+
+def test_an_endpoint_that_refuses_to_imagine_leaves_the_most_frequent_action():
+    """What cannot be valued is worth nothing, and the more frequent one of equals is taken."""
+    drawn = sampled(IMPRINT, RESERVE, RESERVE)
+
+    def refusing(body):
+        imagines = re.search("You know how|You judge", prompt_text(body))
+        return drawn(body) if imagines is None else failure(400, "too long")
+
+    decision, _ = decided(refusing, "wma", plan__samples="3", imagine__value_samples="1")
+    assert decision.actions == (RESERVE,)
+    assert len(decision.trace["imagine"]["errors"]) == 4
+
+
+def test_a_long_page_is_cut_to_its_budget():
+    page = "<html backend_node_id='1'>" + "".join(
+        f"<button backend_node_id='{n}'><text backend_node_id='{n}0'>Number {n}</text></button>" for n in range(11, 400)
+    )
+    from agents.stages.imagine.asking import Asking
+    from agents.stages.state import StepState
+
+    recipe = literature.override(literature.get("wma"), {"imagine.page_tokens": "100"})
+    with serve(sampled(RESERVE)) as server:
+        asking = Asking(Parts(recipe, llm=ChatLlm(Endpoint(server.url, "m"))))
+        text = asking.page(StepState.of(observation("x", page + "</html>"), 0))
+    assert 50 < asking.generator.count_tokens(text) <= 100
+    assert text.startswith("[1] RootWebArea")
+
+
+def test_an_action_is_told_with_the_line_of_its_element():
+    page = "[1] RootWebArea 'x'\n\t[5] textbox 'Harbour' required: False"
+    assert described(HARBOUR, page) == "TYPE [Bergen] on [5] where [5] is textbox 'Harbour' required: False"
+    assert described(RESERVE, page) == "CLICK on [11]"
+    assert described(Action("SCROLL"), page) == "SCROLL"
+
+
+def test_without_samples_there_is_nothing_to_compare():
+    with pytest.raises(CannotRun, match=r"compares samples: set plan\.samples of at least 2"):
+        decided(sampled(RESERVE), plan__samples="1")
+
+
+@pytest.mark.parametrize(
+    ("answer", "published", "ours"),
+    [("[Score]: 4", 4, 4), ("[Score] 4", 0, 4), ("Score: 2", 0, 2), ("[Score]: 9", 0, None), ("none", 0, None)],
+)
+def test_our_reading_takes_every_usual_spelling(answer, published, ours):
+    assert scores.likert([answer]).mean == published
+    assert scores.corrected([answer]).mean == ours
+
+
+def test_unread_answers_are_left_out_of_our_mean():
+    assert scores.corrected(["[Score]: 4", "hm"]).mean == 4
+    assert scores.corrected(["[Score]: 4", "hm"]).each == (4, None)
+    assert scores.likert(["[Score]: 4", "hm"]).mean == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "grade"),
+    [
+        ("[Rationale] A score of 5 would need the right date. [Score]: 2", 2),
+        ("The score is: 3.", 3),
+        ("Some would say score 1, my score is 4", 4),
+        ("[Score]: 9", None),
+    ],
+)
+def test_the_grade_that_is_given_last_counts_and_that_after_the_tag_before_any_other(answer, grade):
+    assert scores.corrected([answer]).mean == grade
+
+
+def test_an_action_whose_value_nobody_can_read_is_told_so_and_loses_against_one_that_was_read():
+    values = {"CLICK on [11]": ["who knows"], "CLICK on [13]": ["[Score]: 1"]}
+    decision, _ = decided(sampled(RESERVE, RESERVE, IMPRINT, values=values), "wma", plan__samples="3")
+    assert decision.actions == (IMPRINT,)
+    assert [branch.value for branch in decision.branches] == [None, 1.0]
+
+
+def test_an_outcome_that_cannot_be_read_is_noted_at_the_step():
+    reply = sampled(RESERVE, IMPRINT)
+
+    def mute(body):
+        return "It will work." if "You know how websites behave" in prompt_text(body) else reply(body)
+
+    decision, _ = decided(mute, "wma", plan__samples="2")
+    assert decision.trace["imagine"]["unread"] == 2
+    assert {branch.prediction for branch in decision.branches} == {"the world model's answer could not be read"}
