@@ -8,7 +8,10 @@ from celery import shared_task
 
 
 @shared_task(queue="gpu")
-def tell_place(url: str, key: str) -> None:
-    time.sleep(1)  # so that the next one goes to another process
+def tell_place(url: str, key: str, together: int) -> None:
+    """Answers, and holds its process until as many have answered: so each of them has a process of its own."""
     with redis.Redis.from_url(url) as server:
         server.rpush(key, f"{os.getpid()} {os.environ.get('CUDA_VISIBLE_DEVICES')}")
+        until = time.monotonic() + 45
+        while int(server.llen(key)) < together and time.monotonic() < until:
+            time.sleep(0.05)

@@ -45,13 +45,13 @@ def places() -> dict[int, str]:
     """Process -> its device, as three tasks at the same time tell."""
     key, found = f"places-{uuid4().hex}", {}
     for _ in DEVICES:
-        tell_place.delay(settings.CELERY_BROKER_URL, key)
+        tell_place.delay(settings.CELERY_BROKER_URL, key, len(DEVICES))
     with redis.Redis.from_url(settings.CELERY_BROKER_URL) as server:
         wait(lambda: server.llen(key) == len(DEVICES), 60, "answers")
         for line in server.lrange(key, 0, -1):
             pid, device = line.decode().split()
             found[int(pid)] = device
-        server.delete(key)
+        server.expire(key, 60)  # the tasks still look at it
     return found
 
 
