@@ -164,12 +164,23 @@ class StepResultSerializer(serializers.Serializer):
     outcome = serializers.CharField(allow_null=True, help_text="What came of the action.")
 
 
+class OutlineTurnSerializer(serializers.Serializer):
+    index = serializers.IntegerField()
+    instruction = serializers.CharField()
+    step_count = serializers.IntegerField(help_text="While the episode goes on, with the step that is decided next.")
+
+
 class TrajectoryStepsSerializer(serializers.Serializer):
     trajectory = serializers.IntegerField()
     state = serializers.ChoiceField(choices=Trajectory.State.choices)
     run_state = serializers.ChoiceField(choices=Run.State.choices)
     step_count = serializers.IntegerField(help_text="Steps that the trajectory has when complete.")
     stored = serializers.IntegerField(help_text="Steps decided so far.")
+    turns = OutlineTurnSerializer(
+        many=True,
+        allow_null=True,
+        help_text="Of an episode, which grows; null where its conversation is recorded.",
+    )
     steps = StepResultSerializer(many=True)
 
 

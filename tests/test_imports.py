@@ -38,8 +38,8 @@ WINGS = {
         work.campaigns work.organise work.verify work.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types recipes trace observations stages memory pipeline
-        replay runs training proposals packs connections retention
+        prompts encoders models llm weblinx types environments recipes trace observations stages memory pipeline
+        replay runs live training proposals packs connections retention
     """.split(),
     "evaluation": """
         metrics models scores reviews reports external studies bench
@@ -74,7 +74,8 @@ CORE = """
     agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
-    agents.weblinx agents.weblinx.* agents.training agents.training.settings agents.training.loop
+    agents.weblinx agents.weblinx.* agents.environments agents.environments.*
+    agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card
     agents.training.left_out evaluation.scores.judging evaluation.metrics evaluation.metrics.*

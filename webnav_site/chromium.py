@@ -4,28 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
-# Debian's browser without a window first: it opens pages in two thirds of the time, with the same engine.
-NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+from agents.environments.browser import find
+
 PACKAGES = ("chromium-headless-shell", "chromium")
-
-
-def find() -> str | None:
-    """$CHROMIUM, a browser on the PATH, or the one that Playwright has downloaded."""
-    configured = os.environ.get("CHROMIUM")
-    if configured:
-        return configured
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    return found or _downloaded()
-
-
-def _downloaded() -> str | None:
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        path = playwright.chromium.executable_path
-    return path if Path(path).exists() else None
 
 
 def install() -> None:

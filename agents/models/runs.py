@@ -13,7 +13,8 @@ from annotations.models.tallies import Tally
 
 
 class RunTally(Tally):
-    """Stored steps of a run, and those of them in which the agent reported an error."""
+    """Stored steps of a run, and those of them in which the agent reported an error. Steps without a recorded path are
+    not counted: of those a run counts its episodes (`Run.count_episode`)."""
 
     KEYS = ("run_id",)
     COUNTS = ("done", "failed")
@@ -128,7 +129,7 @@ class Run(models.Model):
     def progress(self) -> Live:
         """What is in the database, for one read `with_progress`. Workers and time left are on its study's page."""
         fields = {
-            "headline": counts_text(self.done, self.step_count, "steps"),
+            "headline": counts_text(self.done, self.step_count, self.unit),
             "detail": self._when(),
             "state": self.state,
             "state_label": self.get_state_display(),
@@ -142,6 +143,15 @@ class Run(models.Model):
         if self.finished_at and self.started_at:
             return f"in {span_text((self.finished_at - self.started_at).total_seconds())}, {ago_text(self.finished_at)}"
         return f"started {ago_text(self.started_at)}" if self.started_at else "not started"
+
+    @property
+    def unit(self) -> str:
+        """What it stores results of, in the plural: of live goals whole episodes count."""
+        return "episodes" if self.dataset.is_live else "steps"
+
+    def count_episode(self, lost: bool) -> None:
+        """One more episode has ended; `lost`: without an outcome."""
+        RunTally.objects.create(run=self, done=1, failed=int(lost))
 
     def counts(self) -> dict[str, int]:
         """What it has decided: conversations, turns and steps."""

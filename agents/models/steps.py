@@ -128,7 +128,11 @@ class TrajectoryStep(models.Model):
             GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
             models.Index(fields=["run", "created_at"]),  # how fast a run goes at this moment
         ]
-        triggers = difference_triggers(RunTally, "counted.run_id", "1, (counted.error <> '')::int")
+        triggers = difference_triggers(
+            RunTally,
+            "counted.run_id",
+            "(counted.step_id IS NOT NULL)::int, (counted.step_id IS NOT NULL AND counted.error <> '')::int",
+        )
 
     def __str__(self) -> str:
         return f"{self.operation} {self.node_id} {self.value}".strip()

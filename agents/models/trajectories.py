@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 from django.db import models
-from django.db.models import Avg, Count, Min, Q, QuerySet
+from django.db.models import Avg, Count, Min, Q, QuerySet, Sum
+from django.db.models.functions import Coalesce
 
 from agents.models.runs import Run
 from annotations.models import Conversation, Step, Turn
@@ -28,9 +29,10 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         return self.order_by("conversation__position", "id")
 
     def worst_first(self) -> Self:
-        """By how many steps are right: all of them are counted, so only where that is asked."""
+        """By how many steps are right, of episodes by their reward: all steps are read, so only where that is asked."""
         right = Count("steps", filter=Q(steps__success=True))
-        return self.annotate(right_steps=right).order_by("right_steps", "conversation__position", "id")
+        rows = self.annotate(right_steps=right, earned=Coalesce(Sum("steps__reward"), 0.0))
+        return rows.order_by("earned", "right_steps", "conversation__position", "id")
 
     def to_watch(self) -> "Trajectory | None":
         """What there is to see: the one that is being decided, else the next one; of a run that is over, the first."""
@@ -47,7 +49,13 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
             right_steps=Count("steps", filter=Q(steps__success=True)),
             first_failure=Min("steps__seq", filter=Q(steps__success=False, steps__step__isnull=False)),
             errors=Count("steps", filter=~Q(steps__error="")),
+            reward=Sum("steps__reward"),
         )
+
+    def with_outcome(self) -> Self:
+        """Episodes with `reward`, that of their end, and `done`, how many steps they took."""
+        own = self.select_related("conversation").filter(steps__step=None)
+        return own.annotate(reward=Sum("steps__reward"), done=Count("steps"))
 
 
 class Trajectory(models.Model):
@@ -60,6 +68,8 @@ class Trajectory(models.Model):
         FAILED = "failed", "failed"
 
     stored_count: int  # of its steps, where the admin page has counted
+    reward: float | None  # of an episode, where it is read `with_outcome` or `with_results`
+    done: int
 
     run = models.ForeignKey(Run, models.CASCADE, related_name="trajectories")
     conversation = models.ForeignKey(Conversation, models.PROTECT, related_name="trajectories")
@@ -83,19 +93,48 @@ class Trajectory(models.Model):
         self.state = self.State.DONE if complete else self.State.RUNNING
         self.save(update_fields=["state", "updated_at"])
 
+    def begin_episode(self) -> None:
+        """It is acted in an environment, from the beginning: what an attempt before has left is forgotten."""
+        self.steps.all().delete()
+        self.state, self.step_count = self.State.RUNNING, 0
+        self.save(update_fields=["state", "step_count", "updated_at"])
+
+    def end_episode(self, lost: bool = False) -> None:
+        """Nothing more will be done in it; `lost`: there is no outcome, as its step says."""
+        self.state = self.State.DONE
+        self.save(update_fields=["state", "updated_at"])
+        self.run.count_episode(lost)
+
     @property
     def has_own_steps(self) -> bool:
         """Whether it is an episode without a recorded path."""
-        return self.steps.filter(step=None).exists()
+        return self.run.dataset.is_live or self.steps.filter(step=None).exists()
+
+    @property
+    def may_grow(self) -> bool:
+        """Whether nobody knows yet how many steps it will have."""
+        return self.has_own_steps and self.state != self.State.DONE and not self.run.is_over
 
     def outline(self) -> list[dict[str, Any]]:
         """The turns of its conversation: {index, instruction, step_count}, of its own steps where it has such."""
         if self.has_own_steps:
-            own = self.steps.values("turn__index", "turn__instruction").order_by("turn__index")
-            counted = own.annotate(n=Count("pk")).values_list("turn__index", "turn__instruction", "n")
-            return [{"index": index, "instruction": text, "step_count": n} for index, text, n in counted]
+            return self._own_outline()
         turns = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
         return [dict(turn) for turn in turns.values("index", "instruction").annotate(step_count=Count("steps"))]
+
+    def _own_outline(self) -> list[dict[str, Any]]:
+        """While it may grow, the step that is decided next is in it, so that there is something to wait for."""
+        own = self.steps.values("turn__index", "turn__instruction").order_by("turn__index")
+        counted = own.annotate(n=Count("pk")).values_list("turn__index", "turn__instruction", "n")
+        turns: list[dict[str, Any]] = [
+            {"index": index, "instruction": text, "step_count": n} for index, text, n in counted
+        ]
+        if not turns:
+            begun = Turn.objects.filter(conversation=self.conversation_id).order_by("index")
+            turns = [{"index": turn.index, "instruction": turn.instruction, "step_count": 0} for turn in begun[:1]]
+        for turn in turns[-1:]:
+            turn["step_count"] += self.may_grow or not turn["step_count"]
+        return turns
 
     def recorded_steps(self) -> QuerySet[Step]:
         """The steps of its conversation in sequence, decided or not: the place is `seq`. Without candidates."""

@@ -15,8 +15,10 @@ SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
 
 
 def progress(trajectory: Trajectory, steps: list[dict[str, Any]]) -> dict[str, Any]:
-    """State and counts around rows of `rows`: what a viewer asks for again and again."""
+    """State and counts around rows of `rows`: what a viewer asks for again and again. `turns`: of an episode, whose
+    outline grows; null where it is that of the recorded conversation."""
     return {
+        "turns": trajectory.outline() if trajectory.has_own_steps else None,
         "trajectory": trajectory.pk,
         "state": trajectory.state,
         "run_state": trajectory.run.state,

@@ -22,7 +22,7 @@ ROW_PARTS = ("instruction", "gold")  # left out of the first payload: the outlin
 def trajectory(request: HttpRequest, pk: int) -> HttpResponse:
     """The first step, with the same query; while none is stored, the page that waits for it."""
     found = _visible(request, pk)
-    if found.steps.exists():
+    if found.steps.exists() or found.has_own_steps:
         query = request.META["QUERY_STRING"]
         return redirect(reverse("trajectory-step", args=[pk, 0]) + (f"?{query}" if query else ""))
     return _page(request, found, 0)
@@ -43,8 +43,10 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
         detail = None
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     if found.has_own_steps:
-        own = get_object_or_404(found.steps.select_related("snapshot").defer("snapshot__data", "trace"), seq=seq)
-        return JsonResponse({"detail": detail, "snapshot": own_page_view(request, own.snapshot, marks, gold)})
+        own = found.steps.select_related("snapshot").defer("snapshot__data", "trace").filter(seq=seq).first()
+        return JsonResponse(
+            {"detail": detail, "snapshot": own_page_view(request, own.snapshot if own else None, marks, gold)}
+        )
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
     return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})

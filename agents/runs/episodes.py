@@ -17,7 +17,7 @@ from annotations.pages.store import PageStore
 class Seen:
     """What the agent was shown before it decided."""
 
-    html: str
+    html: str  # "": nothing, the browser was lost
     url: str
     elements: int  # of the page
     at: datetime
@@ -44,11 +44,12 @@ class Episode:
         actions: list[Action | None] = [*decision.actions] or [None]
         if len(outcomes) != len(actions):
             raise ValueError(f"{len(actions)} actions have {len(outcomes)} outcomes")
-        pages = PageStore().store(self.trajectory.conversation.website, [(seen.html, seen.elements)])
+        shown = [(seen.html, seen.elements)] if seen.html else []
+        pages = PageStore().store(self.trajectory.conversation.website, shown)
         rows = [_row(seen, decision, *done) for done in zip(actions, outcomes, strict=True)]
         for row in rows:
             row.run_id, row.trajectory, row.turn = self.trajectory.run_id, self.trajectory, self.turn
-            row.snapshot = pages[seen.html]
+            row.snapshot = pages.get(seen.html)
         for row in rows[1:]:
             row.trace = {stage: record for stage, record in row.trace.items() if stage != "act"}  # of the first action
         _count_once(decision, rows[0])

@@ -79,6 +79,12 @@ class Dataset(models.Model):
     source_format = models.CharField(max_length=40, blank=True)
     description = models.TextField(blank=True)
     licence = models.CharField(max_length=200, blank=True)
+    live = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="Of goals that agents reach by acting: the environment, the most steps and seconds of an episode.",
+    )
     page_totals = models.JSONField(
         default=dict, editable=False, help_text="`page_bytes` as last counted, and the number of `steps` then."
     )
@@ -88,6 +94,11 @@ class Dataset(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_live(self) -> bool:
+        """Whether its conversations are goals of episodes in an environment, without recorded steps."""
+        return bool(self.live)
 
     def is_bare(self, but: models.Model | None = None) -> bool:
         """Whether no row refers to it, `but` for this one."""

@@ -9,7 +9,7 @@ from evaluation.metrics.definition import Definition, Unit
 from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
 from evaluation.metrics.turn import all_succeeded
 
-__all__ = ["ADDED", "METRICS", "WEBLINX_LABELS", "Definition", "Unit", "is_ranking", "label"]
+__all__ = ["ADDED", "LIVE_LABELS", "METRICS", "WEBLINX_LABELS", "Definition", "Unit", "is_ranking", "label"]
 
 
 def _recall(k: int) -> Definition:
@@ -21,6 +21,11 @@ WEBLINX_LABELS = {  # turn scores of action strings, which `weblinx_turns` judge
     "intent_match": "IM",
     "element_group": "Element IoU",
     "text_group": "Text chrF/URLF",
+}
+LIVE_LABELS = {  # of episodes, by what came of them
+    "episode_success": "Success",
+    "episode_reward": "Reward",
+    "episode_steps": "Steps",
 }
 METRICS: dict[str, Definition] = {
     "element_accuracy": Definition("Ele. Acc", "step", lambda step: step.element_correct),
@@ -49,4 +54,4 @@ def is_ranking(metric: str) -> bool:
 
 def label(metric: str) -> str:
     """The metric's short name in tables; its own name for those of single intents."""
-    return METRICS[metric].label if metric in METRICS else WEBLINX_LABELS.get(metric, metric)
+    return METRICS[metric].label if metric in METRICS else (WEBLINX_LABELS | LIVE_LABELS).get(metric, metric)

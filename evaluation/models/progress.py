@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from agents.models import Run, TrajectoryStep
+from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.live import ago_text, counts_text, pace_text
 from evaluation.models.shards import Shard
 
@@ -30,9 +30,9 @@ def words_of(runs: Sequence[Run]) -> dict[str, str]:
     """The counts of all together and of each, and what there is to say of their pace."""
     done, total = _done(runs), _total(runs)
     return {
-        "headline": counts_text(done, total, "steps"),
+        "headline": counts_text(done, total, unit_of(runs)),
         "detail": " · ".join(part for part in _details(runs, total - done) if part),
-    } | {f"run-{run.pk}": counts_text(run.done, run.step_count, "steps") for run in runs}
+    } | {f"run-{run.pk}": counts_text(run.done, run.step_count, run.unit) for run in runs}
 
 
 def bar_of(runs: Sequence[Run]) -> tuple[float, float, float]:
@@ -43,11 +43,20 @@ def bar_of(runs: Sequence[Run]) -> tuple[float, float, float]:
     return (done - failed) / total, failed / total, min(total - done, held) / total
 
 
+def unit_of(runs: Sequence[Run]) -> str:
+    """What is counted: those of one study are all of one dataset."""
+    return runs[0].unit if runs else "steps"
+
+
 def steps_per_second(runs: Sequence[Run]) -> float | None:
-    """Over the last minutes; None when nothing was stored in them."""
+    """Over the last minutes, or episodes of live runs; None when nothing was stored in them."""
     now = timezone.now()
-    recent = TrajectoryStep.objects.filter(run__in=runs, created_at__gte=now - RATE_WINDOW)
-    count = recent.count()
+    since = now - RATE_WINDOW
+    if unit_of(runs) == "episodes":
+        ended = Trajectory.objects.filter(run__in=runs, updated_at__gte=since)
+        count = ended.filter(state=Trajectory.State.DONE).count()
+    else:
+        count = TrajectoryStep.objects.filter(run__in=runs, created_at__gte=since).count()
     if not count:
         return None
     first = min((run.started_at for run in runs if run.started_at), default=now - RATE_WINDOW)
@@ -71,4 +80,4 @@ def _details(runs: Sequence[Run], left: int) -> list[str]:
     workers, rate = shards.workers_text(), steps_per_second(runs)
     if not rate and any(run.state == Run.State.RUNNING for run in runs):
         return [shards.phase_text() or "results come in batches", workers]
-    return [*pace_text(rate, left / rate if rate else None, "steps"), workers]
+    return [*pace_text(rate, left / rate if rate else None, unit_of(runs)), workers]

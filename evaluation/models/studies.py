@@ -109,13 +109,14 @@ class Study(models.Model):
 
     def summary(self) -> str:
         """ "running: 120 of 366 steps, 14 steps/s"; the state is that of the run that is least far."""
-        runs = list(self.runs.order_by("pk"))
+        runs = list(self.runs.select_related("dataset").order_by("pk"))
         open_runs = [run for run in runs if not run.is_over]
         totals = self.runs.aggregate(total=Sum("step_count"), started=Min("started_at"))
         done = self.runs.done_steps()
         elapsed = time.time() - totals["started"].timestamp() if totals["started"] else 0
-        rate = f", {done / elapsed:.0f} steps/s" if elapsed > 1 else ""
-        return f"{(open_runs or runs)[0].state}: {done:,} of {totals['total']:,} steps{rate}"
+        unit = runs[0].unit
+        rate = f", {done / elapsed:{'.0f' if unit == 'steps' else '.1f'}} {unit}/s" if elapsed > 1 else ""
+        return f"{(open_runs or runs)[0].state}: {done:,} of {totals['total']:,} {unit}{rate}"
 
     def ask_to_cancel(self, asked: bool = True) -> None:
         """Said on its page until its runs are over; `asked` False: it goes on."""
@@ -197,7 +198,12 @@ def _conversations(dataset: Dataset, split: str, limit: int | None, websites: Se
         if unknown := sorted({*websites} - {*there}):
             raise ValueError(f"{where} has no website {unknown[0]!r}")
         rows = rows.filter(website__name__in=websites)
-    found = list(rows.filter(step_count__gt=0)[:limit])
+    if dataset.is_live:
+        found = list(rows.filter(step_count=0)[:limit])
+        for conversation in found:
+            conversation.step_count = 1  # an episode counts as one, whatever steps it will take
+    else:
+        found = list(rows.filter(step_count__gt=0)[:limit])
     if not found:
         raise ValueError(f"{where} has no conversation with steps")
     return found

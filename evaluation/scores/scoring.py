@@ -11,6 +11,7 @@ from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
 from evaluation.scores.judging import AS_PUBLISHED, Gold, judge_as_published
+from evaluation.scores.live import episodes_of, live_metrics
 from evaluation.scores.weblinx import weblinx_metrics
 
 
@@ -102,8 +103,12 @@ def _overlooks_tail(planner: str) -> bool:
 def store_scores(run: Run) -> int:
     """Replace the run's scores of both presets; the number of steps they rest on."""
     rows, count = [], 0
+    if run.dataset.is_live:  # of episodes both presets have the same values
+        episodes = episodes_of(run.trajectories.all())
+        count = len(episodes)
+        rows = [row for preset in PRESETS for row in score_rows(live_metrics(episodes, run.seed), run, preset)]
     tail = _overlooks_tail(run.recipe["plan"]["kind"])
-    for preset in PRESETS:
+    for preset in () if run.dataset.is_live else PRESETS:
         steps = outcomes(run, preset)
         count = len(steps)
         store_breakdown(run, preset, steps)

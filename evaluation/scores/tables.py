@@ -13,7 +13,12 @@ from evaluation.models import Score
 MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
 WEBLINX = tuple(WEBLINX_LABELS)
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
-PLOTTED = {MAIN: "turn_success", WEBLINX: "overall"}  # the metric whose intervals are drawn at first
+LIVE = ("episode_success", "episode_reward")
+PLOTTED = {
+    MAIN: "turn_success",
+    WEBLINX: "overall",
+    LIVE: "episode_success",
+}  # the metric whose intervals are drawn at first
 FULL_NAMES = {
     "element_accuracy": "Element accuracy",
     "operation_f1": "Operation F1",
@@ -21,6 +26,8 @@ FULL_NAMES = {
     "turn_success": "Turn success rate",
     "conversation_success": "Conversation success rate",
     "mrr": "Mean reciprocal rank of the gold element",
+    "episode_success": "Episodes that reached their goal, with the full reward",
+    "episode_reward": "Mean reward of an episode, without the discount for time",
     "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
     "intent_match": "Intent match",
     "element_group": "Intersection over union of the boxes, over turns that act on an element",
@@ -74,7 +81,11 @@ class ScoreTable:
 
 
 def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
-    """The columns of the main table: those of WebLINX where every run that plans writes its action strings."""
+    """The columns of the main table: those of WebLINX where every run that plans writes its action strings, those of
+    episodes where runs are live."""
+    runs = list(runs)
+    if runs and all(run.dataset.is_live for run in runs):
+        return LIVE
     return WEBLINX if planners(runs) == {"action_string"} else MAIN
 
 
@@ -134,7 +145,7 @@ def _columns(metrics: tuple[str, ...], cells: list[IntervalValue | None]) -> lis
 def _sizes(table: ScoreTable) -> list[str]:
     """ "34 conversations", "191 turns": read off the scores, which know what they are means over."""
     counts = {cell.grouping: cell.n for row in table.rows for cell in row.cells if cell}
-    units = [unit for unit in ("conversation", "turn", "step") if unit in counts]
+    units = [unit for unit in ("website", "conversation", "turn", "step") if unit in counts]
     return [f"{counts[unit]:,} {unit}{'s' if counts[unit] != 1 else ''}" for unit in units]
 
 

@@ -49,7 +49,11 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
     scores = list(Score.objects.headline(shown_as).filter(run__in=runs))
     main = score_tables.tables(runs, scores, metrics, plotted)
+    ranked = () if metrics == score_tables.LIVE else score_tables.RANKING
     shown = _chosen(runs, main, query.get("run"))
+    # Episodes have no gold to fail; that of test splits is not for everybody.
+    has_gold = shown is not None and not shown.dataset.is_live
+    told = shown if shown and has_gold and rights.sees_gold(study.project_id, shown.split) else None
     return {
         "study": study,
         "runs": runs,
@@ -61,9 +65,9 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
-        "ranking": score_tables.tables(runs, scores, score_tables.RANKING, plotted),
+        "ranking": score_tables.tables(runs, scores, ranked, plotted) if ranked else [],
         "plot_width": score_tables.PLOT_WIDTH,
-        "failing": _failing(shown, preset) if shown and rights.sees_gold(study.project_id, shown.split) else None,
+        "failing": _failing(told, preset) if told else None,
         "asks_endpoint": any(asks_endpoint(literature.from_dict(run.recipe)) for run in runs),
         "may_budget": may_evaluate,
         "budget": BudgetForm(initial={name: getattr(study, name) for name in BudgetForm.base_fields}),

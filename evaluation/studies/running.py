@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
+from agents.live.running import LiveRun
 from agents.llm.errors import BudgetExceeded
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved, starters
@@ -153,7 +154,10 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     with shard.heartbeat():
         try:
             llm = llm_of(run)
-            run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm, shard.tell)
+            if run.dataset.is_live:
+                LiveRun(run, shard.fenced, after_batch, llm, shard.tell).play(shard.conversation_ids)
+            else:
+                run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm, shard.tell)
         except LeaseLost as lost:
             logger.info("%s", lost)
             return

@@ -23,10 +23,10 @@ from django.core.cache import cache
 from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
+from agents.environments.browser import find as find_chromium
 from annotations.access.counters import name_in_redis
 from tests.app_server import AppServer, running
 from tests.beside import BROWSER, needs
-from webnav_site.chromium import find as find_chromium
 
 # What Playwright turns off, and the pages of the address bar's suggestions, whose process costs every new window a
 # second of a processor. Of several such flags Chromium reads the last alone, hence Playwright's own are repeated.

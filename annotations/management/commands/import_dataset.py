@@ -52,13 +52,7 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _new_dataset(self, name: str, format: str, slug: str) -> Dataset:
-        projects = Project.objects.filter(slug=slug) if slug else Project.objects.order_by("id")
-        project = projects.first()
-        if project is None and slug:
-            raise CommandError(f"there is no project {slug!r}")
-        if project is None:
-            project = Project.objects.create(name="Default", slug="default")
-        dataset = Dataset(project=project, name=name, source_format=format)
+        dataset = Dataset(project=project_of(slug), name=name, source_format=format)
         try:
             dataset.full_clean()
         except ValidationError as error:
@@ -88,3 +82,12 @@ class Command(BaseCommand):
             write(self.style.ERROR(f"  {error['file']} {error['record']} {error['field']}: {error['message']}"))
         if report.error_count > len(report.errors):
             write(self.style.ERROR(f"  … and {report.error_count - len(report.errors):,} more errors"))
+
+
+def project_of(slug: str) -> Project:
+    """The project of that name; without one the first, which is made where there is none. Raises CommandError."""
+    projects = Project.objects.filter(slug=slug) if slug else Project.objects.order_by("id")
+    project = projects.first()
+    if project is None and slug:
+        raise CommandError(f"there is no project {slug!r}")
+    return project or Project.objects.create(name="Default", slug="default")

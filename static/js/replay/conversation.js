@@ -17,12 +17,22 @@ function decided(row) {
 export class ConversationPane {
   /** @param {HTMLElement} root @param {import("./store.js").ReplayStore} store */
   constructor(root, store) {
+    this.root = root;
     this.store = store;
+    /** @type {HTMLElement[]} */
+    this.nodes = [];
+    this.build();
+  }
+
+  /** Again when an episode has more steps than before. */
+  build() {
+    for (const node of this.nodes) node.remove();
     this.links = [];
-    for (const turn of store.turns) {
-      root.append(make("div.turn", {}, make("div.who", {}, `Turn ${turn.index + 1}`), make("p", {}, turn.instruction)));
-      for (let seq = turn.first; seq < turn.first + turn.step_count; seq += 1) root.append(this.#link(seq));
-    }
+    this.nodes = this.store.turns.flatMap((turn) => {
+      const said = make("div.turn", {}, make("div.who", {}, `Turn ${turn.index + 1}`), make("p", {}, turn.instruction));
+      return [said, ...Array.from({ length: turn.step_count }, (_, place) => this.#link(turn.first + place))];
+    });
+    this.root.append(...this.nodes);
   }
 
   #link(seq) {
@@ -52,6 +62,7 @@ export class ConversationPane {
 
   select(seq, previous) {
     this.links[previous]?.removeAttribute("aria-current");
+    if (!this.links[seq]) return;
     this.links[seq].setAttribute("aria-current", "step");
     this.links[seq].scrollIntoView({ block: "nearest" });
   }
@@ -60,8 +71,16 @@ export class ConversationPane {
 /** One cell per step, turns apart: solid green foot for right, double red with a cross for wrong. */
 export class FilmStrip {
   constructor(root, store) {
+    this.root = root;
     this.store = store;
+    this.build();
+  }
+
+  /** Again when an episode has more steps than before. */
+  build() {
+    const { root, store } = this;
     this.cells = [];
+    root.replaceChildren();
     root.classList.toggle("dense", store.total > DENSE);
     for (const turn of store.turns) {
       const group = make("div.reel", {
@@ -98,6 +117,7 @@ export class FilmStrip {
 
   select(seq, previous) {
     this.cells[previous]?.removeAttribute("aria-current");
+    if (!this.cells[seq]) return;
     this.cells[seq].setAttribute("aria-current", "step");
     this.cells[seq].scrollIntoView({ block: "nearest", inline: "nearest" });
   }

@@ -29,6 +29,7 @@ const titled = document.title;
 let current = -1;
 let running = -1;
 let following = false;
+let laid = store.total;
 
 /** Show a step; `history`: "push" a new address, "replace" the one we have, or leave it ("keep"). */
 async function select(seq, history = "push") {
@@ -141,7 +142,22 @@ function say(text) {
   fading = window.setTimeout(() => element("said").replaceChildren(), 2500);
 }
 
+/** An episode has more steps than it had, or fewer: it has ended, or begun anew. */
+function relay() {
+  laid = store.total;
+  conversation.build();
+  film.build();
+  if (data.gold) onReviews();
+  if (current >= store.total) select(store.total - 1, "replace");
+  else {
+    conversation.select(current, -1);
+    film.select(current, -1);
+    element("place").textContent = `step ${current + 1} of ${store.total}`;
+  }
+}
+
 function onSteps(added) {
+  if (store.total !== laid) relay();
   const changed = new Set([...added, running]);
   running = store.complete + 1;
   for (const seq of changed.add(running)) {

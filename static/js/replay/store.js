@@ -4,7 +4,7 @@ import { call } from "../shared/server.js";
 
 /** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
 /** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
-/** @typedef {{state: string, run_state: string, steps: StoredRow[]}} StoredSteps */
+/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null}} StoredSteps */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
 
@@ -18,10 +18,7 @@ export class ReplayStore {
     /** @type {(TurnOutline & {first: number})[]} */
     this.turns = [];
     this.total = 0;
-    for (const turn of data.turns) {
-      this.turns.push({ ...turn, first: this.total });
-      this.total += turn.step_count;
-    }
+    this.#lay(data.turns);
     /** @type {Map<number, StoredRow>} */
     this.rows = new Map();
     /** @type {Map<number, StepView>} */
@@ -30,8 +27,26 @@ export class ReplayStore {
     this.merge(data.progress);
   }
 
-  /** Take stored steps and the state; returns the sequence numbers that are new. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, steps }) {
+  /** @param {TurnOutline[]} turns */
+  #lay(turns) {
+    this.turns = [];
+    this.total = 0;
+    for (const turn of turns) {
+      this.turns.push({ ...turn, first: this.total });
+      this.total += turn.step_count;
+    }
+  }
+
+  /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
+   * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
+  merge({ state, run_state: runState, steps, stored, turns }) {
+    if (turns) {
+      this.#lay(turns);
+      if (stored < this.rows.size) {
+        this.rows.clear();
+        this.views.clear();
+      }
+    }
     const added = [];
     for (const row of steps) {
       if (!this.rows.has(row.seq)) added.push(row.seq);

@@ -1,0 +1,188 @@
+"""Do an action on a live page as a person would: with the mouse and the keyboard, at a point that nothing covers.
+
+Core. What cannot be done is said in words, which the replay shows and the agent's next observation tells.
+"""
+
+from typing import Any, Protocol
+
+from agents.types import Action
+
+AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})  # not typed key by key
+KEYS = frozenset("Enter Tab Escape Backspace Delete ArrowLeft ArrowRight ArrowUp ArrowDown Home End Space".split())
+WHAT = """element => ({tag: element.tagName, type: element.type || "", list: element.closest("select") !== null})"""
+SELECT_ALL = """element => {
+  element.focus();
+  if (element.select) element.select(); else window.getSelection().selectAllChildren(element);
+}"""
+FOCUS = "element => element.focus()"
+CHOOSE = """([element, text]) => {
+  const list = element.closest("select");
+  const plain = (words) => words.replace(/\\s+/g, " ").trim().toLowerCase();
+  const wanted = element instanceof HTMLOptionElement ? [element] :
+    [...list.options].filter((option) => plain(option.text) === plain(text) || option.value === text);
+  if (!wanted.length) return null;
+  list.focus();
+  if (!list.multiple) for (const option of list.options) option.selected = false;
+  wanted[0].selected = true;
+  list.dispatchEvent(new Event("input", {bubbles: true}));
+  list.dispatchEvent(new Event("change", {bubbles: true}));
+  return wanted[0].text.trim();
+}"""
+PUT = """([element, text]) => {
+  element.focus();
+  element.value = text;
+  element.dispatchEvent(new Event("input", {bubbles: true}));
+  element.dispatchEvent(new Event("change", {bubbles: true}));
+  return element.value;
+}"""
+
+
+class CannotAct(ValueError):
+    """The action cannot be done on this page; the message says why."""
+
+
+class ActedPage(Protocol):
+    """What of a Playwright page is used here."""
+
+    @property
+    def mouse(self) -> Any: ...
+    @property
+    def keyboard(self) -> Any: ...
+    def evaluate_handle(self, expression: str, arg: Any = None) -> Any: ...
+    def evaluate(self, expression: str, arg: Any = None) -> Any: ...
+
+
+def act(page: ActedPage, action: Action) -> str:
+    """Do it; what was done, in words. Raises CannotAct."""
+    if action.operation == "STOP":
+        return "stopped"
+    if action.operation == "PRESS" and action.node_id is None:
+        return _press(page, action.value)
+    doing = ACTS.get(action.operation)
+    if doing is None:
+        raise CannotAct(f"{action.operation} is not done here")
+    element = _element(page, action)
+    try:
+        return doing(page, element, action)
+    finally:
+        element.dispose()
+
+
+def _element(page: ActedPage, action: Action) -> Any:
+    if action.node_id is None or not action.node_id.isascii() or not action.node_id.isdecimal():
+        raise CannotAct(f"{action.operation} needs an element of the page, and {action.node_id or 'none'} is none")
+    handle = page.evaluate_handle("number => window.webnavPage.element(number)", int(action.node_id))
+    element = handle.as_element()
+    if element is None:
+        handle.dispose()
+        raise CannotAct(f"element {action.node_id} is not on the page any more")
+    return element
+
+
+def _point(page: ActedPage, element: Any) -> dict[str, float]:
+    point: dict[str, float] | None = page.evaluate("element => window.webnavPage.freePoint(element)", element)
+    if point is None:
+        raise CannotAct("the element cannot be reached: something else covers it")
+    return point
+
+
+def _click(page: ActedPage, element: Any, action: Action) -> str:
+    what = element.evaluate(WHAT)
+    if what["tag"] == "OPTION":
+        return f"chose {page.evaluate(CHOOSE, [element, ''])}"
+    point = _point(page, element)
+    page.mouse.click(point["x"], point["y"])
+    return f"clicked at {point['x']:.0f},{point['y']:.0f}"
+
+
+def _type(page: ActedPage, element: Any, action: Action) -> str:
+    """The whole text of a field is replaced, as in recorded TYPE actions."""
+    what = element.evaluate(WHAT)
+    if what["list"]:
+        return _select(page, element, action)
+    if what["type"] in AT_ONCE:
+        stands = page.evaluate(PUT, [element, action.value])
+        if not stands and action.value:
+            raise CannotAct(f"a field of type {what['type']} does not take {action.value!r}")
+        return f"the field holds {stands}"
+    if what["tag"] not in ("INPUT", "TEXTAREA") and not element.evaluate("element => element.isContentEditable"):
+        raise CannotAct(f"nothing can be typed into a {what['tag'].lower()}")
+    element.evaluate(SELECT_ALL)
+    if action.value:
+        page.keyboard.type(action.value)
+    else:
+        page.keyboard.press("Delete")
+    return f"typed {action.value}"
+
+
+def _select(page: ActedPage, element: Any, action: Action) -> str:
+    if not element.evaluate(WHAT)["list"]:
+        raise CannotAct("the element is no list to choose from")
+    chosen = page.evaluate(CHOOSE, [element, action.value])
+    if chosen is None:
+        raise CannotAct(f"the list has no option {action.value!r}")
+    return f"chose {chosen}"
+
+
+def _press_on(page: ActedPage, element: Any, action: Action) -> str:
+    element.evaluate(FOCUS)
+    return _press(page, action.value)
+
+
+def _press(page: ActedPage, key: str) -> str:
+    if key not in KEYS and len(key) != 1:
+        raise CannotAct(f"there is no key {key!r}")
+    page.keyboard.press(key)
+    return f"pressed {key}"
+
+
+def _hover(page: ActedPage, element: Any, action: Action) -> str:
+    point = _point(page, element)
+    page.mouse.move(point["x"], point["y"])
+    return f"moved to {point['x']:.0f},{point['y']:.0f}"
+
+
+def _scroll(page: ActedPage, element: Any, action: Action) -> str:
+    """`value`: pixels down, below 0 up; without one the element comes into view."""
+    if not action.value:
+        element.scroll_into_view_if_needed()
+        return "scrolled into view"
+    try:
+        pixels = int(action.value)
+    except ValueError:
+        raise CannotAct(f"SCROLL takes pixels, not {action.value!r}") from None
+    element.evaluate("(element, pixels) => element.scrollBy(0, pixels)", pixels)
+    return f"scrolled by {pixels}"
+
+
+def _drag(page: ActedPage, element: Any, action: Action) -> str:
+    """`value`: the element it is dropped on, by its number, or pixels right and down, as "40,-10"."""
+    start = _point(page, element)
+    right, comma, down = action.value.partition(",")
+    if comma:
+        try:
+            end = {"x": start["x"] + float(right), "y": start["y"] + float(down)}
+        except ValueError:
+            raise CannotAct(f"DRAG takes pixels right and down, not {action.value!r}") from None
+    else:
+        other = _element(page, Action("DRAG", action.value))
+        try:
+            end = _point(page, other)
+        finally:
+            other.dispose()
+    page.mouse.move(start["x"], start["y"])
+    page.mouse.down()
+    page.mouse.move(end["x"], end["y"], steps=8)  # libraries want to see it move
+    page.mouse.up()
+    return f"dragged to {end['x']:.0f},{end['y']:.0f}"
+
+
+ACTS = {
+    "CLICK": _click,
+    "TYPE": _type,
+    "SELECT": _select,
+    "PRESS": _press_on,
+    "HOVER": _hover,
+    "SCROLL": _scroll,
+    "DRAG": _drag,
+}

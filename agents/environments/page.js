@@ -1,0 +1,107 @@
+// Reads a live page as a tree of plain objects, in the shape that MiniWoB++ recorded its demonstrations in
+// (annotations/datasets/miniwob_dom.py), and finds the element of a number again. Run once in every document.
+(() => {
+  if (window.webnavPage) return;
+  const OVERLAYS = new Set(["reward-display", "sync-task-cover", "click-canvas", "query"]); // MiniWoB's own
+  const LEFT_OUT = new Set(["SCRIPT", "STYLE", "LINK", "META", "NOSCRIPT", "TEMPLATE"]);
+  let numbers = new WeakMap();
+  const elements = new Map(); // number -> WeakRef, so that what left the page can be collected
+  let next = 1;
+
+  const numberOf = (element) => {
+    if (!numbers.has(element)) {
+      numbers.set(element, next);
+      elements.set(next, new WeakRef(element));
+      next += 1;
+    }
+    return numbers.get(element);
+  };
+
+  const box = (rect) => ({ left: rect.left, top: rect.top, width: rect.width, height: rect.height });
+
+  const valueOf = (element) => {
+    if (element instanceof HTMLInputElement) {
+      return element.type === "checkbox" || element.type === "radio" ? element.checked : element.value;
+    }
+    if (element instanceof HTMLTextAreaElement) return element.value;
+    // Human demonstrations have no value of a SELECT: it is told once it is another than the page began with.
+    if (element instanceof HTMLSelectElement) {
+      const chosen = [...element.options].filter((option) => option.selected);
+      const first = [...element.options].filter((option) => option.defaultSelected);
+      const begun = first.length ? first : element.multiple ? [] : [...element.options].slice(0, 1);
+      const same = chosen.length === begun.length && chosen.every((option, at) => option === begun[at]);
+      return same ? undefined : chosen.map((option) => option.text).join("; ");
+    }
+    return undefined;
+  };
+
+  const read = (element, around) => {
+    if (OVERLAYS.has(element.id) || LEFT_OUT.has(element.tagName.toUpperCase())) return null;
+    let rect = element.getBoundingClientRect();
+    const isOption = element instanceof HTMLOptionElement || element instanceof HTMLOptGroupElement;
+    if (isOption && around) rect = around; // a closed list shows none of them
+    if (rect.width === 0 || rect.height === 0) return null;
+    const style = window.getComputedStyle(element);
+    if (style.visibility === "hidden") return null;
+    const input = element instanceof HTMLInputElement;
+    const node = {
+      tag: element.tagName + (input ? `_${element.type}` : ""),
+      ref: numberOf(element),
+      ...box(rect),
+      children: [],
+      id: element.id,
+      classes: element.className,
+      bgColor: style.backgroundColor,
+    };
+    const value = valueOf(element);
+    if (value !== undefined) node.value = value;
+    const below = [...element.childNodes].filter(
+      (child) => child instanceof Element || (child instanceof Text && /\S/.test(child.data)),
+    );
+    if (below.every((child) => child instanceof Text)) {
+      node.text = below.map((child) => child.data.trim()).join(" ");
+      return node;
+    }
+    for (const child of below) {
+      if (child instanceof Text) node.children.push({ tag: "t", text: child.data.trim(), children: [] });
+      else {
+        const found = read(child, element instanceof HTMLSelectElement ? rect : isOption ? around : null);
+        if (found) node.children.push(found);
+      }
+    }
+    return node;
+  };
+
+  // A point at which a click reaches the element: its middle, else the nearest to it that nothing else covers.
+  const freePoint = (element) => {
+    element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
+    const [rect] = [...element.getClientRects()].sort((one, other) => other.width * other.height - one.width * one.height);
+    if (!rect || !rect.width || !rect.height) return null;
+    const parts = [0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92];
+    const points = parts.flatMap((x) => parts.map((y) => [x, y]));
+    points.sort((one, other) => Math.hypot(one[0] - 0.5, one[1] - 0.5) - Math.hypot(other[0] - 0.5, other[1] - 0.5));
+    let inside = null;
+    for (const [x, y] of points) {
+      const at = { x: rect.left + x * rect.width, y: rect.top + y * rect.height };
+      const hit = document.elementFromPoint(at.x, at.y);
+      if (hit === element) return at;
+      if (!inside && hit && element.contains(hit)) inside = at;
+    }
+    return inside;
+  };
+
+  window.webnavPage = {
+    read: () => read(document.body, null),
+    element: (number) => {
+      const element = elements.get(number)?.deref();
+      return element && element.isConnected ? element : null;
+    },
+    freePoint,
+    /** A new episode numbers its elements from 1, so that the same page is the same text each time. */
+    restart: () => {
+      numbers = new WeakMap();
+      elements.clear();
+      next = 1;
+    },
+  };
+})();

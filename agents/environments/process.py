@@ -1,0 +1,139 @@
+"""An environment in a process of its own, for callers that use the ORM, fork or are killed. Core.
+
+It takes as long as its browser, never longer than its deadline: one that does not answer is killed, and the caller is
+told with `EnvironmentLost`. A step can be told to many environments before the first is heard (`tell_step`).
+"""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from agents.environments.browser import NoBrowser
+from agents.environments.messages import receive, send
+from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView
+from agents.types import Action
+
+ROOT = Path(__file__).resolve().parents[2]
+STARTING, ANSWERING = 60.0, 45.0  # seconds
+# What the browser's process sees of the environment: no secret of the app's.
+KEPT_ENVIRONMENT = """
+    PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM PLAYWRIGHT_BROWSERS_PATH
+""".split()
+ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}
+
+
+class EnvironmentProcess:
+    """An `Environment` over a socket. Raises NoBrowser when it starts; every call may raise EnvironmentLost."""
+
+    def __init__(self, name: str) -> None:
+        self._socket, theirs = socket.socketpair()
+        environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
+        with theirs:
+            # A session of its own: Ctrl-C in the terminal is the app's business, and it is ended with what it started.
+            self._popen = subprocess.Popen(
+                [sys.executable, "-m", "agents.environments.worker", name],
+                cwd=ROOT,
+                env=environment,
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._hear(STARTING)
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    def tasks(self) -> Sequence[str]:
+        """The names of its tasks, in order."""
+        self._tell("tasks", {})
+        return tuple(self._hear())
+
+    def reset(self, task: str, seed: int) -> EpisodeStart:
+        """Begin an episode; raises NoSuchTask."""
+        self.tell_reset(task, seed)
+        return self.hear_reset()
+
+    def tell_reset(self, task: str, seed: int) -> None:
+        """Let it begin an episode while others do."""
+        self._tell("reset", {"task": task, "seed": seed})
+
+    def hear_reset(self) -> EpisodeStart:
+        """What the told episode begins with."""
+        answer = self._hear()
+        return EpisodeStart(answer["instruction"], _view(answer["view"]))
+
+    def observe(self) -> PageView:
+        """The page as it is now."""
+        self._tell("observe", {})
+        return _view(self._hear())
+
+    def step(self, action: Action) -> ActionEffect:
+        """Do what an agent decided."""
+        self.tell_step(action)
+        return self.hear_step()
+
+    def tell_step(self, action: Action) -> None:
+        """Let it act while others do."""
+        self._tell("step", {"operation": action.operation, "node_id": action.node_id, "value": action.value})
+
+    def hear_step(self) -> ActionEffect:
+        """What came of the told action."""
+        answer = self._hear()
+        return ActionEffect(answer["words"], answer["reward"], answer["done"], _view(answer["view"]))
+
+    def _tell(self, asked: str, given: dict[str, Any]) -> None:
+        try:
+            self._socket.settimeout(ANSWERING)
+            send(self._socket, [asked, given])
+        except OSError as error:
+            self.kill()
+            raise EnvironmentLost("the process of the browser has ended") from error
+
+    def _hear(self, seconds: float = ANSWERING) -> Any:
+        try:
+            said = receive(self._socket, time.monotonic() + seconds)
+        except TimeoutError as error:
+            self.kill()
+            raise EnvironmentLost(f"the browser did not answer within {seconds:g} s") from error
+        except OSError as error:
+            self.kill()
+            raise EnvironmentLost("the process of the browser has ended") from error
+        if said is None:
+            self.kill()
+            raise EnvironmentLost("the process of the browser has ended")
+        kind, answer = said
+        if kind == "answer":
+            return answer
+        if kind in ERRORS:
+            raise ERRORS[kind](answer)
+        self.kill()
+        raise EnvironmentLost(answer)
+
+    def kill(self) -> None:
+        """End it and everything it started, at once."""
+        self._socket.close()
+        try:
+            os.killpg(self._popen.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        self._popen.wait()
+
+    def close(self) -> None:
+        """Close the socket, upon which it closes the browser and ends."""
+        self._socket.close()
+        try:
+            self._popen.wait(10)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+
+def _view(answer: dict[str, Any]) -> PageView:
+    return PageView(answer["html"], answer["url"], answer["elements"], answer["names"])

@@ -1,0 +1,67 @@
+"""What every environment takes and gives. Core: frozen, and plain enough for JSON."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from agents.types import Action
+
+
+class EnvironmentLost(RuntimeError):
+    """The browser or its process is gone, or does not answer in time: the episode begins anew elsewhere."""
+
+
+class NoSuchTask(ValueError):
+    """An environment has no task of that name."""
+
+
+@dataclass(frozen=True)
+class PageView:
+    """A live page at rest, in the form that imported pages have."""
+
+    html: str  # well-formed XML with backend_node_id attributes; an element keeps its id while it is in the page
+    url: str
+    elements: int
+    names: dict[str, str]  # element that is worth ranking -> "[role]  name", as action representations show it
+
+
+@dataclass(frozen=True)
+class EpisodeStart:
+    """What an episode begins with."""
+
+    instruction: str
+    view: PageView
+
+
+@dataclass(frozen=True)
+class ActionEffect:
+    """What came of an action: in words, as a reward, and the page after it."""
+
+    words: str
+    reward: float
+    done: bool  # the environment has ended the episode
+    view: PageView
+
+
+class Environment(Protocol):
+    """A website with tasks. Everything that comes of a seed is the same each time."""
+
+    def tasks(self) -> Sequence[str]:
+        """The names of its tasks, in order."""
+        ...
+
+    def reset(self, task: str, seed: int) -> EpisodeStart:
+        """Begin an episode; raises NoSuchTask."""
+        ...
+
+    def observe(self) -> PageView:
+        """The page as it is now."""
+        ...
+
+    def step(self, action: Action) -> ActionEffect:
+        """Do what an agent decided. What cannot be done (an element that is gone) is said in words, not raised."""
+        ...
+
+    def close(self) -> None:
+        """End the browser."""
+        ...

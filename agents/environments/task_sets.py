@@ -1,0 +1,23 @@
+"""Named sets of MiniWoB++ tasks. Core."""
+
+# Synapse (Zheng et al. 2024), section 4.1: those with exemplars of their own, and those that take another task's.
+SYNAPSE_EXEMPLARS = tuple(
+    """
+    book-flight choose-date click-button-sequence click-button click-checkboxes-large click-checkboxes-soft
+    click-collapsible-2 click-collapsible click-color click-dialog-2 click-dialog click-link click-menu click-pie
+    click-scroll-list click-shades click-shape click-tab-2 click-tab click-widget copy-paste-2 count-shape
+    email-inbox-nl-turk enter-date enter-password enter-text-dynamic enter-time find-word focus-text-2 focus-text
+    grid-coordinate guess-number identify-shape login-user-popup multi-layouts navigate-tree read-table search-engine
+    simple-algebra social-media-all social-media-some social-media terminal text-transform tic-tac-toe use-autocomplete
+    use-slider use-spinner
+    """.split()
+)
+SYNAPSE = (
+    *SYNAPSE_EXEMPLARS,
+    *"""
+    choose-list click-checkboxes click-checkboxes-transfer click-option click-tab-2-hard click-test click-test-2
+    copy-paste email-inbox email-inbox-forward-nl email-inbox-forward-nl-turk enter-text login-user multi-orderings
+    simple-arithmetic unicode-test
+    """.split(),
+)
+TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {"miniwob": {"synapse": SYNAPSE}}

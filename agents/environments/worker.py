@@ -1,0 +1,60 @@
+"""The process that holds a browser: `python -m agents.environments.worker NAME`, told over the socket on its standard
+input until that ends. Core. When whoever started it is killed, the socket ends, and so does the browser.
+"""
+
+import os
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from agents.environments.messages import BUSY_ERRORS, receive, send
+from agents.environments.miniwob import MiniwobEnvironment
+from agents.environments.protocol import Environment
+from agents.types import Action
+
+ENVIRONMENTS: dict[str, Callable[[], Environment]] = {"miniwob": MiniwobEnvironment}
+
+
+def answer(environment: Environment, asked: str, given: dict[str, Any]) -> Any:
+    """What an environment answers, as JSON holds it."""
+    if asked == "tasks":
+        return list(environment.tasks())
+    if asked == "reset":
+        return asdict(environment.reset(given["task"], given["seed"]))
+    if asked == "observe":
+        return asdict(environment.observe())
+    return asdict(environment.step(Action(**given)))
+
+
+def serve(connection: socket.socket, environment: Environment) -> None:
+    """Answer until the other side is gone. What goes wrong is said by kind and message."""
+    while (request := receive(connection)) is not None:
+        asked, given = request
+        try:
+            send(connection, ["answer", answer(environment, asked, given)])
+        except Exception as error:  # whatever a page or a browser brings about is told to whoever asked
+            kind = type(error).__name__ if type(error).__name__ in BUSY_ERRORS else "EnvironmentLost"
+            send(connection, [kind, f"{error}".partition("\n")[0]])
+
+
+def main() -> None:
+    connection = socket.socket(fileno=0)
+    with tempfile.TemporaryDirectory(prefix="webnav-browser-") as folder:
+        os.environ["TMPDIR"] = folder  # profiles of the browser
+        try:
+            environment = ENVIRONMENTS[sys.argv[1]]()
+        except Exception as error:
+            send(connection, [type(error).__name__, f"{error}".partition("\n")[0]])
+            return
+        send(connection, ["answer", "ready"])
+        try:
+            serve(connection, environment)
+        finally:
+            environment.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,75 @@
+"""Demonstrations by oracles: what a scripted solver does in an environment, as recorded conversations."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from agents.environments.oracles import ORACLES, OraclePage
+from agents.environments.protocol import Environment, EpisodeStart, PageView
+from agents.live.goals import source_id
+from agents.types import Action
+from annotations.datasets.miniwob_demos import DOMAIN, split_of
+from annotations.datasets.records import CandidateRecord, ConversationRecord, StepRecord, TurnRecord
+from annotations.dom.tree import NODE_ID, Element, parse, tag_of
+
+MOST_STEPS = 60  # of a demonstration; those of people have at most 40
+
+
+def demonstrations(
+    environment: Environment, tasks: Sequence[str], seeds: Sequence[int]
+) -> Iterator[tuple[str, int, ConversationRecord | None]]:
+    """(task, seed, what its oracle did); None where it did not reach the goal, so that no failure is taken for a
+    demonstration. Raises EnvironmentLost. Tasks without an oracle are a KeyError."""
+    for task in tasks:
+        for seed in seeds:
+            yield task, seed, _demonstration(environment, task, seed)
+
+
+def _demonstration(environment: Environment, task: str, seed: int) -> ConversationRecord | None:
+    start = environment.reset(task, seed)
+    view, done = start.view, list[Action]()
+    steps: list[StepRecord] = []
+    while len(done) < MOST_STEPS:
+        action = ORACLES[task](OraclePage(start.instruction, view, done))
+        if action is None:
+            return None
+        effect = environment.step(action)
+        steps.append(_step(view, action, f"{source_id(task, seed)}_{len(steps)}"))
+        done.append(action)
+        view = effect.view
+        if effect.done:
+            return _record(task, seed, start, steps, view) if effect.reward >= 1 else None
+    return None
+
+
+def _record(
+    task: str, seed: int, start: EpisodeStart, steps: Sequence[StepRecord], after: PageView
+) -> ConversationRecord:
+    name = source_id(task, seed)
+    ended = (*steps[:-1], replace(steps[-1], html_after=after.html))
+    turn = TurnRecord(source_id=name, instruction=start.instruction, steps=ended)
+    extra = {"seed": seed, "by": "oracle"}
+    return ConversationRecord(name, task, DOMAIN, DOMAIN, (turn,), split=split_of(task, name), extra=extra)
+
+
+def _step(view: PageView, action: Action, name: str) -> StepRecord:
+    elements = {element.get(NODE_ID): element for element in parse(view.html).iter("*") if element.get(NODE_ID)}
+    target = action.node_id or ""
+    positives = (_candidate(elements[target], True),) if target in elements else ()
+    others = (element for node, element in elements.items() if node in view.names and node != target)
+    said = view.names.get(target, f"[{tag_of(elements[target])}]  " if target in elements else "[page]  ")
+    value = action.value
+    return StepRecord(
+        source_id=name,
+        operation=action.operation,
+        value=value,
+        action_repr=f"{said} -> {action.operation}{value and f': {value}'}",
+        html=view.html,
+        positives=positives,
+        negatives=tuple(_candidate(element) for element in others),
+    )
+
+
+def _candidate(element: Element, is_target: bool | None = None) -> CandidateRecord:
+    attributes = json.dumps(dict(element.attrib), ensure_ascii=False)
+    return CandidateRecord(element.get(NODE_ID) or "", tag_of(element), attributes, is_target, is_target)

@@ -1,0 +1,92 @@
+"""Datasets of goals: conversations without recorded steps, each an episode of a task with a seed."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from agents.environments.protocol import Environment
+from annotations.corpus.store import ConversationStore
+from annotations.datasets.records import ConversationRecord, TurnRecord
+from annotations.models import Dataset, Project, Split
+
+FORMAT = "live"
+STEPS, SECONDS = 20, 300  # of an episode, at most
+STORED_AT_ONCE = 50
+MOST_GOALS = 20_000
+
+
+def new_goals(project: Project, name: str, environment: str, steps: int = STEPS, seconds: int = SECONDS) -> Dataset:
+    """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind."""
+    limits = {"environment": environment, "steps": steps, "seconds": seconds}
+    if steps < 1 or seconds < 1:
+        raise ValueError("an episode takes at least one step and one second")
+    said = f"Goals in {environment}, each of a task and a seed. Agents act in a browser: there are no recorded steps."
+    fields: dict[str, Any] = {"project": project, "source_format": FORMAT, "live": limits, "description": said}
+    dataset, made = Dataset.objects.get_or_create(name=name, defaults=fields)
+    if not made and dataset.live != limits:
+        kept = ", ".join(f"{key} {value}" for key, value in dataset.live.items()) or "recorded steps"
+        raise ValueError(f"there is a dataset {name} already, with {kept}: choose another name")
+    return dataset
+
+
+class LiveGoals:
+    """The goals of a live dataset, as its environment words them."""
+
+    def __init__(self, dataset: Dataset, environment: Environment) -> None:
+        self.dataset, self.environment = dataset, environment
+        self._store = ConversationStore(dataset)
+
+    def add(self, tasks: Sequence[str], seeds: Sequence[int], tell: Callable[[int], Any] = lambda done: None) -> int:
+        """Add those that are not there yet; how many there are then. Raises NoSuchTask, EnvironmentLost, and ValueError
+        where it would be too many."""
+        if len(tasks) * len(seeds) > MOST_GOALS:
+            raise ValueError(f"{len(tasks) * len(seeds):,} goals; a dataset holds at most {MOST_GOALS:,}")
+        there = set(self.dataset.conversations.values_list("source_id", flat=True))
+        waiting: list[ConversationRecord] = []
+        done = len(there)
+        for task, seed in product(tasks, seeds):
+            if source_id(task, seed) in there:
+                continue
+            start = self.environment.reset(task, seed)
+            waiting.append(self._record(task, seed, start.instruction))
+            done += 1
+            if len(waiting) == STORED_AT_ONCE:
+                self._keep(waiting)
+                tell(done)
+        if waiting:
+            self._keep(waiting)
+            tell(done)
+        return done
+
+    def _keep(self, records: list[ConversationRecord]) -> None:
+        self._store.store([(record, self._store.sha256(record)) for record in records])
+        records.clear()
+
+    def _record(self, task: str, seed: int, instruction: str) -> ConversationRecord:
+        """One that everybody may see: nothing in it is gold."""
+        name, where = source_id(task, seed), self.dataset.live["environment"]
+        turn = TurnRecord(source_id=name, instruction=instruction)
+        place = {"task": task, "seed": seed}
+        return ConversationRecord(name, task, where, where, (turn,), split=Split.DEV, extra=place)
+
+
+def source_id(task: str, seed: int) -> str:
+    """What the goal of a task and a seed is called."""
+    return f"{task}-{seed}"
+
+
+def goals_name(environment: str, said: str, seeds: Sequence[int]) -> str:
+    """ "miniwob-all-0-49": what such goals are called where nobody chooses a name."""
+    return f"{environment}-{said}-{seeds[0]}-{seeds[-1]}"
+
+
+def told_tasks(known: Iterable[str], said: Sequence[str], sets: Mapping[str, Sequence[str]]) -> list[str]:
+    """The tasks that somebody names, one by one, by a set or by "all", each once. ValueError for one unknown."""
+    known = list(known)
+    chosen: dict[str, None] = {}
+    for name in said:
+        several = known if name == "all" else sets.get(name, [name])
+        if unknown := sorted(set(several) - set(known)):
+            raise ValueError(f"there is no task {unknown[0]!r}; choose all, {', '.join(sets)}, or tasks by name")
+        chosen |= dict.fromkeys(several)
+    return list(chosen)

@@ -1,0 +1,302 @@
+"""A run acts: several environments at once, every decision of a round in one batch of the pipeline.
+
+An episode whose browser is lost begins anew, a few times; one that was under way when its worker died does, too. What
+an attempt has stored is forgotten then, so an episode counts once.
+"""
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.utils import timezone
+
+from agents.encoders.memory_limits import within_memory
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import EnvironmentLost, EpisodeStart, PageView
+from agents.llm.protocol import Llm
+from agents.models import Run, Trajectory
+from agents.recipes import literature
+from agents.runs import events
+from agents.runs.building import build_pipeline
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.stages import registry
+from agents.types import Action, Decision, Observation, PastAction, RecordedStep
+from annotations.environment import env_number
+from annotations.models import Turn
+from annotations.observe import counters
+from annotations.observe.spans import span
+
+logger = logging.getLogger(__name__)
+
+ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
+ATTEMPTS = 3  # of an episode whose browser is lost
+NO_ACTION = "ended: the agent had no action"
+LOST = "the browser was lost in each of {} attempts"
+
+
+@dataclass
+class LiveEpisode:
+    """An episode under way: where it is, and what the agent has done so far."""
+
+    trajectory: Trajectory
+    turn: Turn
+    attempts: int = 0
+    view: PageView | None = None
+    seen_at: datetime | None = None
+    begun: float = 0.0
+    steps: list[RecordedStep] = field(default_factory=list)
+
+    @property
+    def goal(self) -> tuple[str, int]:
+        """Task and seed."""
+        place = self.trajectory.conversation.extra
+        return place["task"], place["seed"]
+
+    def begin(self, start: EpisodeStart) -> None:
+        self.begun, self.steps = time.monotonic(), []
+        self.look(start.view)
+
+    def look(self, view: PageView) -> None:
+        self.view, self.seen_at = view, timezone.now()
+
+    def observation(self, with_history: bool = False) -> Observation:
+        """What the agent is given now."""
+        assert self.view is not None  # it has begun
+        conversation = self.trajectory.conversation
+        website = conversation.website
+        return Observation(
+            key=self.trajectory.pk,
+            conversation=conversation.pk,
+            turn_index=self.turn.index,
+            step_index=len(self.steps),
+            website=website.name,
+            domain=website.domain,
+            subdomain=website.subdomain,
+            instruction=self.turn.instruction,
+            html=self.view.html,
+            candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
+            turn_actions=tuple(step.action for step in self.steps),
+            score_key=f"{self.turn.source_id}_{len(self.steps)}",
+            turn_steps=tuple(self.steps) if with_history else (),
+        )
+
+    def did(self, observation: Observation, action: Action) -> None:
+        """It has acted: what later decisions of the episode are told."""
+        assert self.view is not None
+        done = f"{action.operation}{f': {action.value}' if action.value else ''}"
+        past = PastAction(
+            f"{self.view.names.get(action.node_id or '', '[page]  ')} -> {done}",
+            action.operation,
+            action.node_id,
+            action.value,
+        )
+        self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
+
+    def store(self, observation: Observation, decision: Decision, outcomes: Sequence[Outcome], elements: int) -> None:
+        """Its steps of one decision; those of what was not carried out are left out."""
+        assert self.view is not None
+        assert self.seen_at is not None
+        seen = Seen(observation.html, self.view.url, elements, self.seen_at)
+        Episode(self.trajectory, self.turn).store(seen, decision, outcomes)
+
+
+class LiveRun:
+    """The episodes of some conversations of a run, in order, `environments` at a time. As `runner.run_conversations`
+    decides recorded steps: every round is stored inside `fenced()`, which raises when this worker may no longer write;
+    `tell` hears what comes before the first results."""
+
+    def __init__(
+        self,
+        run: Run,
+        fenced: Callable[[], AbstractContextManager[None]],
+        on_batch: Callable[[], Any],
+        llm: Llm | None,
+        tell: Callable[[str], Any],
+        environments: int = ENVIRONMENTS,
+    ) -> None:
+        self.run, self.fenced, self.on_batch, self.llm, self.tell = run, fenced, on_batch, llm, tell
+        self.limits = run.dataset.live
+        self.environments = environments
+        self.recipe = literature.from_dict(run.recipe)
+        self.with_history = "history" in registry.told(self.recipe)
+        self.stored = 0
+
+    def play(self, conversation_ids: Sequence[int]) -> int:
+        """Act until each of them has its outcome; the number of stored steps. Raises NoBrowser and LlmError."""
+        self.tell("loading models")
+        self.pipeline = build_pipeline(self.run, self.llm)
+        self.pipeline.prepare(conversation_ids)
+        waiting = deque(self._waiting(conversation_ids))
+        if not waiting:
+            return 0
+        self.tell("opening browsers")
+        self.active: dict[EnvironmentProcess, LiveEpisode] = {}
+        free: list[EnvironmentProcess] = []
+        try:
+            for _ in range(min(self.environments, len(waiting))):
+                free.append(self._open())
+            self.tell(f"acting in {len(free)} browser{'s' if len(free) > 1 else ''}")
+            while waiting or self.active:
+                self._begin(free, waiting)
+                if self.active:
+                    self._round(free, waiting)
+                    self.on_batch()
+        finally:
+            for environment in (*free, *self.active):
+                environment.close()
+        return self.stored
+
+    def _open(self) -> EnvironmentProcess:
+        return EnvironmentProcess(self.limits["environment"])
+
+    def _waiting(self, conversation_ids: Sequence[int]) -> list[LiveEpisode]:
+        rows = self.run.trajectories.filter(conversation_id__in=conversation_ids).in_order()
+        rows = rows.exclude(state=Trajectory.State.DONE).select_related("conversation__website", "run")
+        turns = Turn.objects.filter(conversation_id__in=conversation_ids, index=0)
+        turn_of = {turn.conversation_id: turn for turn in turns}
+        return [LiveEpisode(row, turn_of[row.conversation_id]) for row in rows]
+
+    def _begin(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
+        """Let every browser that is free begin the next episode."""
+        told: list[tuple[EnvironmentProcess, LiveEpisode]] = []
+        while free and waiting:
+            environment, episode = free.pop(), waiting.popleft()
+            with self.fenced():
+                episode.trajectory.begin_episode()
+            self.active[environment] = episode
+            episode.attempts += 1
+            if self._try(environment, free, waiting, partial(environment.tell_reset, *episode.goal)) is not None:
+                told.append((environment, episode))
+        for environment, episode in told:
+            start = self._try(environment, free, waiting, environment.hear_reset)
+            if start is not None:
+                episode.begin(start)
+
+    def _try(
+        self,
+        environment: EnvironmentProcess,
+        free: list[EnvironmentProcess],
+        waiting: deque[LiveEpisode],
+        ask: Callable[[], Any],
+    ) -> Any:
+        """What the environment says, True where it says nothing; None where it is lost, and another takes its place."""
+        try:
+            answer = ask()
+        except EnvironmentLost as error:
+            episode = self.active.pop(environment)
+            logger.warning("%s of run %d begins anew: %s", episode.trajectory, self.run.pk, error)
+            free.append(self._open())
+            if episode.attempts >= ATTEMPTS:
+                self._give_up(episode)
+            else:
+                waiting.appendleft(episode)
+            return None
+        return True if answer is None else answer
+
+    def _give_up(self, episode: LiveEpisode) -> None:
+        with self.fenced():
+            episode.trajectory.begin_episode()
+            said = LOST.format(ATTEMPTS)
+            lost = Decision((), trace={"observe": {"error": said}})
+            seen = Seen("", "", 0, timezone.now())
+            Episode(episode.trajectory, episode.turn).store(seen, lost, [Outcome(0.0, said)])
+            episode.trajectory.end_episode(lost=True)
+        self._tell_of([episode])
+
+    def _round(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
+        """Every episode under way takes its next decision, and carries it out."""
+        ready = [(environment, episode) for environment, episode in self.active.items() if episode.view is not None]
+        observations = [episode.observation(self.with_history) for _, episode in ready]
+        with span("decide", recipe=self.recipe.name, run=self.run.pk, steps=len(ready)):
+            decisions = within_memory(self.pipeline.decide, observations)
+        counters.STEPS.add(self.recipe.name, amount=len(ready))
+        acted = [_Acting(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)]
+        while asked := [acting for acting in acted if acting.next_action is not None]:
+            heard = []
+            for acting in asked:
+                tell = acting.tell
+                if self._try(acting.environment, free, waiting, tell) is None:
+                    acting.is_lost = True
+                else:
+                    heard.append(acting)
+            for acting in heard:
+                effect = self._try(acting.environment, free, waiting, acting.environment.hear_step)
+                if effect is None:
+                    acting.is_lost = True
+                else:
+                    acting.hear(effect.words, effect.reward, effect.done, effect.view)
+        self._keep([acting for acting in acted if not acting.is_lost], free)
+
+    def _keep(self, acted: Sequence["_Acting"], free: list[EnvironmentProcess]) -> None:
+        with self.fenced():
+            for acting in acted:
+                acting.store()
+                self.stored += len(acting.outcomes)
+                if self._is_over(acting):
+                    acting.episode.trajectory.end_episode()
+        for acting in acted:
+            if self._is_over(acting):
+                del self.active[acting.environment]
+                free.append(acting.environment)
+        self._tell_of([acting.episode for acting in acted])
+
+    def _is_over(self, acting: "_Acting") -> bool:
+        episode = acting.episode
+        spent = time.monotonic() - episode.begun
+        return acting.is_done or len(episode.steps) >= self.limits["steps"] or spent > self.limits["seconds"]
+
+    def _tell_of(self, episodes: Sequence[LiveEpisode]) -> None:
+        for episode in episodes:
+            row = episode.trajectory
+            events.publish(events.trajectory_group(row.pk), row.step_count, row.state)
+        events.publish(events.run_group(self.run.pk), self.stored, self.run.state)
+
+
+@dataclass
+class _Acting:
+    """One decision as it is carried out, action by action."""
+
+    environment: EnvironmentProcess
+    episode: LiveEpisode
+    observation: Observation
+    decision: Decision
+    outcomes: list[Outcome] = field(default_factory=list)
+    is_done: bool = False
+    is_lost: bool = False
+    after: PageView | None = None
+
+    @property
+    def next_action(self) -> Action | None:
+        """None where all is done."""
+        if self.is_done or self.is_lost or len(self.outcomes) == len(self.decision.actions):
+            return None
+        return self.decision.actions[len(self.outcomes)]
+
+    def tell(self) -> None:
+        assert self.next_action is not None
+        self.environment.tell_step(self.next_action)
+
+    def hear(self, words: str, reward: float, done: bool, view: PageView) -> None:
+        action = self.next_action
+        assert action is not None
+        self.episode.did(self.observation, action)
+        self.outcomes.append(Outcome(reward, words))
+        self.is_done, self.after = done or action.operation == "STOP", view
+
+    def store(self) -> None:
+        """The steps, and the page that the next decision is about."""
+        elements = self.episode.view.elements if self.episode.view else 0
+        decision, outcomes = self.decision, self.outcomes
+        if not decision.actions:
+            outcomes, self.is_done = [Outcome(0.0, NO_ACTION)], True
+        elif len(outcomes) < len(decision.actions):  # the episode has ended before the last of them
+            decision = replace(decision, actions=decision.actions[: len(outcomes)])
+        self.episode.store(self.observation, decision, outcomes, elements)
+        if self.after is not None:
+            self.episode.look(self.after)

@@ -1,0 +1,140 @@
+"""Let a recipe act in an environment."""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.environments.browser import NoBrowser
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import EnvironmentLost
+from agents.environments.task_sets import TASK_SETS
+from agents.live.goals import SECONDS, STEPS, LiveGoals, goals_name, new_goals, told_tasks
+from agents.models import Run
+from agents.recipes.literature import RECIPES
+from annotations.management.commands.import_dataset import project_of
+from annotations.models import Dataset
+from evaluation.management.commands.evaluate import pairs
+from evaluation.metrics.episodes import TaskLine, task_table
+from evaluation.metrics.shown import lines, numbers
+from evaluation.models import Study
+from evaluation.models.studies import BudgetLimits
+from evaluation.scores.live import episodes_of
+from evaluation.scores.reviewed import store_all_scores
+from evaluation.studies.following import follow
+from evaluation.studies.running import create_study, run_inline
+
+
+class Command(BaseCommand):
+    """Queue live episodes of a recipe, follow them to their end and print what came of each task. Goals are made once:
+    the same tasks and seeds are the same goals for every recipe. --inline acts in this process instead of on
+    workers."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("recipe", help=f"one of {', '.join(RECIPES)}")
+        parser.add_argument("environment", choices=sorted(TASK_SETS))
+        parser.add_argument("--tasks", nargs="+", default=["all"], metavar="TASK", help="all, synapse, or by name")
+        parser.add_argument("--episodes", type=int, default=10, metavar="N", help="of each task, with a seed each")
+        parser.add_argument("--first-seed", type=int, default=0, metavar="SEED")
+        parser.add_argument("--steps", type=int, default=STEPS, help="of an episode, at most")
+        parser.add_argument("--seconds", type=int, default=SECONDS, help="of an episode, at most")
+        parser.add_argument("--dataset", metavar="NAME", help="what the goals are called; named by tasks and seeds")
+        parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
+        parser.add_argument(
+            *("--set",),
+            nargs="+",
+            action="extend",
+            default=[],
+            metavar="key=value",
+            dest="changes",
+            help="settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take",
+        )
+        parser.add_argument("--seed", type=int, default=0, help="of the agent")
+        for unit, kind in (("tokens", int), ("cost", float)):
+            parser.add_argument(f"--max-{unit}", type=kind, metavar="N", help="hard limit on its model calls")
+        parser.add_argument("--inline", action="store_true", help="act in this process")
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, recipe: str, environment: str, **options: Any) -> None:
+        if not 1 <= options["episodes"] <= 10_000 or options["first_seed"] < 0:
+            raise CommandError("--episodes must be 1 to 10,000, and seeds at least 0")
+        try:
+            study = self._planned(recipe, self._goals(environment, options), options)
+        except (ValueError, NoBrowser, EnvironmentLost) as error:
+            raise CommandError(str(error)) from error
+        try:
+            if options["inline"]:
+                run_inline(study, lambda: None)
+            else:
+                follow(study, self.stderr.write)
+        except KeyboardInterrupt:
+            study.cancel(store_all_scores)
+            raise CommandError(f"cancelled; what is stored stays in study {study.pk}") from None
+        run = study.runs.select_related("dataset").get()
+        table = task_table(episodes_of(run.trajectories.all()))
+        if options["json"]:
+            self.stdout.write(json.dumps(self._result(study, run, table)))
+        else:
+            self._print(study, run, table)
+        if run.state == Run.State.FAILED:
+            raise CommandError(run.error or "the run failed")
+
+    def _goals(self, environment: str, options: dict[str, Any]) -> Dataset:
+        seeds = range(options["first_seed"], options["first_seed"] + options["episodes"])
+        process = EnvironmentProcess(environment)
+        try:
+            tasks = told_tasks(process.tasks(), options["tasks"], TASK_SETS[environment])
+            said = options["tasks"][0] if len(options["tasks"]) == 1 else f"{len(tasks)}-tasks"
+            name = options["dataset"] or goals_name(environment, said, seeds)
+            dataset = new_goals(project_of(options["project"]), name, environment, options["steps"], options["seconds"])
+            self._chosen = [f"{task}-{seed}" for task in tasks for seed in seeds]
+            LiveGoals(dataset, process).add(tasks, seeds, lambda done: self.stderr.write(f"{done:,} goals"))
+        finally:
+            process.close()
+        return dataset
+
+    def _planned(self, recipe: str, dataset: Dataset, options: dict[str, Any]) -> Study:
+        there = set(dataset.conversations.values_list("source_id", flat=True))
+        if there != set(self._chosen):
+            raise ValueError(f"{dataset} has other goals too: choose another name with --dataset")
+        return create_study(
+            user=None,
+            dataset=dataset,
+            recipes=[recipe],
+            seeds=[options["seed"]],
+            overrides=pairs(options["changes"]),
+            publish=not options["inline"],
+            budget=BudgetLimits(tokens=options["max_tokens"], cost=options["max_cost"]),
+        )
+
+    def _print(self, study: Study, run: Run, table: Sequence[TaskLine]) -> None:
+        write = self.stdout.write
+        write(f"study {study.pk}: {run.recipe_name} on {run.dataset.name} · seed {run.seed} · {run.state}")
+        write(f"{'task':32}{'episodes':>9}{'success':>9}   {'95 % interval':16}{'reward':>8}{'steps':>7}")
+        for row in table:
+            interval = f"{row.low:.2f} – {row.high:.2f}"
+            write(f"{row.task:32}{row.episodes:9}{row.success:9.2f}   {interval:16}{row.reward:8.2f}{row.steps:7.1f}")
+        for line in lines(self._metrics(study, run)):
+            write(line)
+
+    def _metrics(self, study: Study, run: Run) -> dict[str, dict[str, Any]]:
+        return {score.metric: numbers(score) for score in run.scores.headline(study.preset)}
+
+    def _result(self, study: Study, run: Run, table: Sequence[TaskLine]) -> dict[str, Any]:
+        return {
+            "study": study.pk,
+            "recipe": run.recipe_name,
+            "dataset": run.dataset.name,
+            "environment": run.dataset.live["environment"],
+            "seed": run.seed,
+            "state": run.state,
+            "limits": {"steps": run.dataset.live["steps"], "seconds": run.dataset.live["seconds"]},
+            "episodes": sum(row.episodes for row in table),
+            "metrics": self._metrics(study, run),
+            "tasks": [asdict(row) for row in table],
+        }

@@ -1,0 +1,88 @@
+"""Means over live episodes: each task counts once, whatever number of seeds it has, and tasks are what is drawn. Core.
+
+Success is the full reward: MiniWoB++ gives fractions of it for a part of a task, which harnesses that count any reward
+above 0 take for the whole (live_env.md section 1).
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import binomtest
+
+from evaluation.metrics.bootstrap import intervals
+from evaluation.metrics.outcomes import Metric
+
+FULL_REWARD = 1.0
+
+
+@dataclass(frozen=True)
+class EpisodeOutcome:
+    """What came of one episode."""
+
+    task: str
+    seed: int
+    reward: float  # -1 .. 1, of its end; 0 where it had none
+    steps: int
+
+    @property
+    def success(self) -> bool:
+        return self.reward >= FULL_REWARD
+
+
+@dataclass(frozen=True)
+class TaskLine:
+    """What came of the episodes of one task: a line of the table."""
+
+    task: str
+    episodes: int
+    success: float  # the share that reached the goal, with its 95 % interval
+    low: float
+    high: float
+    reward: float  # the mean
+    steps: float
+
+
+def task_table(episodes: Sequence[EpisodeOutcome]) -> list[TaskLine]:
+    """A line a task, by name. Intervals are Wilson's: of few episodes a bootstrap would say nothing where all of them
+    end alike."""
+    of_task = _by_task(episodes)
+    return [_line(task, of_task[task]) for task in sorted(of_task)]
+
+
+def _line(task: str, episodes: Sequence[EpisodeOutcome]) -> TaskLine:
+    count, won = len(episodes), sum(episode.success for episode in episodes)
+    interval = binomtest(won, count).proportion_ci(method="wilson")
+    reward = sum(episode.reward for episode in episodes) / count
+    steps = sum(episode.steps for episode in episodes) / count
+    return TaskLine(task, count, won / count, float(interval.low), float(interval.high), reward, steps)
+
+
+def _by_task(episodes: Sequence[EpisodeOutcome]) -> dict[str, list[EpisodeOutcome]]:
+    found: dict[str, list[EpisodeOutcome]] = defaultdict(list)
+    for episode in episodes:
+        found[episode.task].append(episode)
+    return found
+
+
+def measure(episodes: Sequence[EpisodeOutcome], seed: int = 0) -> list[Metric]:
+    """Success, reward and steps with 95 % intervals: means over tasks, which are drawn with replacement; of a single
+    task over its episodes. Zeros for no episodes."""
+    tasks = _by_task(episodes)
+    groups = list(tasks.values()) if len(tasks) > 1 else [[episode] for episode in episodes]
+    grouping = "website" if len(tasks) > 1 else "conversation"
+    columns = {
+        "episode_success": [np.mean([one.success for one in group]) for group in groups],
+        "episode_reward": [np.mean([one.reward for one in group]) for group in groups],
+        "episode_steps": [np.mean([one.steps for one in group]) for group in groups],
+    }
+    values = np.array(list(columns.values()), dtype=float).T.reshape(len(groups), len(columns))
+    bounds = intervals(values, np.ones_like(values), seed)
+    if len(groups) == 1:  # nothing is known of another episode but the scale: a reward goes down to -1, steps go on
+        bounds = np.stack([np.array([0.0, -1.0, values[0, 2]]), np.array([1.0, 1.0, values[0, 2]])])
+    means = values.mean(axis=0) if groups else np.zeros(len(columns))
+    return [
+        Metric(name, float(mean), float(low), float(high), len(groups), grouping)
+        for name, mean, low, high in zip(columns, means, *bounds, strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Environments, episodes in them, and what they come to."""

@@ -1,0 +1,220 @@
+"""MiniWoB++ in a real Chromium: seeded, the same each time, honest about what could not be done."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from agents.environments import process
+from agents.environments.messages import MOST, receive, send
+from agents.environments.miniwob import page_seed
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import EnvironmentLost, EpisodeStart, NoSuchTask
+from agents.types import Action
+from annotations.dom.tree import find, parse
+from tests.hosts.machines import wait
+
+pytestmark = pytest.mark.browser
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def node(start: EpisodeStart, name: str) -> str:
+    """The element that is described so."""
+    return next(node for node, said in start.view.names.items() if said == name)
+
+
+def test_a_seed_gives_the_same_goal_and_the_same_page_whatever_was_played_before(miniwob) -> None:
+    tasks = ("click-checkboxes", "login-user", "click-tab-2", "use-autocomplete", "email-inbox", "choose-list")
+    first = {(task, seed): miniwob.reset(task, seed) for task in tasks for seed in (1, 2)}
+    for (task, seed), start in reversed(first.items()):
+        again = miniwob.reset(task, seed)
+        assert again.instruction == start.instruction
+        assert again.view.html == start.view.html, task
+    assert len({start.view.html for start in first.values()}) > len(tasks)
+
+
+def test_seeds_are_those_of_other_harnesses() -> None:
+    assert [page_seed(seed) for seed in (0, 1, 2)] == [985772, 128037, 875688]  # numpy's RandomState, as BrowserGym
+
+
+def test_an_episode_is_played_to_its_reward(miniwob) -> None:
+    start = miniwob.reset("enter-password", 4)
+    text = start.instruction.split('"')[1]
+    for name in ("[textbox]  Password", "[textbox]  Verify password"):
+        effect = miniwob.step(Action("TYPE", node(start, name), text))
+        assert (effect.done, effect.reward, effect.words) == (False, 0.0, f"typed {text}")
+    fields = [element.get("input_value") for element in parse(effect.view.html).iter("input")]
+    assert fields == [text, text]
+    effect = miniwob.step(Action("CLICK", node(start, "[button]  Submit")))
+    assert (effect.done, effect.reward) == (True, 1.0)
+    assert "the task has ended with reward 1" in effect.words
+
+
+def test_typing_replaces_what_a_field_holds(miniwob) -> None:
+    start = miniwob.reset("enter-text", 0)
+    field = next(node for node, name in start.view.names.items() if name.startswith("[textbox]"))
+    for text in ("first", "other", ""):
+        effect = miniwob.step(Action("TYPE", field, text))
+        assert (find(parse(effect.view.html), field).get("input_value") or "") == text
+
+
+def test_a_list_is_chosen_from_by_its_words_and_tells_what_was_chosen(miniwob) -> None:
+    start = miniwob.reset("choose-list", 3)
+    chosen = next(iter(parse(start.view.html).iter("select")))
+    assert chosen.get("input_value") is None
+    effect = miniwob.step(Action("SELECT", chosen.get("backend_node_id"), "deonne"))
+    assert effect.words == "chose Deonne"
+    assert find(parse(effect.view.html), chosen.get("backend_node_id")).get("input_value") == "Deonne"
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action("CLICK", "999"), "not on the page any more"),
+        (Action("CLICK", "' or 1=1"), "is none"),
+        (Action("CLICK", None), "none is none"),
+        (Action("TYPE", "{button}", "x"), "nothing can be typed into a button"),
+        (Action("SELECT", "{button}", "x"), "no list"),
+        (Action("PRESS", "{button}", "F13"), "there is no key"),
+        (Action("LOAD", None, "https://example.com/"), "LOAD is not done here"),
+        (Action("SCROLL", "{button}", "much"), "SCROLL takes pixels"),
+        (Action("DRAG", "{button}", "a,b"), "DRAG takes pixels"),
+    ],
+)
+def test_what_cannot_be_done_is_said_and_ends_nothing(miniwob, action, words) -> None:
+    start = miniwob.reset("login-user", 0)
+    button = node(start, "[button]  Login")
+    asked = Action(action.operation, action.node_id and action.node_id.replace("{button}", button), action.value)
+    effect = miniwob.step(asked)
+    assert effect.words.startswith("not done: ")
+    assert words in effect.words
+    assert (effect.done, effect.reward) == (False, 0.0)
+    assert effect.view.html == start.view.html
+
+
+def test_a_click_reaches_an_element_whose_middle_is_covered(miniwob) -> None:
+    """Button TWO covers the middle of ONE at these seeds (live_env.md section 5)."""
+    for seed in (6, 13, 43, 45):
+        start = miniwob.reset("click-test-2", seed)
+        assert miniwob.step(Action("CLICK", node(start, "[button]  ONE"))).reward == 1.0, seed
+
+
+def test_tasks_that_are_not_there_are_refused(miniwob) -> None:
+    assert len(miniwob.tasks()) >= 120
+    for name in ("no-such-task", "../core/core", ""):
+        with pytest.raises(NoSuchTask, match="has no task"):
+            miniwob.reset(name, 0)
+    assert miniwob.reset("click-test", 0).instruction == "Click the button."
+
+
+@pytest.mark.timed
+def test_resets_and_steps_are_fast(miniwob) -> None:
+    """Under 0.1 s a reset, over 20 steps a second, without the model."""
+    miniwob.reset("login-user", 0)
+    begun = time.perf_counter()
+    starts = [miniwob.reset("login-user", seed) for seed in range(20)]
+    assert (time.perf_counter() - begun) / 20 < 0.1
+    field = next(iter(starts[-1].view.names))
+    begun = time.perf_counter()
+    for _ in range(40):
+        miniwob.step(Action("CLICK", field))
+    assert 40 / (time.perf_counter() - begun) > 20
+
+
+# The process of the browser ---------------------------------------------------------------------------------------
+
+
+def browsers_of(pid: int) -> list[psutil.Process]:
+    """Everything that a process has started."""
+    return psutil.Process(pid).children(recursive=True)
+
+
+def are_gone(processes: list[psutil.Process]) -> bool:
+    return not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
+
+
+def test_no_browser_is_left_when_whoever_started_it_is_killed(has_chromium, tmp_path) -> None:
+    said = tmp_path / "pid"
+    script = f"""
+import time
+from agents.environments.process import EnvironmentProcess
+environment = EnvironmentProcess("miniwob")
+environment.reset("click-test", 0)
+open({str(said)!r}, "w").write(str(environment.pid))
+time.sleep(600)
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], cwd=ROOT)
+    try:
+        wait(lambda: said.exists() and said.read_text() != "", 60, "browser")
+        own = psutil.Process(int(said.read_text()))
+        started = [own, *own.children(recursive=True)]
+        assert any("chrom" in one.name() for one in started)
+    finally:
+        parent.send_signal(signal.SIGKILL)
+        parent.wait()
+    wait(lambda: are_gone(started), 30, "end of the browser")
+
+
+def test_a_browser_that_is_killed_costs_the_episode_and_says_so(has_chromium) -> None:
+    environment = EnvironmentProcess("miniwob")
+    environment.reset("click-test", 0)
+    started = browsers_of(environment.pid)
+    for one in started:
+        if "chrom" in one.name():
+            one.kill()
+    with pytest.raises(EnvironmentLost):
+        all(environment.step(Action("CLICK", "5")) for _ in range(3))
+    wait(lambda: are_gone(started), 20, "end of the browser")
+
+
+def test_a_page_that_hangs_is_given_up(has_chromium, monkeypatch) -> None:
+    environment = EnvironmentProcess("miniwob")
+    environment.reset("click-test", 0)
+    os.kill(environment.pid, signal.SIGSTOP)
+    monkeypatch.setattr(process, "ANSWERING", 0.3)
+    monkeypatch.setattr(EnvironmentProcess._hear, "__defaults__", (0.3,))
+    with pytest.raises(EnvironmentLost, match="did not answer within"):
+        environment.observe()
+    assert not psutil.pid_exists(environment.pid) or psutil.Process(environment.pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_the_browser_sees_no_secret_of_the_app(has_chromium, monkeypatch) -> None:
+    monkeypatch.setenv("LLM_API_KEY", "sk-secret")
+    monkeypatch.setenv("DATABASE_URL", "postgres://u:secret@h/d")
+    environment = EnvironmentProcess("miniwob")
+    try:
+        for one in (psutil.Process(environment.pid), *browsers_of(environment.pid)):
+            assert "secret" not in json.dumps(one.environ())
+    finally:
+        environment.close()
+
+
+def test_without_a_browser_it_says_what_to_do(monkeypatch, tmp_path) -> None:
+    from agents.environments.browser import NoBrowser
+
+    monkeypatch.setenv("CHROMIUM", str(tmp_path / "none"))
+    with pytest.raises(NoBrowser, match="does not start"):
+        EnvironmentProcess("miniwob")
+
+
+def test_messages_that_are_too_long_or_end_early_are_told_apart() -> None:
+    ours, theirs = socket.socketpair()
+    send(ours, ["answer", {"html": "é" * 5_000}])
+    assert receive(theirs)[1]["html"] == "é" * 5_000
+    ours.sendall((MOST + 1).to_bytes(4, "big"))
+    with pytest.raises(OSError, match="too long"):
+        receive(theirs)
+    ours, theirs = socket.socketpair()
+    ours.sendall(b"\x00\x00\x00\x09[1")
+    ours.close()
+    assert receive(theirs) is None
+    ours, theirs = socket.socketpair()
+    with pytest.raises(TimeoutError):
+        receive(theirs, time.monotonic() + 0.05)
