@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='dataset',
             name='live',
-            field=models.JSONField(blank=True, default=dict, editable=False, help_text='Of goals that agents reach by acting: the environment, and the most steps and seconds of an episode.'),
+            field=models.JSONField(blank=True, default=dict, editable=False, help_text='Of goals that agents reach by acting: the environment, the most steps and seconds of an episode.'),
         ),
     ]
