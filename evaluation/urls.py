@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from evaluation.comparing import views as compare_views
 from evaluation.reports import views as report_views
 from evaluation.reviews import views as review_views
 from evaluation.studies import views
@@ -9,6 +10,8 @@ from evaluation.studies import views
 urlpatterns = [
     path("", views.home_page, name="home"),
     path("studies/", views.studies, name="studies"),
+    path("compare/", compare_views.compare, name="compare"),
+    path("compare/conversations/<int:pk>/", compare_views.compare_conversation, name="compare-conversation"),
     path("studies/new/", views.study_new, name="study-new"),
     path("studies/<int:pk>/", views.study, name="study"),
     path("studies/<int:pk>/plots/", views.study_plots, name="study-plots"),

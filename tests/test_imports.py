@@ -42,7 +42,7 @@ WINGS = {
         replay runs live training proposals packs connections retention
     """.split(),
     "evaluation": """
-        metrics models scores reviews reports external studies bench
+        metrics models scores reviews reports external comparing studies bench
     """.split(),
 }
 BACK = {  # (module, imported module): an arrow against the order, and why it is there

@@ -86,6 +86,7 @@ PAGES = {
     "dataset": get("dataset name"),
     "dataset-export": post("dataset name", EXPORTERS),
     "conversation": get("conversations"),
+    "compare-conversation": get("conversations"),
     "step": get("steps"),
     "step-tree": get("steps"),
     "step-changes": get("steps"),

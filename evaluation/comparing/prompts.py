@@ -1,0 +1,42 @@
+"""The difference between two prompts, line by line, with what stays the same folded. Core."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+MOST_LINES = 3_000  # above this, comparing takes seconds
+AROUND = 2  # lines of what stays the same, beside a change
+
+
+@dataclass(frozen=True)
+class PromptLine:
+    kind: str  # same, ins, del or fold
+    text: str
+
+
+def prompt_changes(before: str, after: str) -> list[PromptLine]:
+    """What makes the second text of the first; nothing where they are the same. ValueError for very long ones."""
+    old, new = before.splitlines(), after.splitlines()
+    if max(len(old), len(new)) > MOST_LINES:
+        raise ValueError(f"a prompt of {max(len(old), len(new)):,} lines; at most {MOST_LINES:,} are compared")
+    return [] if old == new else list(_lines(old, new))
+
+
+def _lines(old: list[str], new: list[str]) -> Iterator[PromptLine]:
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    for place, (kind, a, b, c, d) in enumerate(blocks):
+        if kind == "equal":
+            yield from _same(old[a:b], first=place == 0, last=place == len(blocks) - 1)
+        else:
+            yield from (PromptLine("del", line) for line in old[a:b])
+            yield from (PromptLine("ins", line) for line in new[c:d])
+
+
+def _same(lines: list[str], *, first: bool, last: bool) -> Iterator[PromptLine]:
+    head = [] if first else lines[:AROUND]
+    tail = [] if last else lines[max(len(head), len(lines) - AROUND) :]
+    left_out = len(lines) - len(head) - len(tail)
+    yield from (PromptLine("same", line) for line in head)
+    if left_out:
+        yield PromptLine("fold", f"{left_out:,} line{'s' if left_out > 1 else ''} alike")
+    yield from (PromptLine("same", line) for line in tail)

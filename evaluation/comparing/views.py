@@ -1,0 +1,223 @@
+"""Pages that compare runs: over all conversations, and step by step in one."""
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+
+from agents.models import Run, Trajectory, TrajectoryStep
+from agents.recipes import literature
+from agents.replay.frames import own_page_view, page_view
+from annotations.access import rules
+from annotations.corpus.step_page import sight_of
+from annotations.dom.marks import Mark
+from annotations.models import Conversation
+from annotations.paging import page_of
+from evaluation.comparing.prompts import prompt_changes
+from evaluation.comparing.steps import LETTERS, MOST_RUNS, ComparedPlace, RunDifferences, places
+
+OFFERED = 60  # newest runs in the lists to choose from
+TOP = 5  # candidates that are shown of each run
+PAGES = ("snapshot", "snapshot_after", "raw_snapshot", "screenshot")
+
+
+def compare(request: HttpRequest) -> HttpResponse:
+    """Choose runs; then where they differ, and by how much."""
+    offered = list(_runs(request).order_by("-id")[:OFFERED])
+    runs = _chosen(request)
+    context: dict[str, Any] = {"offered": offered, "runs": _lettered(runs), "chosen": [run.pk for run in runs]}
+    context["problem"] = _problem(runs)
+    if len(runs) > 1 and not context["problem"]:
+        context |= _differences(request, runs)
+    return render(request, "evaluation/compare.html", context)
+
+
+def compare_conversation(request: HttpRequest, pk: int) -> HttpResponse:
+    """One conversation step by step, `?step=` from 0. Without `?runs=` the newest two that decided it."""
+    visible = rules.visible(request.user, Conversation.objects.select_related("dataset", "website"))
+    conversation = get_object_or_404(visible, pk=pk)
+    rows = rules.visible(request.user, Trajectory.objects.select_related("run__dataset", "conversation"))
+    rows = rows.filter(conversation=conversation)
+    runs = _chosen(request) or [row.run for row in rows.order_by("-run_id")[:2]][::-1]
+    of_run = {row.run_id: row for row in rows.filter(run__in=runs)}
+    trajectories = [of_run.get(run.pk) for run in runs]
+    gold = rules.rights_of(request).sees_gold(conversation.dataset.project_id, conversation.split)
+    context: dict[str, Any] = {
+        "conversation": conversation,
+        "runs": _lettered(runs),
+        "gold": gold,
+        "query": urlencode({"runs": ",".join(str(run.pk) for run in runs)}),
+    }
+    if gold and any(trajectories):
+        context |= _step_context(request, conversation, trajectories)
+    return render(request, "evaluation/compare_conversation.html", context)
+
+
+def _runs(request: HttpRequest) -> QuerySet[Run]:
+    return rules.visible(request.user, Run.objects.select_related("dataset__project"))
+
+
+def _chosen(request: HttpRequest) -> list[Run]:
+    """The runs that `?runs=` names, in that order: as a list with commas, or one by one."""
+    named = [part for value in request.GET.getlist("runs") for part in value.split(",")]
+    pks = list(dict.fromkeys(int(part) for part in named if part.isascii() and part.isdecimal() and len(part) < 10))
+    found = _runs(request).in_bulk(pks[: MOST_RUNS * 4])
+    return [found[pk] for pk in pks if pk in found][:MOST_RUNS]
+
+
+def _problem(runs: Sequence[Run]) -> str:
+    if len(runs) == 1:
+        return "Choose a second run, on the same dataset."
+    if len({run.dataset_id for run in runs}) > 1:
+        return "These runs are on different datasets: only what decided the same steps can be compared."
+    return ""
+
+
+def _lettered(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Each with its letter, and the settings in which its recipe differs from the usual."""
+    return [
+        {"letter": letter, "run": run, "settings": literature.changed_settings(run.recipe)}
+        for letter, run in zip(LETTERS, runs, strict=False)
+    ]
+
+
+def _differences(request: HttpRequest, runs: Sequence[Run]) -> dict[str, Any]:
+    """Of what is gold in a test split only sums are for everybody."""
+    rights = rules.rights_of(request)
+    gold = all(rights.sees_gold(run.dataset.project_id, run.split) for run in runs)
+    found = RunDifferences(runs)
+    rows = found.conversations() if gold else []
+    page = page_of(request, rows)
+    named = Conversation.objects.select_related("website").in_bulk([row.conversation for row in page])
+    return {
+        "paired": found.paired() if gold else [],
+        "page": page,
+        "rows": [(named[row.conversation], row) for row in page if row.conversation in named],
+        "gold": gold,
+        "query": urlencode({"runs": ",".join(str(run.pk) for run in runs)}),
+    }
+
+
+def _step_context(
+    request: HttpRequest, conversation: Conversation, trajectories: Sequence[Trajectory | None]
+) -> dict[str, Any]:
+    rows = places(trajectories)
+    if not rows:
+        return {}
+    asked = request.GET.get("step", "")
+    first = next((row.seq for row in rows if row.differs), rows[0].seq)
+    seq = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 10 else first
+    place = min(rows, key=lambda row: abs(row.seq - seq))
+    details = _details(place)
+    return {
+        "places": rows,
+        "place": place,
+        "columns": details,
+        "first_difference": next((row.seq for row in rows if row.differs), None),
+        "links": _links(request, conversation, rows, place),
+        "frames": _frames(request, conversation, place, details),
+        "count": {"differs": sum(row.differs for row in rows), "splits": sum(row.splits for row in rows)},
+    }
+
+
+def _details(place: ComparedPlace) -> list[dict[str, Any]]:
+    """What each run was shown and said at a place, its prompt against that of the first."""
+    full = TrajectoryStep.objects.in_bulk([cell.step.pk for cell in place.cells if cell.step])
+    targets = list(place.gold.targets.all()) if place.gold else []
+    columns: list[dict[str, Any]] = []
+    for cell in place.cells:
+        step = full.get(cell.step.pk) if cell.step else None
+        if step is None:
+            columns.append({"cell": cell})
+            continue
+        prompt = _text(step.trace.get("compose", {}).get("prompt"))
+        columns.append(
+            {
+                "cell": cell,
+                "step": step,
+                "verdict": step.verdict(targets, step.ranked_count),
+                "top": step.ranking()[:TOP],
+                "memory": step.trace.get("recall", {}).get("snippets", [])[:TOP],
+                "reply": _text(step.trace.get("plan", {}).get("reply")),
+                "prompt": prompt,
+                "tokens": step.prompt_tokens + step.completion_tokens,
+                "gold_ids": {target.node_id for target in targets},
+            }
+        )
+    shown = [column for column in columns if column.get("prompt")]
+    for column in shown[1:]:
+        try:
+            column["changes"] = prompt_changes(shown[0]["prompt"], column["prompt"])
+        except ValueError as error:
+            column["too_long"] = str(error)
+        column["against"] = shown[0]["cell"].letter
+    return columns
+
+
+def _text(record: Any) -> str:
+    """A prompt as text: of several messages, one after another."""
+    if isinstance(record, str):
+        return record
+    if isinstance(record, list):
+        return "\n".join(_text(part) for part in record)
+    if isinstance(record, dict):
+        return "\n".join(f"[{key}] {_text(value)}" for key, value in record.items())
+    return "" if record is None else str(record)
+
+
+def _links(
+    request: HttpRequest, conversation: Conversation, rows: Sequence[ComparedPlace], place: ComparedPlace
+) -> dict[str, str]:
+    """Where keys lead: the neighbours, the next and the last place that differs, or where some are right."""
+    before = [row for row in rows if row.seq < place.seq][::-1]
+    after = [row for row in rows if row.seq > place.seq]
+    found = {
+        "previous": before[:1],
+        "next": after[:1],
+        "next_difference": [row for row in after if row.differs][:1],
+        "previous_difference": [row for row in before if row.differs][:1],
+        "next_split": [row for row in after if row.splits][:1],
+    }
+    address = reverse("compare-conversation", args=[conversation.pk])
+    runs = ",".join(part for value in request.GET.getlist("runs") for part in value.split(","))
+    return {name: f"{address}?{urlencode({'runs': runs, 'step': row[0].seq})}" for name, row in found.items() if row}
+
+
+def _frames(
+    request: HttpRequest, conversation: Conversation, place: ComparedPlace, columns: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """The page that all runs saw, with what each chose; of episodes, each with its own page."""
+    if place.gold is None:
+        return [_own_frame(request, column) for column in columns if column.get("step")]
+    letters: dict[str, list[str]] = {}
+    for column in columns:
+        if column.get("step") and column["step"].node_id:
+            letters.setdefault(column["step"].node_id, []).append(column["cell"].letter)
+    gold = {target.node_id for target in place.gold.targets.all() if not target.pruned}
+    marks = [Mark(node, "gold", _said("gold", letters.get(node))) for node in sorted(gold)]
+    marks += [Mark(node, "predicted", " ".join(who)) for node, who in letters.items() if node not in gold]
+    rows = type(place.gold).objects.select_related("turn", *PAGES)
+    step = rows.defer("candidates", "extra", *(f"{name}__data" for name in PAGES)).get(pk=place.gold.pk)
+    sight = sight_of(request, step, conversation.dataset.project_id, conversation.split)
+    return _frame("", page_view(request, step, marks, sight)["before"], marks)
+
+
+def _own_frame(request: HttpRequest, column: dict[str, Any]) -> dict[str, Any]:
+    step: TrajectoryStep = column["step"]
+    marks = [Mark(step.node_id, "predicted", column["cell"].letter)] if step.node_id else []
+    page = own_page_view(request, step.snapshot, marks, gold=True)["before"]
+    return (_frame(column["cell"].letter, page, marks) or [{"letter": column["cell"].letter, "data": None}])[0]
+
+
+def _frame(letter: str, page: dict[str, Any] | None, marks: Sequence[Mark]) -> list[dict[str, Any]]:
+    if page is None:
+        return []
+    return [{"letter": letter, "data": page | {"marks": [mark.message() for mark in marks]}}]
+
+
+def _said(kind: str, who: Sequence[str] | None) -> str:
+    return f"{kind} = {' '.join(who)}" if who else kind

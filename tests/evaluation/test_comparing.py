@@ -1,0 +1,187 @@
+"""Runs side by side: aligned by step, first divergence, paired differences, prompts, and gold hidden from strangers."""
+
+import pytest
+from django.test import Client
+
+from agents.models import Run, Trajectory
+from annotations.models import Conversation, Role
+from evaluation.comparing.prompts import PromptLine, prompt_changes
+from evaluation.comparing.steps import RunDifferences, places
+from tests import factories
+from tests.web.replay_world import ReplayWorld, make_replay
+
+
+@pytest.fixture
+def first(db) -> ReplayWorld:
+    """Wrong at 4 and 7 of 8 steps."""
+    return make_replay()
+
+
+@pytest.fixture
+def second(first) -> Trajectory:
+    """Another run: wrong at 1 and 7, of other elements."""
+    run = factories.make_run(first.trajectory.run.dataset, split="train", state="done", seed=2)
+    trajectory = factories.make_trajectory(run, first.trajectory.conversation, stored=0, state="done")
+    for seq, step in enumerate(first.steps):
+        gold = step.targets.get().node_id
+        wrong = seq in (1, 7)
+        factories.make_trajectory_step(
+            trajectory,
+            step,
+            seq,
+            operation=step.operation,
+            value=step.value,
+            node_id="22" if wrong else gold,
+            success=not wrong,
+            element_correct=not wrong,
+            trace={"act": {"representation": "button X → CLICK"}, "compose": {"prompt": f"line\nstep {seq}"}},
+        )
+    return trajectory
+
+
+def test_steps_are_aligned_and_their_differences_marked(first, second) -> None:
+    rows = places([first.trajectory, second])
+    assert [row.seq for row in rows] == list(range(8))
+    assert [row.seq for row in rows if row.differs] == [1, 4, 7]
+    assert [row.seq for row in rows if row.splits] == [1, 4]
+    assert [row.begins_turn for row in rows] == [True, False, False, True, False, True, False, False]
+    assert [cell.verdict for cell in rows[4].cells] == ["bad", "ok"]
+
+
+def test_what_one_run_has_not_decided_is_no_difference(first, second) -> None:
+    second.steps.filter(seq__gte=3).delete()
+    rows = places([first.trajectory, second, None])
+    assert [row.seq for row in rows if row.differs] == [1]
+    assert [cell.verdict for cell in rows[5].cells] == ["ok", "pending", "pending"]
+    assert rows[5].cells[1].action == "not decided"
+
+
+def test_the_difference_is_of_the_steps_that_all_decided(first, second) -> None:
+    found = RunDifferences([first.trajectory.run, second.run])
+    (row,) = found.conversations()
+    assert (row.steps, row.right, row.differing, row.splitting) == (8, (6, 6), 3, 2)
+    (paired,) = found.paired()
+    assert (paired.value, paired.only_first, paired.only_this, paired.steps) == (0.0, 1, 1, 8)
+    assert (paired.low, paired.high) == (-1.0, 1.0), "one conversation says nothing of another"
+    second.steps.filter(seq__gt=3).delete()
+    (paired,) = RunDifferences([first.trajectory.run, second.run]).paired()
+    assert (paired.value, paired.steps) == (-0.25, 4)
+    second.steps.all().delete()
+    assert RunDifferences([first.trajectory.run, second.run]).paired() == []
+
+
+def test_the_interval_of_a_clear_difference_leaves_out_zero(db) -> None:
+    dataset = factories.make_dataset()
+    conversations = [factories.make_conversation(turns=1, steps=4, dataset=dataset, split="train") for _ in range(12)]
+    runs = [factories.make_run(dataset, split="train", state="done", seed=seed) for seed in (1, 2)]
+    for place, conversation in enumerate(conversations):
+        for run in runs:
+            trajectory = factories.make_trajectory(run, conversation, stored=0)
+            for seq, step in enumerate(trajectory.recorded_steps()):
+                right = run == runs[1] or (place + seq) % 2 == 0
+                factories.make_trajectory_step(trajectory, step, seq, success=right)
+    (paired,) = RunDifferences(runs).paired()
+    assert paired.value == 0.5
+    assert 0 < paired.low <= 0.5 <= paired.high
+    assert (paired.only_first, paired.only_this, paired.conversations) == (0, 24, 12)
+
+
+def test_prompts_differ_line_by_line() -> None:
+    before, after = "a\nb\nc\nd\ne\nf\ng", "a\nb\nc\nd\nE\nf\ng\nh"
+    assert prompt_changes(before, after) == [
+        PromptLine("fold", "2 lines alike"),
+        PromptLine("same", "c"),
+        PromptLine("same", "d"),
+        PromptLine("del", "e"),
+        PromptLine("ins", "E"),
+        PromptLine("same", "f"),
+        PromptLine("same", "g"),
+        PromptLine("ins", "h"),
+    ]
+    assert prompt_changes("a\nb", "a\nb") == []
+    with pytest.raises(ValueError, match="at most 3,000"):
+        prompt_changes("a\n" * 3001, "b")
+
+
+def client(role: str = "", project=None) -> Client:
+    found = Client()
+    user = factories.make_user(role, project) if role else factories.make_superuser()
+    found.force_login(user)
+    return found
+
+
+def address(*runs: Run) -> str:
+    return "?runs=" + ",".join(str(run.pk) for run in runs)
+
+
+def test_pages_lead_from_runs_to_the_first_difference(first, second) -> None:
+    browser, runs = client(), (first.trajectory.run, second.run)
+    page = browser.get(f"/compare/{address(*runs)}").content.decode()
+    conversation = first.trajectory.conversation
+    assert f"/compare/conversations/{conversation.pk}/?runs={runs[0].pk}%2C{runs[1].pk}" in page
+    page = browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}")
+    assert page.context["place"].seq == 1
+    assert page.context["links"]["next_difference"].endswith("step=4")
+    text = page.content.decode()
+    assert "3 places differ," in text
+    frame = page.context["frames"][0]["data"]
+    assert [mark["label"] for mark in frame["marks"]] == ["gold = A", "B"]
+    for step in ("7", "99", "-1", "x", "9" * 30):
+        assert browser.get(f"/compare/conversations/{conversation.pk}/{address(*runs)}&step={step}").status_code == 200
+
+
+def test_without_runs_the_newest_two_are_shown(first, second) -> None:
+    page = client().get(f"/compare/conversations/{first.trajectory.conversation_id}/")
+    assert [row["run"].pk for row in page.context["runs"]] == [first.trajectory.run_id, second.run_id]
+
+
+@pytest.mark.parametrize("query", ["", "?runs=", "?runs=1", "?runs=a,b", "?runs=999999,999998", "?runs=" + "9," * 500])
+def test_odd_choices_are_answered(first, query) -> None:
+    assert client().get(f"/compare/{query}").status_code == 200
+
+
+def test_runs_on_different_datasets_are_not_compared(first) -> None:
+    other = factories.make_run()
+    page = client().get(f"/compare/{address(first.trajectory.run, other)}").content.decode()
+    assert "on different datasets" in page
+
+
+def test_runs_of_other_projects_are_not_there(first, second) -> None:
+    stranger = client(Role.ADMIN, factories.make_project())
+    page = stranger.get(f"/compare/{address(first.trajectory.run, second.run)}")
+    assert page.context["runs"] == []
+    assert stranger.get(f"/compare/conversations/{first.trajectory.conversation_id}/").status_code == 404
+
+
+def test_test_splits_are_hidden_with_their_gold(first, second) -> None:
+    Conversation.objects.update(split="test_task")
+    Run.objects.update(split="test_task")
+    project = first.trajectory.run.dataset.project
+    query = address(first.trajectory.run, second.run)
+    for role, hidden in ((Role.READER, True), (Role.ADMIN, False)):
+        browser = client(role, project)
+        overview = browser.get(f"/compare/{query}")
+        page = browser.get(f"/compare/conversations/{first.trajectory.conversation_id}/{query}")
+        assert ("hidden from you" in page.content.decode()) == hidden
+        assert ("places" in page.context) == (not hidden)
+        assert ("paired" in overview.context and overview.context["paired"] == []) == hidden
+
+
+def test_episodes_are_compared_with_a_page_each(db) -> None:
+    from datetime import UTC, datetime
+
+    from agents.runs.episodes import Episode, Outcome, Seen
+    from agents.types import Action, Decision
+
+    dataset = factories.make_dataset(live={"environment": "miniwob", "steps": 5, "seconds": 9})
+    conversation = factories.make_conversation(dataset=dataset, turns=1, steps=0, split="dev")
+    html = '<html backend_node_id="1"><body backend_node_id="2"><button backend_node_id="{}">Go</button></body></html>'
+    for node, steps in (("3", 1), ("4", 2)):
+        run = factories.make_run(dataset, state="done")
+        row = Trajectory.objects.create(run=run, conversation=conversation, state="done", step_count=0)
+        for _ in range(steps):
+            seen = Seen(html.format(node), "file:///x", 3, datetime(2026, 1, 1, tzinfo=UTC))
+            Episode(row, conversation.turns.get()).store(seen, Decision((Action("CLICK", node),)), [Outcome(0.0)])
+    page = client().get(f"/compare/conversations/{conversation.pk}/")
+    assert [frame["letter"] for frame in page.context["frames"]] == ["A", "B"]
+    assert [row.differs for row in page.context["places"]] == [True, False]
