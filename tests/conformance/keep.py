@@ -38,7 +38,15 @@ PLANNERS = (
     "synapse_parse_act",
     "synapse_target_obs",
 )
-WEBLINX = ("dmr_recall", "weblinx_action_parse", "weblinx_metrics", "weblinx_truncation", "wma_scores", "wma_tao")
+WEBLINX = (
+    "dmr_recall",
+    "weblinx_action_parse",
+    "weblinx_metrics",
+    "weblinx_truncation",
+    "wma_mind2web",
+    "wma_scores",
+    "wma_tao",
+)
 QUOTED = {  # lists of a file that quote a published prompt or task: never kept
     "weblinx_truncation": ("llama_prompt",),
     "wma_scores": ("value_score_labels",),
