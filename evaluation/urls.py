@@ -10,6 +10,8 @@ from evaluation.studies import views
 urlpatterns = [
     path("", views.home_page, name="home"),
     path("studies/", views.studies, name="studies"),
+    path("papers/", report_views.papers, name="papers"),
+    path("papers/<slug:slug>/", report_views.paper, name="paper"),
     path("compare/", compare_views.compare, name="compare"),
     path("compare/conversations/<int:pk>/", compare_views.compare_conversation, name="compare-conversation"),
     path("studies/new/", views.study_new, name="study-new"),

@@ -36,8 +36,45 @@ RECIPES_OF_ROWS = {
     ("context", "4", "MindAct-RoBERTa"): "mindact-weblinx",
     ("context", "text", "Flan-T5-250M baseline"): "weblinx-flan-t5",
     ("context", "text", "Flan-T5-250M w=10"): "weblinx-flan-t5-w10",
+    ("WMA", "1", "CoT, 5 actions"): "cot",
+    ("WMA", "1", "WMA"): "wma",
     ("WMA", "2", "CoT"): "cot",
     ("WMA", "2", "WMA"): "wma",
+    ("WMA", "3", "Synapse"): "synapse",
+    ("WMA", "3", "MindAct"): "mindact-icl",
+    ("WMA", "3", "AWM with element filter"): "awm",
+    ("WMA", "4", "WMA"): "wma",
+    ("WMA", "5", "WMA, untrained world model"): "wma",
+    ("WMA", "6", "WMA, prompted value"): "wma",
+    ("WMA", "7", "CoT"): "cot",
+    ("WMA", "7", "WMA"): "wma",
+    ("WMA", "9", "k = 3, d = 1"): "wma",
+}
+# The same for rows that repeat another table's: they have a place in their own table only
+REPEATED_ROWS = {("Self-MAP", "3", "Self-MAP"): "self-map"}
+# (source, table) -> what it shows, in our words: the tables that compare systems, in the order in which they are listed
+TABLES = {
+    ("Self-MAP", "2"): "Agents on conversations, by kind of test split",
+    ("Self-MAP", "3"): "Self-MAP without one of its parts",
+    ("Self-MAP", "4"): "Seconds per step",
+    ("Synapse", "1"): "State abstraction, trajectories and memory on Mind2Web",
+    ("MIMS", "3.5"): "What an exemplar is asked for with",
+    ("MIMS", "4.3"): "Memories on Mind2Web",
+    ("context", "2"): "Element limits of rankers",
+    ("context", "3"): "Encoders of rankers",
+    ("context", "4"): "Rankers by kind of test split",
+    ("context", "5"): "MiniLM by kind of test split",
+    ("context", "text"): "Action models",
+    ("WMA", "1"): "WebArena: action selection, by policy",
+    ("WMA", "2"): "WebArena: by site",
+    ("WMA", "3"): "Mind2Web",
+    ("WMA", "4"): "WebArena: success, cost and time against tree search",
+    ("WMA", "5"): "200 tasks of WebArena without one of its parts",
+    ("WMA", "6"): "The value function, prompted or fine-tuned",
+    ("WMA", "7"): "Refining an action instead of choosing one",
+    ("WMA", "8"): "Images beside texts",
+    ("WMA", "9"): "Figure 6: k actions imagined, d steps deep",
+    ("WMA", "10"): "How much of the next state a model foresees",
 }
 # recipe -> split -> settings with which the paper ran it there, where these differ by split
 SETTINGS_OF_SPLITS: dict[str, dict[str, dict[str, str]]] = {
@@ -63,6 +100,7 @@ OUR_METRICS = {"task_success": "conversation_success", "action_f1": "operation_f
 SCALES = {"percent": 0.01, "fraction": 1.0}
 # source -> the data its numbers are about, as a dataset's format names it, and in words
 DATA = {"Self-MAP": "mt-mind2web", "Synapse": "mind2web", "MIMS": "mind2web", "context": "weblinx", "WMA": "webarena"}
+DATA_OF_TABLES = {("WMA", "3"): "mind2web", ("WMA", "8"): "mind2web"}  # where a paper has more than one
 DATA_WORDS = {"mt-mind2web": "MT-Mind2Web", "mind2web": "Mind2Web", "weblinx": "WebLINX", "webarena": "WebArena"}
 METRIC_LABELS = {
     "element_accuracy": "Ele. Acc",
@@ -106,10 +144,22 @@ def settings_on(recipe: str, split: str) -> dict[str, str]:
     return SETTINGS_OF_SPLITS.get(recipe, {}).get(split, {})
 
 
+def data_of(source: str, table: str) -> str:
+    """What the numbers of a table were measured on, as a dataset's format names it."""
+    return DATA_OF_TABLES.get((source, table), DATA[source])
+
+
+@cache
+def _all() -> list[dict[str, Any]]:
+    """The cells of all tables as they stand in the file."""
+    found: list[dict[str, Any]] = json.loads(FILE.read_text("utf-8"))
+    return found
+
+
 @cache
 def _printed() -> list[dict[str, Any]]:
     """The cells of all tables that are shares, in the order of the file; values as fractions."""
-    rows = json.loads(FILE.read_text("utf-8"))
+    rows = _all()
     return [row | {"value": round(row["value"] * SCALES[row["unit"]], 6)} for row in rows if row["unit"] in SCALES]
 
 
@@ -118,7 +168,7 @@ def cells() -> tuple[PublishedCell, ...]:
     """Every printed number of a recipe, in the order of the file."""
     found = []
     for row in _printed():
-        recipe = row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system", "")))
+        recipe = _recipe_of(row)
         if recipe and row.get("split"):
             found.append(
                 PublishedCell(
@@ -127,13 +177,41 @@ def cells() -> tuple[PublishedCell, ...]:
                     row["table"],
                     row["system"],
                     row.get("model", ""),
-                    DATA[row["source"]],
+                    data_of(row["source"], row["table"]),
                     row["split"],
                     OUR_METRICS.get(row["metric"], row["metric"]),
                     row["value"],
                 )
             )
     return tuple(found)
+
+
+def _recipe_of(row: dict[str, Any]) -> str:
+    return row.get("recipe") or RECIPES_OF_ROWS.get((row["source"], row["table"], row.get("system", "")), "")
+
+
+@dataclass(frozen=True)
+class PrintedRow:
+    """One row of a table: system, model and our recipe for it ("": none), and (split, metric) -> (value, unit)."""
+
+    system: str
+    model: str
+    recipe: str
+    values: dict[tuple[str, str], tuple[float, str]]
+
+
+def rows_of(source: str, table: str) -> list[PrintedRow]:
+    """A table as it is printed, in its order; metrics by our names, values in the units of the paper."""
+    rows: dict[tuple[str, str], PrintedRow] = {}
+    for cell in _all():
+        if (cell["source"], cell["table"]) != (source, table):
+            continue
+        key = cell["system"], cell.get("model", "")
+        recipe = _recipe_of(cell) or REPEATED_ROWS.get((source, table, cell["system"]), "")
+        row = rows.setdefault(key, PrintedRow(*key, recipe, {}))
+        metric = OUR_METRICS.get(cell["metric"], cell["metric"])
+        row.values[cell.get("split", ""), metric] = cell["value"], cell["unit"]
+    return list(rows.values())
 
 
 def of_table(source: str, table: str) -> dict[tuple[str, str], dict[str, float]]:
@@ -152,11 +230,11 @@ def of_recipe(name: str, data: str = "") -> list[PublishedCell]:
 
 def seconds_of(recipe: str, data: str) -> list[tuple[str, float]]:
     """(row of a table, seconds per step) as papers print them of a recipe on that data."""
-    rows = [row for row in json.loads(FILE.read_text("utf-8")) if row["unit"] == "seconds"]
+    rows = [row for row in _all() if row["metric"] == "seconds_per_step_A5000"]
     return [
         (f"{row['source']}, Table {row['table']}, one A5000: {row['system']}, {row['model']}", row["value"])
         for row in rows
-        if DATA[row["source"]] == data and RECIPES_OF_ROWS[row["source"], row["table"], row["system"]] == recipe
+        if data_of(row["source"], row["table"]) == data and _recipe_of(row) == recipe
     ]
 
 

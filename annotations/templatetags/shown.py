@@ -61,7 +61,13 @@ def ago(when: datetime | None) -> str | SafeString:
 @register.filter
 def brief(needs: Iterable[str]) -> str:
     """What is missing in a few words: the part before the colon of each need, which goes on with how to get it."""
-    return ", ".join(need.partition(":")[0] for need in needs)
+    return ", ".join(reason(need) for need in needs)
+
+
+@register.filter
+def reason(need: str) -> str:
+    """The part of one need before its colon."""
+    return need.partition(":")[0]
 
 
 @register.filter

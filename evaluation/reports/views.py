@@ -1,13 +1,18 @@
-"""A study's report as a download."""
+"""A study's report as a download, and the tables of the papers beside what is here."""
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
+from agents.models import Run
+from agents.recipes import published
 from annotations.access import rules
 from annotations.access.downloads import attachment
+from annotations.models import Dataset
 from evaluation.models import Study
 from evaluation.reports.formats import FORMATS
+from evaluation.reports.papers import PaperTable, datasets_for, key_of, paper_table, preset_of
 from evaluation.reports.tables import report, seen_by
 
 # suffix -> format, media type
@@ -29,3 +34,41 @@ def study_report(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
     name, media_type = KINDS[kind]
     text = FORMATS[name](report([study], preset, seen_by(rules.rights_of(request))))
     return attachment(HttpResponse(text, content_type=media_type), f"study-{pk}-report.{kind}", study.project)
+
+
+@require_GET
+def papers(request: HttpRequest) -> HttpResponse:
+    """Every table of the papers that compares systems, with how many of its cells there are numbers of ours for."""
+    runs, datasets = _own(request)
+    preset = str(Study.Preset.FAITHFUL)
+    tables = [paper_table(key, runs, datasets, None, preset) for key in published.TABLES]
+    by_source: dict[str, list[PaperTable]] = {}
+    for table in tables:
+        by_source.setdefault(published.SOURCE_WORDS.get(table.source, table.source), []).append(table)
+    return render(request, "evaluation/papers.html", {"by_source": by_source})
+
+
+@require_GET
+def paper(request: HttpRequest, slug: str) -> HttpResponse:
+    """One of them cell by cell; `?dataset=` fills it from other data than the paper's, `?preset=` by other metrics."""
+    key = key_of(slug)
+    if key is None:
+        raise Http404("There is no such table.")
+    runs, datasets = _own(request)
+    offered = datasets_for(key, datasets)
+    chosen = next((found for found in offered if str(found.pk) == request.GET.get("dataset")), None)
+    preset = preset_of(request.GET.get("preset", ""))
+    table = paper_table(key, runs, datasets, chosen, preset)
+    context = {
+        "table": table,
+        "offered": offered,
+        "preset": preset,
+        "presets": Study.Preset.choices,
+        "other_data": table.dataset is not None and table.dataset.source_format != table.data,
+        "may_evaluate": rules.projects(request.user, "evaluate").exists(),
+    }
+    return render(request, "evaluation/paper.html", context)
+
+
+def _own(request: HttpRequest) -> tuple[QuerySet[Run], QuerySet[Dataset]]:
+    return rules.visible(request.user, Run.objects.all()), rules.visible(request.user, Dataset.objects.all())

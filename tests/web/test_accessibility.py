@@ -37,7 +37,17 @@ def addresses(world: World) -> list[str]:
     """Every address that can be asked for, once."""
     plain = [reverse(name) for name in plain_routes(get_resolver()) if name not in OF_OTHERS and name != "logout"]
     of_objects = [address(name, world) for name, page in PAGES.items() if page.method == "get"]
-    return [*dict.fromkeys([*plain, *of_objects, reverse("recipe", args=["self-map"]), reverse("admin:index")])]
+    return [
+        *dict.fromkeys(
+            [
+                *plain,
+                *of_objects,
+                reverse("recipe", args=["self-map"]),
+                reverse("paper", args=["self-map-2"]),
+                reverse("admin:index"),
+            ]
+        )
+    ]
 
 
 def shows_a_page(page: Page, url: str) -> bool:

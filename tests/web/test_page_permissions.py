@@ -31,6 +31,7 @@ OPEN = {
     "openid_connect_login",
     "openid_connect_callback",
     "recipe",
+    "paper",  # of what its reader may see: tests/evaluation/test_papers.py
     "recipe-derive",
     "recipe-prepare",
     "connection",  # of the installation, for superusers: tests/agents/test_connections.py

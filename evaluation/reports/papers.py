@@ -1,0 +1,200 @@
+"""Tables of the papers, cell by cell: what is printed, what we got, or why there is nothing yet."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from django.db.models import QuerySet
+
+from agents.models import Run
+from agents.recipes import published
+from agents.recipes.literature import RECIPES
+from agents.recipes.published import PrintedRow
+from agents.recipes.starters import missing, stands_in
+from annotations.models import Dataset
+from evaluation.metrics import label
+from evaluation.models import Score, Study
+
+UNITS = {"percent": "", "fraction": "", "dollars": "$", "seconds": "s", "points": "points", "count": ""}
+SITES = {"shopping", "cms", "reddit", "gitlab", "map", "all", "figure_6"}  # of WebArena, which has no splits
+SECONDS = "seconds_per_step_A5000"
+
+
+@dataclass(frozen=True)
+class PaperCell:
+    """One place of a table; values are fractions where the paper prints shares. `why` says what ours would need."""
+
+    printed: float | None
+    unit: str
+    score: Score | None = None
+    seconds: float | None = None
+    run: Run | None = None
+    why: str = ""
+
+    @property
+    def printed_text(self) -> str:
+        if self.printed is None:
+            return ""
+        if self.unit == "fraction":
+            return f"{100 * self.printed:.1f}"
+        if self.unit == "percent":
+            return f"{self.printed:.2f}".removesuffix("0")
+        return f"{self.printed:g} {UNITS.get(self.unit, self.unit)}".strip()
+
+
+@dataclass
+class PaperRow:
+    """One system of a table, and our recipe for it, "" where there is none."""
+
+    system: str
+    model: str
+    recipe: str
+    cells: list[PaperCell] = field(default_factory=list)
+    stands_in: list[str] = field(default_factory=list)  # what small models stand in for in our runs here
+
+    @property
+    def whys(self) -> list[str]:
+        """Each reason once; what follows the colon of one says how to mend it."""
+        return list(dict.fromkeys(cell.why for cell in self.cells if cell.why and cell.printed is not None))
+
+
+@dataclass
+class PaperTable:
+    """A table with its columns as (split, metric), in the order of the paper."""
+
+    source: str
+    table: str
+    caption: str
+    data: str
+    dataset: Dataset | None
+    columns: list[tuple[str, str]]
+    rows: list[PaperRow]
+
+    @property
+    def slug(self) -> str:
+        return slug_of(self.source, self.table)
+
+    @property
+    def title(self) -> str:
+        return title_of(self.source, self.table)
+
+    @property
+    def data_words(self) -> str:
+        return published.DATA_WORDS[self.data]
+
+    @property
+    def groups(self) -> list[tuple[str, int]]:
+        """(split, number of its columns) for the first line of the head."""
+        found: dict[str, int] = {}
+        for split, _ in self.columns:
+            found[split] = found.get(split, 0) + 1
+        return list(found.items())
+
+    @property
+    def metric_labels(self) -> list[str]:
+        return [metric_label(metric) for _, metric in self.columns]
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """(cells that we have, cells that are printed)."""
+        cells = [cell for row in self.rows for cell in row.cells if cell.printed is not None]
+        return sum(cell.run is not None for cell in cells), len(cells)
+
+
+def slug_of(source: str, table: str) -> str:
+    return f"{source}-{table}".lower().replace(".", "-")
+
+
+def title_of(source: str, table: str) -> str:
+    source = published.SOURCE_WORDS.get(source, source)
+    return f"{source}, Table {table}" if table != "text" else f"{source}, in the text"
+
+
+def metric_label(metric: str) -> str:
+    known = published.METRIC_LABELS | {SECONDS: "Seconds", "seconds_per_task": "Seconds", "dollars_per_task": "Dollars"}
+    return known.get(metric) or label(metric).replace("_", " ").capitalize()
+
+
+def key_of(slug: str) -> tuple[str, str] | None:
+    """The (source, table) of an address."""
+    return next((key for key in published.TABLES if slug_of(*key) == slug), None)
+
+
+def datasets_for(key: tuple[str, str], datasets: QuerySet[Dataset]) -> list[Dataset]:
+    """Those in the format of the paper's data first, each group newest first."""
+    data = published.data_of(*key)
+    return sorted(datasets.order_by("-id"), key=lambda dataset: dataset.source_format != data)
+
+
+def paper_table(
+    key: tuple[str, str], runs: QuerySet[Run], datasets: QuerySet[Dataset], dataset: Dataset | None, preset: str
+) -> PaperTable:
+    """The table with the newest finished run of each recipe and split among `runs` on `dataset`.
+
+    `dataset` None: the newest in the format of the paper's data. Another one shows the paper's layout with our own
+    data, for which no printed number is a target; its caller says so.
+    """
+    data = published.data_of(*key)
+    if dataset is None:
+        dataset = datasets.filter(source_format=data).order_by("-id").first()
+    printed = published.rows_of(*key)
+    there = dict.fromkeys(place for row in printed for place in row.values)
+    splits, metrics = (dict.fromkeys(place[part] for place in there) for part in (0, 1))
+    columns = [(split, metric) for split in splits for metric in metrics if (split, metric) in there]
+    table = PaperTable(*key, published.TABLES[key], data, dataset, columns, [])
+    filling = _Filling(runs, dataset, data, preset, {row.recipe for row in printed if row.recipe})
+    table.rows = [filling.row(row, columns) for row in printed]
+    return table
+
+
+class _Filling:
+    """What is here for the cells of one table, asked of the database once."""
+
+    def __init__(self, runs: QuerySet[Run], dataset: Dataset | None, data: str, preset: str, recipes: set[str]) -> None:
+        self.dataset, self.data = dataset, data
+        self.newest: dict[tuple[str, str], Run] = {}
+        self.scores: dict[tuple[int, str], Score] = {}
+        self.splits: set[str] = set()
+        self.lacking = {name: missing(RECIPES[name]) for name in recipes}
+        if dataset is None:
+            return
+        self.splits = set(dataset.conversations.values_list("split", flat=True).distinct())
+        done = runs.filter(dataset=dataset, recipe_name__in=recipes, state=Run.State.DONE, limit=None, websites=[])
+        for run in done.order_by("id"):
+            self.newest[run.recipe_name, run.split] = run
+        for score in Score.objects.headline(preset).filter(run__in=self.newest.values()):
+            self.scores[score.run_id, score.metric] = score
+
+    def row(self, printed: PrintedRow, columns: Iterable[tuple[str, str]]) -> PaperRow:
+        row = PaperRow(printed.system, printed.model, printed.recipe)
+        for split, metric in columns:
+            value, unit = printed.values.get((split, metric), (None, ""))
+            row.cells.append(self._cell(printed.recipe, split, metric, value, unit))
+        if any(cell.run for cell in row.cells):
+            row.stands_in = stands_in(RECIPES[printed.recipe])
+        return row
+
+    def _cell(self, recipe: str, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
+        run = self.newest.get((recipe, split)) if recipe else None
+        if run is not None and metric == SECONDS:
+            return PaperCell(value, unit, seconds=run.seconds_per_step(), run=run)
+        if run is not None and (score := self.scores.get((run.pk, metric))) is not None:
+            return PaperCell(value, unit, score, run=run)
+        return PaperCell(value, unit, why=self._why(recipe, split, run))
+
+    def _why(self, recipe: str, split: str, run: Run | None) -> str:
+        """What a number of ours would need; the first thing that is lacking."""
+        if not recipe:
+            return "no recipe here has these settings"
+        if self.dataset is None:
+            return f"needs {published.DATA_WORDS[self.data]} data"
+        if split and split not in self.splits and split not in ("ood", *self.splits):
+            of_site = "the site" if split in SITES else "conversations of"
+            return f"needs {of_site} {split}"
+        if self.lacking[recipe]:
+            return f"needs {self.lacking[recipe][0]}"
+        return "no such score of this run" if run is not None else "not run yet"
+
+
+def preset_of(text: str) -> str:
+    """A metric set by name; faithful, which the papers print, for anything else."""
+    return text if text in Study.Preset.values else str(Study.Preset.FAITHFUL)
