@@ -167,6 +167,14 @@ class Job(Leased):
         """Where jobs of a kind wait for a worker."""
         return "io" if kind in IO_KINDS else "gpu"
 
+    @property
+    def queue(self) -> str:
+        return self.queue_of(self.kind)
+
+    @property
+    def work(self) -> str:
+        return f"other work ({self.get_kind_display()})"
+
     def has_file(self) -> bool:
         """Whether its result can be downloaded still."""
         return self.has_result and store.exists(self.file)

@@ -243,8 +243,26 @@ class Leased(Held):
         if self.heartbeat_at:
             return f"waits for a worker to go on, last heard {ago_text(self.heartbeat_at)}"
         waited = (timezone.now() - self.created_at).total_seconds()
-        hint = "" if waited < WAITING_SECONDS else ": no worker has taken it. Is one running? “make run” starts one"
-        return f"waiting for {span_text(waited)}{hint}"
+        return f"waiting for {span_text(waited)}{self._why_waiting() if waited >= WAITING_SECONDS else ''}"
+
+    def _why_waiting(self) -> str:
+        """As the end of a sentence: what the workers of its queue are at, or that there seem to be none. Only the kind
+        of work is said, as it may be another project's."""
+        for model in Leased.__subclasses__():
+            held = model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=self.clock())
+            if work := next((row.work for row in held if row.queue == self.queue), ""):
+                return f"; its turn comes after {work}"
+        return ": no worker has taken it. Is one running? “make run” starts one"
+
+    @property
+    def queue(self) -> str:
+        """Where it waits for a worker."""
+        raise NotImplementedError
+
+    @property
+    def work(self) -> str:
+        """Its kind of work, after "after": "a training"."""
+        raise NotImplementedError
 
     def beat(self) -> bool:
         """Extend the lease; False when it is lost."""

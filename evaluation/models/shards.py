@@ -130,6 +130,14 @@ class Shard(Leased):
     def __str__(self) -> str:
         return f"shard {self.index} of run {self.run_id}"
 
+    @property
+    def queue(self) -> str:
+        return "gpu"
+
+    @property
+    def work(self) -> str:
+        return "the steps of another run"
+
     def tell(self, phase: str) -> None:
         """What its worker is at now; nothing where somebody else has taken it over."""
         self.held().update(phase=phase)

@@ -196,6 +196,18 @@ def test_a_job_that_nobody_takes_says_so() -> None:
     assert re.match(r"waiting for 1 min 3\d s: no worker has taken it", detail)
 
 
+def test_a_job_that_waits_for_its_turn_says_what_is_before_it() -> None:
+    """Also to who may not see the other project: of its work, only the kind."""
+    job, busy = factories.make_job(kind="train"), factories.make_job(kind="induce", state="running")
+    own, others = factories.make_job(kind="import"), timezone.now() + timedelta(seconds=60)
+    Job.objects.filter(pk=busy.pk).update(lease_until=others, heartbeat_at=timezone.now())
+    Job.objects.filter(pk__in=[job.pk, own.pk]).update(created_at=timezone.now() - timedelta(seconds=90))
+    detail = job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
+    assert re.match(r"waiting for 1 min 3\d s; its turn comes after other work \(workflow induction\)$", detail)
+    other_queue = job_client(own).get(f"/jobs/{own.pk}/state/").json()["fields"]["detail"]
+    assert "no worker has taken it" in other_queue
+
+
 ERRORS = [{"file": "a.json", "record": "[0]", "field": "=HYPERLINK(1)", "message": "<b>is</b> missing"}]
 
 

@@ -70,6 +70,7 @@ def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> Htt
             steps=Count("item__session__tasks__conversation__turns__steps")
         )[:SHOWN],
         "done": done.select_related("item__session__campaign").order_by("-submitted_at")[:DONE_SHOWN],
+        "to_do": [(one, key) for key, one in enumerate(waiting.waiting(signed_in(request)), 1)],
         "reasons": reasons,
         "may": may,
     }

@@ -51,6 +51,14 @@ function closeMenusOutside(event) {
   }
 }
 
+/** What does not fit into its line is read whole by pointing at it.
+ * @param {Event} event */
+function tellClipped(event) {
+  const clipped = /** @type {Element} */ (event.target).closest(".clip, .crumbs");
+  if (!(clipped instanceof HTMLElement) || clipped.title) return;
+  if (clipped.scrollWidth > clipped.clientWidth) clipped.title = clipped.innerText.trim();
+}
+
 bind("?", "This sheet", openSheet, { group: "Everywhere" });
 bind("Escape", "Close a menu", () => closeMenusOutside({ target: null }), { group: "Everywhere" });
 const search = document.querySelector("input[type=search]");
@@ -61,6 +69,8 @@ document.getElementById("key-sheet")?.addEventListener("keydown", (event) => {
   if (event.key === "?") /** @type {HTMLDialogElement} */ (event.currentTarget).close();
 });
 document.addEventListener("click", closeMenusOutside);
+document.addEventListener("mouseover", tellClipped);
+document.addEventListener("focusin", tellClipped);
 for (const button of document.querySelectorAll("[data-theme-choice]")) {
   button.addEventListener("click", () => chooseTheme(button.dataset.themeChoice ?? ""));
 }
