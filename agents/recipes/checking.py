@@ -65,11 +65,19 @@ def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
 
 LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
 DRAWN: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.temperature > 0, "plan.temperature above 0")
-ENDPOINT: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "endpoint", "plan.backend=endpoint")
+DRAWS: tuple[Holds, str] = (
+    lambda recipe, blocks: planner_of(recipe).repeats or recipe.imagine.kind != "none",
+    "imagine.kind other than none, as all actions of its planner are told to that stage alone",
+)
+ENDPOINT: tuple[Holds, str] = (
+    lambda recipe, blocks: recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded",
+    "plan.backend=endpoint",
+)
 IMAGINED: tuple[Holds, str] = (
     lambda recipe, blocks: recipe.imagine.kind == "world_model",
     "imagine.kind=world_model",
 )
+REPEATING = "a planner whose replies are drawn"
 STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
 # Setting -> when it counts although its kind is chosen, and that in words.
 CONDITIONS: dict[str, tuple[Holds, str]] = {
@@ -109,7 +117,11 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "plan.base": LOCAL,
     "plan.constrained": LOCAL,
     "plan.top_p": DRAWN,
-    "plan.samples": DRAWN,
+    "plan.samples": (
+        lambda recipe, blocks: DRAWN[0](recipe, blocks) and DRAWS[0](recipe, blocks),
+        f"{DRAWN[1]}, and of plan.kind=grounded {DRAWS[1]}",
+    ),
+    "plan.temperature": DRAWS,
     "quirks.q11_item_without_trajectory": (
         lambda recipe, blocks: recipe.recall.memory == "multifaceted" and "memory" in blocks,
         "recall.memory=multifaceted that a prompt shows",
@@ -129,10 +141,13 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "imagine.model": ENDPOINT,
     "imagine.max_new_tokens": ENDPOINT,
     "quirks.wq22_imagines_every_sample": IMAGINED,
-    "quirks.wq23_takes_sample_of_that_place": IMAGINED,
+    "quirks.wq23_takes_sample_of_that_place": (
+        lambda recipe, blocks: IMAGINED[0](recipe, blocks) and planner_of(recipe).repeats,
+        f"{IMAGINED[1]} and {REPEATING}",
+    ),
     "quirks.unread_samples_compete": (
-        lambda recipe, blocks: recipe.imagine.kind != "none",
-        "imagine.kind other than none",
+        lambda recipe, blocks: recipe.imagine.kind != "none" and planner_of(recipe).repeats,
+        f"imagine.kind other than none and {REPEATING}",
     ),
     "quirks.wq1_history_hides_attributes": _on_weblinx(_ranks_weblinx),
     "quirks.first_utterance_is_extra": _on_weblinx(_ranks_weblinx),
@@ -251,6 +266,8 @@ def _nothing_to_compare(recipe: Recipe) -> str:
     if not planner_of(recipe).draws:
         drawing = [value for value, planner in kinds()["plan.kind"].items() if getattr(planner, "draws", False)]
         return f"{kind} does not go with plan.kind={plan.kind}; it takes {_either(drawing)}"
+    if recipe.imagine.kind == "majority" and not planner_of(recipe).repeats:
+        return f"{kind} counts equal samples, and plan.kind={plan.kind} gives each action once"
     if plan.samples < 2 or not plan.temperature:
         return f"{kind} compares samples: set plan.samples of at least 2 and plan.temperature above 0"
     return ""

@@ -174,11 +174,17 @@ class PlanSettings(SettingGroup):
     model: str = setting("", "a model trained here, a folder or a Hugging Face name; endpoint: empty is LLM_MODEL")
     base: str = setting("", "published weights that training starts from")
     max_new_tokens: int = setting(50, "longest reply, in tokens", least=1)
-    temperature: float = setting(0.0, "sampling temperature; 0: the most likely reply", least=0)
+    temperature: float = setting(
+        0.0, "sampling temperature, of grounded that of its scores; 0: the most likely reply", least=0
+    )
     top_p: float = setting(
         1.0, "tokens are drawn of the likeliest that together have this probability", above=0, most=1
     )
-    samples: int = setting(1, "replies drawn of each prompt, with the run's seed; the first one is acted on", least=1)
+    samples: int = setting(
+        1,
+        "replies drawn of each prompt, with the run's seed, of grounded its best elements; the first one is acted on",
+        least=1,
+    )
     constrained: bool = setting(False, "a local model can only answer in the expected form")
 
 

@@ -36,7 +36,7 @@ class StepState:
     image: Image | None = None
     ranking: tuple[RankedCandidate, ...] = ()
     ranked_turn: int | None = None  # WebLINX: the earlier turn whose elements are ranked, where this one has no page
-    best: Any = None  # what the ranking knows of its best element, for a planner that goes with it
+    best: tuple[Any, ...] = ()  # what the ranking knows of its best elements, for a planner that goes with it
     memory: tuple[RecordedStep, ...] = ()  # in prompt order, with pages
     snippets: tuple[Snippet, ...] = ()  # the same for the replay
     exemplars: tuple[PromptExemplar, ...] = ()
@@ -47,6 +47,7 @@ class StepState:
     open: bool = True
     action: Action | None = None
     drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn
+    shares: tuple[float, ...] = ()  # of `drawn`, where a planner gives its best ones once each, with their probability
     error: str = ""  # in words, why there is no action although there should be
     usage: DecisionUsage = field(default_factory=DecisionUsage)
     trace: dict[str, Any] = field(default_factory=dict)

@@ -20,7 +20,7 @@ NOTHING = "would change nothing in"
         ("mindact", "recall.k=5", "recall.k", "recall.memory=multifaceted, fixed or task_knn"),
         ("grounded", "compose.shots=2", "compose.shots", "plan.kind=multichoice, generation or trajectory"),
         ("mindact", "imagine.samples=20", "imagine.samples", "imagine.kind=world_model"),
-        ("deberta", "plan.temperature=1", "plan.temperature", "plan.kind=multichoice, generation, trajectory or "),
+        ("deberta", "plan.temperature=1", "plan.temperature", "plan.kind=grounded, multichoice, generation, "),
         ("grounded", "rank.exact=true", "rank.exact", "rank.kind=dmr"),
         ("mindact-icl", "compose.context_tokens=100", "compose.context_tokens", "plan.kind=trajectory"),
         ("mindact-icl", "plan.constrained=true", "plan.constrained", "plan.backend=local"),

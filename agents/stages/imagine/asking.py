@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from agents.llm.protocol import Message, Sampling
-from agents.stages.kind import Parts
+from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.generator import ChatGenerator, ChatPrompt, Generated, Generator
 from agents.stages.plan.kinds import generator_of
 from agents.stages.state import StepState
@@ -23,10 +23,18 @@ class Asking:
 
     def _generator(self) -> Generator:
         """Longer answers than a planner gives, of a model of its own where one is named."""
+        if self.parts.recipe.plan.kind == "grounded":
+            return self._endpoint()
         planner = generator_of(self.parts)
         if not isinstance(planner, ChatGenerator):
             return planner
         return ChatGenerator(planner.llm, self.settings.model or planner.model, self.settings.max_new_tokens)
+
+    def _endpoint(self) -> Generator:
+        """Of a planner that asks nothing there is no model to take."""
+        if self.parts.llm is None:
+            raise CannotRun(f"{self.parts.recipe.name} asks an LLM endpoint what actions lead to, and none was given")
+        return ChatGenerator(self.parts.llm, self.settings.model, self.settings.max_new_tokens)
 
     def answers(
         self, text: str, asked: Sequence[tuple[StepState, Mapping[str, str]]], samples: int = 1

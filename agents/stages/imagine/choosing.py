@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import told
 from agents.stages.imagine.asking import NOTHING_DONE, Asking, described, previous
-from agents.stages.imagine.scores import READINGS, Valuation, frequent, next_state
+from agents.stages.imagine.scores import READINGS, Frequent, Valuation, frequent, next_state
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.state import StepState
 from agents.types import Action, Branch
@@ -37,6 +37,18 @@ class Choosing(StageKind):
             return state.drawn
         return tuple(action for action in state.drawn if action is not None)
 
+    def compared(self, state: StepState, k: int) -> Frequent:
+        """The k most frequent actions with their shares of the samples, or a planner's k best with their
+        probabilities."""
+        if state.shares:
+            return Frequent(state.drawn[:k], state.shares[:k])
+        return frequent(self.drawn(state), k)
+
+    def note(self, state: StepState, kind: str, found: Frequent) -> None:
+        drawn = self.drawn(state)
+        counts = {} if state.shares else {"counts": [drawn.count(action) for action in found.choices]}
+        state.note("imagine", kind=kind, samples=len(state.drawn), **counts)
+
     def branch(self, state: StepState, action: Action | None, **found: object) -> Branch:
         words = told(action, state.ranking) if action else "no action"
         return Branch(action or Action(""), words, **found)  # type: ignore[arg-type]
@@ -50,9 +62,9 @@ class MostFrequent(Choosing):
             drawn = self.drawn(state)
             if state.error or not drawn:
                 continue
-            found = frequent(drawn, len(set(drawn)))
+            found = self.compared(state, len(set(drawn)))
             counts = [drawn.count(action) for action in found.choices]
-            state.note("imagine", kind="majority", samples=len(state.drawn), counts=counts)
+            self.note(state, "majority", found)
             state.close(found.choices[0])
             state.branches = tuple(
                 self.branch(state, action, prediction=f"{count} of {len(drawn)} samples", chosen=not place)
@@ -99,6 +111,11 @@ class WorldModel(Choosing):
         self.asking = Asking(parts)
 
     @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        """Of a planner that asks nothing it takes the actions, not the model."""
+        return recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded"
+
+    @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         return frozenset({"world_model", "value"} | ({"imagined_action"} if recipe.imagine.depth > 1 else set()))
 
@@ -116,11 +133,10 @@ class WorldModel(Choosing):
     def _compared(self, state: StepState) -> list[Considered]:
         drawn, quirks = self.drawn(state), self.recipe.quirks
         k = len(drawn) if quirks.wq22_imagines_every_sample else self.recipe.imagine.samples
-        found = frequent(drawn, k)
+        found = self.compared(state, k)
         page = self.asking.page(state) if len(found.choices) > 1 else ""  # one alone is not imagined
         words = [described(action, page) if action else "None" for action in found.choices]
-        counts = [drawn.count(action) for action in found.choices]
-        state.note("imagine", kind="world_model", samples=len(state.drawn), counts=counts)
+        self.note(state, "world_model", found)
         return [Considered(state, action, page, said) for action, said in zip(found.choices, words, strict=True)]
 
     def _imagine(self, considered: Sequence[Considered]) -> None:

@@ -36,12 +36,15 @@ class FollowingElement(Planning):
     that has ranked the elements knows operation and value as well."""
 
     needs_ranking = False  # says itself which it takes
-    reads = frozenset({"plan.model"})
+    draws, repeats = True, False
+    reads = frozenset({"plan.model", "plan.samples", "plan.temperature"})
     takes = frozenset({"snippets"})
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         said = "The operation follows from the element's role, the value is copied from the instruction."
+        if recipe.plan.samples > 1:
+            said += f" Its {recipe.plan.samples} best elements are told, each with its action."
         return f"{said} {recipe.plan.model} learned both." if recipe.plan.model else said
 
     @classmethod
@@ -67,21 +70,40 @@ class FollowingElement(Planning):
 
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
-            action, why = self._predicted(state) if self.recipe.plan.model else self._followed(state)
+            found = self._predicted(state) if self.recipe.plan.model else self._followed(state)
+            action, why = found[0]
             state.note("simplify", kept=min(self.recipe.rank.top_k, len(state.ranking)))
             state.note("plan", why=why)
+            if self.recipe.plan.temperature and len(found) > 1:
+                state.drawn, state.shares = tuple(action for action, _ in found), self._shares(state)
+                state.note("plan", shares=[round(share, 4) for share in state.shares])
             state.close(action)
 
-    def _followed(self, state: StepState) -> tuple[Action, dict[str, str]]:
-        best: Element = state.best
+    def _shares(self, state: StepState) -> tuple[float, ...]:
+        """How probable each of the best actions is among all that the page offers: the softmax of the scores over
+        temperature, with a trained network also of operation and value as it has them. They need not sum to 1."""
+        scores = np.array([candidate.score for candidate in state.ranking]) / self.recipe.plan.temperature
+        shares = np.exp(scores - scores.max())
+        shares /= shares.sum()
+        if not self.recipe.plan.model:
+            return tuple(shares[: len(state.best)].tolist())
+        known: tuple[LearnedPrediction, ...] = state.best
+        return tuple(float(share) * one.beside_share for share, one in zip(shares, known, strict=False))
+
+    def _followed(self, state: StepState) -> list[tuple[Action, dict[str, str]]]:
+        best: tuple[Element, ...] = state.best
         recalled = [snippet.instruction for snippet in state.snippets]
         recalled += reversed(state.observation.earlier_instructions)
-        chosen = plan(best, state.observation, self.parts.the_encoder(), list(dict.fromkeys(recalled)))
-        return chosen.action, chosen.why
+        sources = list(dict.fromkeys(recalled))
+        chosen = [plan(element, state.observation, self.parts.the_encoder(), sources) for element in best]
+        return [(one.action, one.why) for one in chosen]
 
-    def _predicted(self, state: StepState) -> tuple[Action, dict[str, str]]:
-        prediction: LearnedPrediction = state.best
-        return Action(prediction.operation, state.ranking[0].node_id, prediction.value), _why(prediction)
+    def _predicted(self, state: StepState) -> list[tuple[Action, dict[str, str]]]:
+        best: tuple[LearnedPrediction, ...] = state.best
+        return [
+            (Action(one.operation, candidate.node_id, one.value), _why(one))
+            for one, candidate in zip(best, state.ranking, strict=False)
+        ]
 
 
 def _why(prediction: "LearnedPrediction") -> dict[str, str]:

@@ -29,13 +29,14 @@ class Planning(StageKind):
 
     stage = "plan"
     draws: ClassVar[bool] = False  # leaves the actions of all samples at the state
+    repeats: ClassVar[bool] = True  # what it draws; else its best actions once each, with their shares
     asks: ClassVar[bool] = False  # a model, with the prompt that `compose` left
     needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
-        return f"{recipe.plan.samples} actions" if cls.asks and recipe.plan.samples > 1 else "1 action"
+        return f"{recipe.plan.samples} actions" if cls.draws and recipe.plan.samples > 1 else "1 action"
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:

@@ -52,15 +52,16 @@ class LearnedElements(StageKind):
         prepared = [self._prepared(state) for state in states]
         found = [(state, step) for state, step in zip(states, prepared, strict=True) if step is not None]
         predictions = self._predict([step for _, step in found], [state.observation for state, _ in found])
-        for (state, step), prediction in zip(found, predictions, strict=True):
-            state.ranking, state.best = _ranking(step, prediction), prediction
+        for (state, step), best in zip(found, predictions, strict=True):
+            state.ranking, state.best = _ranking(step, best[0]), tuple(best)
             state.note("observe", elements=len(step.page.everything), candidates=len(state.ranking))
             state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
 
     def rank(self, observations: Sequence[Observation]) -> list[tuple[RankedCandidate, ...]]:
         """Of past steps. Raises PageError and NoCandidates."""
         steps = [prepare(observation, self.model.common) for observation in observations]
-        return [_ranking(*pair) for pair in zip(steps, self._predict(steps, observations), strict=True)]
+        predictions = self._predict(steps, observations)
+        return [_ranking(step, best[0]) for step, best in zip(steps, predictions, strict=True)]
 
     def _prepared(self, state: StepState) -> PreparedStep | None:
         try:
@@ -69,8 +70,10 @@ class LearnedElements(StageKind):
             state.fail(str(error))
             return None
 
-    def _predict(self, steps: Sequence[PreparedStep], observations: Sequence[Observation]) -> "list[LearnedPrediction]":
-        return self.model.predict(steps, observations, self.encoder)
+    def _predict(
+        self, steps: Sequence[PreparedStep], observations: Sequence[Observation]
+    ) -> "list[list[LearnedPrediction]]":
+        return self.model.predict(steps, observations, self.encoder, self.recipe.plan.samples)
 
 
 def _ranking(step: PreparedStep, prediction: "LearnedPrediction") -> tuple[RankedCandidate, ...]:

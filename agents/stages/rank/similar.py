@@ -76,7 +76,7 @@ class SimilarElements(StageKind):
         self._encode([page for _, page in found])
         for (state, page), query in zip(found, queries, strict=True):
             state.ranking, order = self._ranked(page, query, state.observation)
-            state.best = page.elements[order]
+            state.best = tuple(page.elements[place] for place in order[: self.recipe.plan.samples])
             state.note("observe", elements=page.total, candidates=len(state.ranking))
             state.note("rank", query=state.observation.instruction, top=traced_ranking(state.ranking))
 
@@ -116,8 +116,8 @@ class SimilarElements(StageKind):
 
     def _ranked(
         self, page: _OfferedPage, query: np.ndarray, observation: Observation
-    ) -> tuple[tuple[RankedCandidate, ...], int]:
-        """The ranking, and the place of the best element on the page."""
+    ) -> tuple[tuple[RankedCandidate, ...], list[int]]:
+        """The ranking, and the places of its elements on the page."""
         names = [
             f"{element.name} {element.text}" if element.name != element.text else element.name
             for element in page.elements
@@ -129,7 +129,7 @@ class SimilarElements(StageKind):
             RankedCandidate(page.elements[i].node_id, float(scores[i]), place, page.texts[i])
             for place, i in enumerate(order)
         )
-        return ranking, int(order[0])
+        return ranking, order.tolist()
 
 
 @page_deadline()

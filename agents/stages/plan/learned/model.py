@@ -29,7 +29,7 @@ from agents.types import Observation
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 KIND = "learned-grounded"
 
-_Chosen = tuple[np.ndarray, int, str, float]  # scores; place of the best element, its operation and that one's share
+_Chosen = tuple[int, int, str, float]  # the step; place of an element, its operation and that one's share
 
 
 class NotAModel(ValueError):
@@ -38,14 +38,20 @@ class NotAModel(ValueError):
 
 @dataclass(frozen=True)
 class LearnedPrediction:
-    """What to do at one step. Shapes: n candidates in document order, v possible values."""
+    """What to do with one element at a step. Shapes: n candidates in document order, v possible values."""
 
     scores: np.ndarray  # (n,) logarithms of probabilities
+    place: int  # of the element
     operation: str
     operation_share: float
     value: str
     value_share: float  # 0 where there was no value to choose
     value_source: str
+
+    @property
+    def beside_share(self) -> float:
+        """The probability of its operation and value, given its element."""
+        return self.operation_share * (self.value_share if self.value_source else 1.0)
 
 
 @dataclass(frozen=True)
@@ -59,9 +65,9 @@ class LearnedModel:
 
     @torch.inference_mode()
     def predict(
-        self, steps: Sequence[PreparedStep], observations: Sequence[Observation], encoder: Encoder
-    ) -> list[LearnedPrediction]:
-        """One prediction per step; all texts of the batch are encoded together."""
+        self, steps: Sequence[PreparedStep], observations: Sequence[Observation], encoder: Encoder, count: int = 1
+    ) -> list[list[LearnedPrediction]]:
+        """What to do with each of the `count` best elements of a step; all texts of the batch are encoded together."""
         if not steps:
             return []
         table = TextTable()
@@ -83,40 +89,51 @@ class LearnedModel:
             segment,
         )
         scores, operations = _vote([network(rows) for network in self.networks], segment, len(steps))
-        chosen = [self._choose(scores[segment == i], operations[segment == i]) for i in range(len(steps))]
-        return self._with_values(chosen, steps, observations, encoder)
+        own = [scores[segment == i].numpy() for i in range(len(steps))]
+        does = [operations[segment == i] for i in range(len(steps))]
+        chosen = [
+            self._choose(i, place, does[i][place])
+            for i in range(len(steps))
+            for place in np.argsort(-own[i], kind="stable")[:count].tolist()
+        ]
+        found: list[list[LearnedPrediction]] = [[] for _ in steps]
+        for (i, place, operation, share), value in zip(
+            chosen, self._values(chosen, steps, observations, encoder), strict=True
+        ):
+            found[i].append(LearnedPrediction(own[i], place, operation, share, *value))
+        return found
 
-    def _choose(self, scores: torch.Tensor, operations: torch.Tensor) -> _Chosen:
-        best = int(scores.argmax())
-        number = int(operations[best].argmax())
-        return scores.numpy(), best, OPERATIONS[number], float(operations[best][number])
+    def _choose(self, step: int, place: int, operations: torch.Tensor) -> _Chosen:
+        number = int(operations.argmax())
+        return step, place, OPERATIONS[number], float(operations[number])
 
-    def _with_values(
+    def _values(
         self,
         chosen: Sequence[_Chosen],
         steps: Sequence[PreparedStep],
         observations: Sequence[Observation],
         encoder: Encoder,
-    ) -> list[LearnedPrediction]:
+    ) -> list[tuple[str, float, str]]:
+        """The likeliest value of each, its share, and where it was found."""
         table = TextTable()
         offered = []
-        for (_, best, operation, _), step, observation in zip(chosen, steps, observations, strict=True):
-            element = step.page.candidates[best]
-            values = prepare_values(step, element, operation, observation.earlier_instructions, self.common)
+        for number, place, operation, _ in chosen:
+            step, earlier = steps[number], observations[number].earlier_instructions
+            values = prepare_values(step, step.page.candidates[place], operation, earlier, self.common)
             instruction, words = table.number(step.instruction.text), table.numbers(step.words)
             numbers = value_numbers(values, operation, table) if values.spans else (0, np.zeros(0, np.int32), False)
             offered.append((values, numbers, instruction if values.spans else 0, words))
         vectors = _encode(table, encoder)
-        predictions = []
-        for (scores, _, operation, share), (values, numbers, instruction, words) in zip(chosen, offered, strict=True):
+        found = []
+        for values, numbers, instruction, words in offered:
             value, value_share, source = "", 0.0, ""
             if values.spans:
                 near = value_similarity(numbers, instruction, words, vectors)
                 shares = self._value_shares(np.hstack([values.columns, near]))
                 best = int(shares.argmax())
                 value, value_share, source = values.spans[best].text, float(shares[best]), values.spans[best].source
-            predictions.append(LearnedPrediction(scores, operation, share, value, value_share, source))
-        return predictions
+            found.append((value, value_share, source))
+        return found
 
     def _value_shares(self, columns: np.ndarray) -> np.ndarray:
         found = [network.values(tensor(columns)).softmax(0) for network in self.networks]
