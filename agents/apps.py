@@ -10,6 +10,7 @@ class AgentsConfig(AppConfig):
     def ready(self) -> None:
         from agents import proposals, retention
         from agents.encoders import embedding, weights
+        from agents.live import jobs as live_jobs
         from agents.llm import connection, connections
         from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
@@ -20,6 +21,7 @@ class AgentsConfig(AppConfig):
         from annotations.retention.kinds import KINDS
         from annotations.work.propose import proposing
 
+        RUNNERS.update(live_jobs.RUNNERS)
         RUNNERS.update(memory_jobs.RUNNERS)
         RUNNERS.update(proposals.RUNNERS)
         RUNNERS.update(training_jobs.RUNNERS)

@@ -11,6 +11,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from agents import api as agents
 from agents.connections.api import ConnectionViewSet
+from agents.live.api import LiveGoalsViewSet
 from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
 from annotations.access.api_rules import AnyAccept
@@ -40,6 +41,7 @@ router.register("rationales", annotations.RationaleViewSet)
 router.register("jobs", jobs.JobViewSet)
 router.register("imports", jobs.ImportViewSet, basename="import")
 router.register("exports", jobs.ExportViewSet, basename="export")
+router.register("live-goals", LiveGoalsViewSet, basename="live-goals")
 router.register("campaigns", work.CampaignViewSet)
 router.register("sessions", work.SessionViewSet)
 router.register("items", work.ItemViewSet)

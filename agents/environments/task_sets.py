@@ -1,4 +1,8 @@
-"""Named sets of MiniWoB++ tasks. Core."""
+"""The tasks of each environment, and named sets of them, told without a browser. Core."""
+
+from collections.abc import Callable, Sequence
+
+from agents.environments import miniwob
 
 # Synapse (Zheng et al. 2024), section 4.1: those with exemplars of their own, and those that take another task's.
 SYNAPSE_EXEMPLARS = tuple(
@@ -21,3 +25,5 @@ SYNAPSE = (
     """.split(),
 )
 TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {"miniwob": {"synapse": SYNAPSE}}
+TASKS: dict[str, Callable[[], Sequence[str]]] = {"miniwob": miniwob.task_names}
+"""Environment -> the names of its tasks, in order; raises NoSuchTask where its pages are not installed."""

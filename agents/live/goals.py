@@ -17,16 +17,19 @@ MOST_GOALS = 20_000
 
 def new_goals(project: Project, name: str, environment: str, steps: int = STEPS, seconds: int = SECONDS) -> Dataset:
     """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind."""
-    limits = {"environment": environment, "steps": steps, "seconds": seconds}
+    fields: dict[str, Any] = {"project": project, "source_format": FORMAT, **goal_fields(environment, steps, seconds)}
+    dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)
+    if differs := dataset.differs_from(fields["live"]):
+        raise ValueError(differs)
+    return dataset
+
+
+def goal_fields(environment: str, steps: int = STEPS, seconds: int = SECONDS) -> dict[str, Any]:
+    """What makes a dataset one of goals. ValueError for limits that no episode keeps."""
     if steps < 1 or seconds < 1:
         raise ValueError("an episode takes at least one step and one second")
     said = f"Goals in {environment}, each of a task and a seed. Agents act in a browser: there are no recorded steps."
-    fields: dict[str, Any] = {"project": project, "source_format": FORMAT, "live": limits, "description": said}
-    dataset, made = Dataset.objects.get_or_create(name=name, defaults=fields)
-    if not made and dataset.live != limits:
-        kept = ", ".join(f"{key} {value}" for key, value in dataset.live.items()) or "recorded steps"
-        raise ValueError(f"there is a dataset {name} already, with {kept}: choose another name")
-    return dataset
+    return {"live": {"environment": environment, "steps": steps, "seconds": seconds}, "description": said}
 
 
 class LiveGoals:
@@ -36,9 +39,15 @@ class LiveGoals:
         self.dataset, self.environment = dataset, environment
         self._store = ConversationStore(dataset)
 
-    def add(self, tasks: Sequence[str], seeds: Sequence[int], tell: Callable[[int], Any] = lambda done: None) -> int:
-        """Add those that are not there yet; how many there are then. Raises NoSuchTask, EnvironmentLost, and ValueError
-        where it would be too many."""
+    def add(
+        self,
+        tasks: Sequence[str],
+        seeds: Sequence[int],
+        tell: Callable[[int], Any] = lambda done: None,
+        split: str = Split.DEV,
+    ) -> int:
+        """Add those that are not there yet; how many there are then. `tell` hears it whenever some are stored, and may
+        raise. Raises NoSuchTask, EnvironmentLost, and ValueError where it would be too many."""
         if len(tasks) * len(seeds) > MOST_GOALS:
             raise ValueError(f"{len(tasks) * len(seeds):,} goals; a dataset holds at most {MOST_GOALS:,}")
         there = set(self.dataset.conversations.values_list("source_id", flat=True))
@@ -48,7 +57,7 @@ class LiveGoals:
             if source_id(task, seed) in there:
                 continue
             start = self.environment.reset(task, seed)
-            waiting.append(self._record(task, seed, start.instruction))
+            waiting.append(self._record(task, seed, start.instruction, split))
             done += 1
             if len(waiting) == STORED_AT_ONCE:
                 self._keep(waiting)
@@ -62,12 +71,12 @@ class LiveGoals:
         self._store.store([(record, self._store.sha256(record)) for record in records])
         records.clear()
 
-    def _record(self, task: str, seed: int, instruction: str) -> ConversationRecord:
-        """One that everybody may see: nothing in it is gold."""
+    def _record(self, task: str, seed: int, instruction: str, split: str) -> ConversationRecord:
+        """Nothing in it is gold."""
         name, where = source_id(task, seed), self.dataset.live["environment"]
         turn = TurnRecord(source_id=name, instruction=instruction)
         place = {"task": task, "seed": seed}
-        return ConversationRecord(name, task, where, where, (turn,), split=Split.DEV, extra=place)
+        return ConversationRecord(name, task, where, where, (turn,), split=split, extra=place)
 
 
 def source_id(task: str, seed: int) -> str:

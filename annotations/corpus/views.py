@@ -18,7 +18,11 @@ def datasets(request: HttpRequest) -> HttpResponse:
     rights = rules.rights_of(request)
     for row in rows:
         row.bytes = row.known_page_bytes(row.step_count, tests=rights.sees_gold(row.project_id, "test"))
-    context = {"datasets": rows, "may_import": rules.projects(request.user, "import").exists()}
+    context = {
+        "datasets": rows,
+        "may_import": rules.projects(request.user, "import").exists(),
+        "may_make_goals": rules.projects(request.user, "goals").exists(),
+    }
     return render(request, "annotations/datasets.html", context)
 
 

@@ -55,7 +55,7 @@ def start_import(
 ) -> Job:
     """A queued import of an uploaded file, or of a file or folder below IMPORT_ROOT. Raises ValidationError."""
     rules.require(user, "import", project)
-    errors = _named_wrongly(name, project) | _source_errors(upload, path)
+    errors = named_wrongly(name, project) | _source_errors(upload, path)
     if format not in READERS:
         errors["format"] = f"Choose one of {', '.join(READERS)}."
     if split and split not in Split.values:
@@ -72,7 +72,7 @@ def start_import(
     return queue(Job(kind=Job.Kind.IMPORT, project=project, created_by=user, params=params, file=file))
 
 
-def _named_wrongly(name: str, project: Project) -> dict[str, str]:
+def named_wrongly(name: str, project: Project) -> dict[str, str]:
     """The error of a dataset's name, by field; {} for a good one. Its own project may import into it again."""
     if not name or slugify(name) != name:
         return {"name": "Use lower-case letters, digits and hyphens."}

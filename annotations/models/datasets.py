@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection
-from typing import Self
+from typing import Any, Self
 
 from django.db import connection, models
 from django.db.models import F, OuterRef
@@ -99,6 +99,13 @@ class Dataset(models.Model):
     def is_live(self) -> bool:
         """Whether its conversations are goals of episodes in an environment, without recorded steps."""
         return bool(self.live)
+
+    def differs_from(self, live: dict[str, Any]) -> str:
+        """Why goals of this environment with these limits cannot be added to it; "" where they can."""
+        if self.live == live:
+            return ""
+        kept = ", ".join(f"{key} {value}" for key, value in self.live.items()) or "recorded steps"
+        return f"there is a dataset {self} already, with {kept}: choose another name"
 
     def is_bare(self, but: models.Model | None = None) -> bool:
         """Whether no row refers to it, `but` for this one."""

@@ -60,6 +60,7 @@ class Job(Leased):
         PROPOSE = "propose", "proposals"
         RELEASE = "release", "release"
         SAMPLE = "sample", "sample data"
+        GOALS = "goals", "live goals"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")
@@ -112,12 +113,13 @@ class Job(Leased):
             raise ValueError("the dataset has been deleted")
         return self.dataset
 
-    def made_dataset(self) -> Dataset:
-        """The dataset to import into, made where there is none; the job remembers that it has made it."""
+    def made_dataset(self, **fields) -> Dataset:
+        """The dataset to import into, made with these fields where there is none; the job remembers that it has made
+        it."""
         with transaction.atomic():
             dataset, made = Dataset.objects.get_or_create(
                 name=self.params["name"],
-                defaults={"project": self.project, "source_format": self.params["format"]},
+                defaults={"project": self.project, "source_format": self.params["format"]} | fields,
             )
             if dataset.project_id != self.project_id:
                 raise ValueError(f"the dataset {dataset.name} belongs to another project")

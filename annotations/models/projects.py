@@ -29,7 +29,7 @@ class Role(models.TextChoices):
 ABILITIES: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(
         {
-            *("import", "export", "train", "embed", "induce", "refine", "propose", "release", "sample"),
+            *("import", "export", "train", "embed", "induce", "refine", "propose", "release", "sample", "goals"),
             *("evaluate", "review", "annotate", "manage"),
         }
     ),

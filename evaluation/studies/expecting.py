@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Avg
+from django.db.models import Avg, Max, Min, Sum
 from django.http import QueryDict
 
 from agents.models import Run
@@ -18,14 +18,15 @@ class Expected:
     """The runs and steps of a study that is not started yet. `seconds` and `money` are of the recipes that have run."""
 
     runs: int
-    steps: int
+    steps: int  # recorded ones to decide; of live goals episodes
     seconds: float
     money: float
     unknown: list[str]  # recipes that nobody has run here yet
+    unit: str = "step"
 
     def sentences(self) -> list[str]:
         """For the form, one thing each."""
-        said = [f"{_counted(self.runs, 'run')} of {_counted(self.steps, 'step')} in all."]
+        said = [f"{_counted(self.runs, 'run')} of {_counted(self.steps, self.unit)} in all."]
         if self.seconds:
             said.append(f"About {span_text(self.seconds)} on one worker, as earlier runs took.")
         if self.unknown:
@@ -47,16 +48,18 @@ def expected(
 ) -> Expected:
     """Of recipes × splits; no split means the whole dataset, no website all of them."""
     rows = {row["split"]: row for row in ConversationTally.by_split(dataset.pk, websites)}
-    steps = sum(_steps(row, limit) for split, row in rows.items() if not splits or split in splits)
+    counted = "conversation_count" if dataset.is_live else "step_count"
+    steps = sum(_steps(row, counted, limit) for split, row in rows.items() if not splits or split in splits)
     seconds = money = 0.0
     unknown = []
     for name in recipes:
-        found = _pace(user, name)
+        found = _pace(user, name, dataset)
         if found is None:
             unknown.append(name)
         else:
             seconds, money = seconds + steps * found[0], money + steps * found[1]
-    return Expected(len(recipes) * max(len(splits), 1), steps * len(recipes), seconds, money, unknown)
+    unit = "episode" if dataset.is_live else "step"
+    return Expected(len(recipes) * max(len(splits), 1), steps * len(recipes), seconds, money, unknown, unit)
 
 
 def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: list[str]) -> Expected | None:
@@ -70,19 +73,32 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: l
     return expected(user, dataset, recipes, query.getlist("splits"), most, query.getlist("websites"))
 
 
-def _steps(row: dict[str, int], limit: int | None) -> int:
+def _steps(row: dict[str, int], counted: str, limit: int | None) -> int:
     """Of a split, or of its first conversations as if they were like the others."""
     share = 1.0 if limit is None else min(1.0, limit / row["conversation_count"])
-    return round(row["step_count"] * share)
+    return round(row[counted] * share)
 
 
-def _pace(user: User, recipe: str) -> tuple[float, float] | None:
-    """Seconds and money of a step in the last run of a recipe that this person may see."""
-    run = rules.visible(user, Run.objects.filter(recipe_name=recipe, state=Run.State.DONE)).first()
+def _pace(user: User, recipe: str, dataset: Dataset) -> tuple[float, float] | None:
+    """Seconds and money of a step in the last run of a recipe that this person may see; of live goals those of an
+    episode in the same environment, which are acted at once."""
+    ran = rules.visible(user, Run.objects.filter(recipe_name=recipe, state=Run.State.DONE))
+    if dataset.is_live:
+        return _episode_pace(ran.filter(dataset__live__environment=dataset.live["environment"]).first())
+    run = ran.filter(dataset__live={}).first()
     if run is None:
         return None
     mean = run.steps.aggregate(milliseconds=Avg("milliseconds"), cost=Avg("cost"))
     return (mean["milliseconds"] or 0.0) / 1000, mean["cost"] or 0.0
+
+
+def _episode_pace(run: Run | None) -> tuple[float, float] | None:
+    """The mean of a live run's episodes, from its first page to its last action."""
+    if run is None or not (episodes := run.trajectories.count()):
+        return None
+    told = run.steps.aggregate(began=Min("happened_at"), ended=Max("happened_at"), cost=Sum("cost"))
+    spent = (told["ended"] - told["began"]).total_seconds() if told["began"] else 0.0
+    return spent / episodes, (told["cost"] or 0.0) / episodes
 
 
 def _counted(number: int, noun: str) -> str:

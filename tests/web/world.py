@@ -25,7 +25,7 @@ READS = (
     *("studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
-STARTS = ("imports", "exports", "studies")
+STARTS = ("imports", "exports", "studies", "live-goals")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,89 @@
+"""The form of live goals."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+
+from agents.environments.protocol import NoSuchTask
+from agents.environments.task_sets import TASK_SETS, TASKS
+from agents.live.goals import MOST_GOALS, SECONDS, STEPS
+from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
+from annotations.forms import choice_field, row_field
+from annotations.live import span_text
+from annotations.models import Project, Split
+
+OWN = "named"  # the set of tasks that are named one by one
+
+
+class GoalsForm(forms.Form):
+    """Which tasks, how often, and how long an episode may take. `environment` decides which tasks there are."""
+
+    project = forms.ModelChoiceField(Project.objects.none(), empty_label=None)
+    environment = forms.ChoiceField(choices=[(name, name) for name in TASKS])
+    task_set = forms.ChoiceField(label="Tasks")
+    tasks = forms.CharField(
+        required=False,
+        label="Tasks by name",
+        max_length=20_000,
+        help_text="Only where they are named one by one: separated by spaces.",
+        widget=forms.Textarea({"rows": 3, "spellcheck": "false"}),
+    )
+    episodes = forms.IntegerField(
+        min_value=1, max_value=MOST_EPISODES, initial=5, help_text="Of each task, with a seed each."
+    )
+    first_seed = forms.IntegerField(
+        min_value=0, max_value=2**31 - 1, initial=0, help_text="The same seeds are the same goals for every agent."
+    )
+    split = forms.ChoiceField(
+        choices=Split.choices, initial=Split.DEV, help_text="Studies are run on splits; dev is for trying out."
+    )
+    steps = forms.IntegerField(min_value=1, max_value=10_000, initial=STEPS, label="Steps of an episode, at most")
+    seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=SECONDS, label="Seconds of an episode, at most")
+    name = forms.CharField(
+        label="Dataset",
+        max_length=100,
+        help_text="A new name, or that of live goals to add to: lower-case letters, digits and hyphens.",
+        widget=forms.TextInput({"autocomplete": "off", "spellcheck": "false"}),
+    )
+
+    def __init__(self, *args: Any, projects: QuerySet[Project], environment: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        row_field(self, "project").queryset = projects
+        self.problem = ""
+        try:
+            self.known = list(TASKS[environment]())
+        except NoSuchTask as error:
+            self.known, self.problem = [], str(error)
+        sets = {"all": self.known, **TASK_SETS[environment]}
+        named = [(name, f"{name} ({len(tasks):,})") for name, tasks in sets.items()]
+        choice_field(self, "task_set").choices = [*named, (OWN, "named one by one")]
+        self.initial = {"environment": environment, "name": f"{environment}-goals", **self.initial}
+
+    def clean(self) -> dict[str, Any]:
+        values = super().clean() or {}
+        names = values.get("tasks", "").replace(",", " ").split()
+        own = values.pop("task_set", OWN) == OWN
+        values["tasks"] = list(dict.fromkeys(names)) if own else [self["task_set"].value()]
+        try:
+            self.chosen = chosen_tasks(values.get("environment", ""), values["tasks"])
+        except ValueError as error:
+            self.chosen = []
+            self.add_error("tasks", f"{str(error)[0].upper()}{str(error)[1:]}.")
+        return values
+
+    def expected(self) -> str:
+        """How many goals the fields ask for and how long they take to make, in a sentence; "" before they make sense.
+        Asked with the fields of an address, before anything is sent."""
+        try:
+            if not self.is_valid() and {"tasks", "episodes", "environment"} & set(self.errors):
+                return ""
+        except ValidationError:
+            return ""
+        values, tasks = self.cleaned_data, len(self.chosen)
+        goals = tasks * values["episodes"]
+        if goals > MOST_GOALS:
+            return f"{goals:,} goals: a dataset holds at most {MOST_GOALS:,}."
+        took = span_text(expected_seconds(values["environment"], tasks, goals))
+        return f"{goals:,} goal{'s' if goals != 1 else ''} of {tasks:,} task{'s' if tasks != 1 else ''}; about {took}."

@@ -1,0 +1,140 @@
+"""Making live goals as a background job: started by people, worked on where browsers are. Queue `gpu`, as live runs."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from django.core.exceptions import ValidationError
+
+from agents.environments.browser import NoBrowser
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import NoSuchTask
+from agents.environments.task_sets import TASK_SETS, TASKS
+from agents.live.goals import FORMAT, MOST_GOALS, SECONDS, STEPS, LiveGoals, goal_fields, told_tasks
+from annotations.access import rules
+from annotations.jobs import running as work
+from annotations.jobs import stopping
+from annotations.models import Dataset, Job, Project, Split
+
+STARTING, OPENING, BEGINNING = 2.0, 0.25, 0.06  # seconds of a browser, a task's page and an episode (docs/live.md)
+MOST_EPISODES = 10_000
+
+
+# Starting -----------------------------------------------------------------------------------------------------------
+
+
+def start_goals(
+    *,
+    user,
+    project: Project,
+    name: str,
+    environment: str,
+    tasks: Sequence[str],
+    episodes: int,
+    first_seed: int = 0,
+    split: str = Split.DEV,
+    steps: int = STEPS,
+    seconds: int = SECONDS,
+) -> Job:
+    """A queued job that makes the goals of tasks with so many seeds each. Raises ValidationError."""
+    rules.require(user, Job.Kind.GOALS, project)
+    errors = work.named_wrongly(name, project)
+    limits = {"environment": environment, "steps": steps, "seconds": seconds}
+    found = Dataset.objects.filter(name=name, project=project).first()
+    if found is not None and (differs := found.differs_from(limits)):
+        errors["name"] = f"{differs[0].upper()}{differs[1:]}."
+    try:
+        chosen = chosen_tasks(environment, tasks)
+    except ValueError as error:
+        chosen, errors["tasks"] = [], f"{error}."
+    if split not in Split.values:
+        errors["split"] = f"Choose one of {', '.join(Split.values)}."
+    if not 1 <= episodes <= MOST_EPISODES or first_seed < 0 or steps < 1 or seconds < 1:
+        errors["episodes"] = f"1 to {MOST_EPISODES:,} episodes of at least one step and one second, seeds from 0."
+    elif len(chosen) * episodes > MOST_GOALS:
+        errors["episodes"] = f"{len(chosen) * episodes:,} goals; a dataset holds at most {MOST_GOALS:,}."
+    work.check_quota(user, errors)
+    if errors:
+        raise ValidationError(errors)
+    params = {"name": name, "format": FORMAT, "tasks": list(tasks), "episodes": episodes, "first_seed": first_seed}
+    params |= {"split": split, **limits}
+    return work.queue(Job(kind=Job.Kind.GOALS, project=project, created_by=user, params=params))
+
+
+def chosen_tasks(environment: str, tasks: Sequence[str]) -> list[str]:
+    """The tasks of an environment that somebody names. ValueError, with what there is, for one unknown."""
+    if environment not in TASKS:
+        raise ValueError(f"there is no environment {environment!r}; choose one of {', '.join(TASKS)}")
+    chosen = told_tasks(TASKS[environment](), tasks, TASK_SETS[environment])
+    if not chosen:
+        raise ValueError("name at least one task")
+    return chosen
+
+
+def expected_seconds(environment: str, tasks: int, goals: int) -> float:
+    """How long making them takes, by the pace of the last that were made in this environment, else as measured."""
+    last = Job.objects.filter(kind=Job.Kind.GOALS, state=Job.State.DONE, params__environment=environment).first()
+    if last is not None and last.report.get("landed") and last.report.get("seconds"):
+        return goals * last.report["seconds"] / last.report["landed"]
+    return STARTING + tasks * OPENING + goals * BEGINNING
+
+
+# Running ------------------------------------------------------------------------------------------------------------
+
+
+class _SliceUsed(Exception):
+    """The time of a slice is over; what was made is stored."""
+
+
+class GoalMaking:
+    """The goals that are not there yet. Done again after a kill, it goes on where it was."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.params = job, job.params
+        self.tasks = chosen_tasks(self.params["environment"], self.params["tasks"])
+        first = self.params["first_seed"]
+        self.seeds = range(first, first + self.params["episodes"])
+        self.wanted = len(self.tasks) * len(self.seeds)
+        self.before = job.progress.get("seconds", 0.0)
+        self.began = time.monotonic()
+
+    def work(self) -> bool:
+        """For one slice; whether it must go on."""
+        params = self.params
+        fields = goal_fields(params["environment"], params["steps"], params["seconds"])
+        dataset = self.job.made_dataset(**fields)
+        if differs := dataset.differs_from(fields["live"]):
+            raise ValueError(differs)
+        self.first = dataset.conversations.count()
+        self._tell("opening a browser", self.first)
+        try:
+            process = EnvironmentProcess(params["environment"])
+        except (NoBrowser, NoSuchTask) as error:
+            raise ValueError(str(error)) from error  # for whoever started it to read: trying again would not help
+        try:
+            made = LiveGoals(dataset, process).add(self.tasks, self.seeds, self._stored, params["split"])
+        except _SliceUsed:
+            return self.job.hand_back()
+        finally:
+            process.close()
+        said = f"{made:,} goals of {len(self.tasks):,} tasks"
+        report = {"said": said, "landed": made, "seconds": round(self.seconds, 1)}
+        self.job.finish(Job.State.DONE, report=report | {"counts": {"goals": made, "tasks": len(self.tasks)}})
+        return False
+
+    @property
+    def seconds(self) -> float:
+        """Worked so far, over all slices."""
+        return self.before + time.monotonic() - self.began
+
+    def _stored(self, done: int) -> None:
+        spent = time.monotonic() - self.began
+        self._tell("beginning episodes", done, round((done - self.first) / spent, 1) or None)
+        if stopping.asked() or spent > work.SLICE_SECONDS:
+            raise _SliceUsed
+
+    def _tell(self, phase: str, done: int, pace: float | None = None) -> None:
+        progress = {"phase": phase, "done": done, "total": max(self.wanted, done), "unit": "goals"}
+        self.job.go_on(progress | {"per_second": pace, "seconds": self.seconds})
+
+
+RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.GOALS: lambda job: GoalMaking(job).work()}
