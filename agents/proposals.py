@@ -4,11 +4,13 @@ Replies are JSON and read strictly: what is wrong with one is told to the model 
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from agents.encoders.embedding import load_encoder
 from agents.encoders.weights import MINILM
+from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
@@ -28,8 +30,19 @@ MAX_TOKENS = 4_000
 VECTOR_RULES = Rules(alike=0.65, related=0.35)
 TRIES = 2
 FENCE = "```"
+# A text in JSON of which nothing has to be escaped, for small models that are held to it: else they never end it.
+PLAIN_TEXT = r'text ::= "\"" [A-Za-z] [^"\\\n]{2,80} "\""'
 
 Parts = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a model is asked, how its reply is read, and the grammar of one for small models, which are held to it."""
+
+    text: str
+    read: Callable[[str], Parts]
+    grammar: str
 
 
 class BadProposal(ValueError):
@@ -56,8 +69,7 @@ def propose(job: Job) -> bool:
         raise ValueError("the annotation is not in work any more")
     check(assignment, job.params["kind"])
     llm = _at_connection(assignment.item.session.campaign.connection)
-    question, read = QUESTIONS[job.params["kind"]](assignment)
-    parts = ask(llm, question, read)
+    parts = ask(llm, QUESTIONS[job.params["kind"]](assignment))
     proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts)
     said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
@@ -71,15 +83,16 @@ def _at_connection(name: str) -> Llm:
     return endpoint(name)
 
 
-def ask(llm: Llm, question: str, read: Callable[[str], Parts]) -> Parts:
+def ask(llm: Llm, question: Question) -> Parts:
     """The model's parts; a reply that cannot be read is sent back with the reason once. ValueError when none can."""
-    messages = [Message("user", question)]
+    messages, model = [Message("user", question.text)], llm.info.model
+    grammar = question.grammar if is_embedded(model) else ""
     for attempt in range(TRIES):
-        answer = complete(llm, [Request(tuple(messages), llm.info.model, max_tokens=MAX_TOKENS)])[0]
+        answer = complete(llm, [Request(tuple(messages), model, max_tokens=MAX_TOKENS, grammar=grammar)])[0]
         if isinstance(answer, LlmError):
             raise ValueError(f"the model gave no answer: {answer}")
         try:
-            return read(answer.text)
+            return question.read(answer.text)
         except BadProposal as error:
             if attempt + 1 == TRIES:
                 raise ValueError(f"the model's proposal cannot be used: {error}") from error
@@ -117,7 +130,7 @@ def read_rewrites(text: str, steps: list[int]) -> Parts:
     ]
 
 
-def _cuts_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
+def _cuts_question(assignment: Assignment) -> Question:
     steps, tasks = seen_steps(assignment)
     lines: list[str] = []
     for place, step in enumerate(steps):
@@ -127,14 +140,42 @@ def _cuts_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]
         lines.append(f"{place + 1}. {step.text}{page}")
     wanted = assignment.item.session.campaign.target_parts(len(steps))
     question = webnav().prompt("propose_cuts").fill(parts=wanted, steps="\n".join(lines).strip())
-    return question, lambda text: read_cuts(text, steps)
+    return Question(question, lambda text: read_cuts(text, steps), cuts_grammar([step.task for step in steps]))
 
 
-def _rewrites_question(assignment: Assignment) -> tuple[str, Callable[[str], Parts]]:
+def cuts_grammar(tasks: Sequence[int]) -> str:
+    """Replies that `read_cuts` takes, of steps that belong to these tasks: their numbers go up, and a part begins at
+    every task."""
+    parts = [f'"{{\\"first_step\\": {number}, \\"instruction\\": " text "}}"' for number in range(1, len(tasks) + 1)]
+    more = [
+        f'(", " {part})' + ("?" if task == before else "")
+        for part, task, before in zip(parts[1:], tasks[1:], tasks, strict=False)
+    ]
+    return f'root ::= "{{\\"parts\\": [" {" ".join([parts[0], *more])} "]}}"\n{PLAIN_TEXT}'
+
+
+def _rewrites_question(assignment: Assignment) -> Question:
     parts = assignment.ordered_parts()
     requests = "\n".join(f"{turn}. {' '.join(part.instruction.split())}" for turn, part in enumerate(parts, 1))
     question = webnav().prompt("propose_rewrites").fill(requests=requests, phenomena=", ".join(PHENOMENA))
-    return question, lambda text: read_rewrites(text, [part.first_step_id for part in parts])
+    firsts = [part.first_step_id for part in parts]
+    return Question(question, lambda text: read_rewrites(text, firsts), rewrites_grammar(parts[0].instruction, firsts))
+
+
+def rewrites_grammar(first: str, steps: Sequence[int]) -> str:
+    """Replies that `read_rewrites` takes: the first turn as it is, the others with a text each. Without mentions, as no
+    grammar says that their words stand in the text."""
+    texts = [_literal(json.dumps(" ".join(first.split()))), *["text"] * (len(steps) - 1)]
+    turns = [
+        f'"{{\\"turn\\": {turn}, \\"text\\": " {text} ", \\"mentions\\": []}}"' for turn, text in enumerate(texts, 1)
+    ]
+    joined = ' ", " '.join(turns)
+    return f'root ::= "{{\\"turns\\": [" {joined} "]}}"\n{PLAIN_TEXT}'
+
+
+def _literal(text: str) -> str:
+    """The text of a grammar; JSON leaves nothing beside ASCII in it."""
+    return json.dumps(text)
 
 
 def _rows(text: str, name: str) -> list[dict[str, Any]]:

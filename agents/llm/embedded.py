@@ -153,6 +153,8 @@ class Engine:
         settings.stop_strings = set(request.stop)
         if request.pattern:
             settings.structured_output_config = self._genai.StructuredOutputConfig(regex=request.pattern)
+        elif request.grammar:
+            settings.structured_output_config = self._genai.StructuredOutputConfig(grammar=request.grammar)
         if request.temperature:
             settings.do_sample, settings.temperature, settings.top_p = True, request.temperature, request.top_p
             settings.num_return_sequences = request.n

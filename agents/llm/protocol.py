@@ -75,7 +75,8 @@ GREEDY = Sampling()
 class Request:
     """One question to a model: `n` samples of at most `max_tokens` tokens each, cut before any `stop` string.
 
-    `pattern`: a regular expression that the answer matches; for models that can be held to one.
+    `pattern`: a regular expression that the answer matches; for models that can be held to one. `grammar`: the same as
+    rules ("root ::= …", EBNF), where an expression would say the same part again and again.
     """
 
     messages: tuple[Message, ...]
@@ -87,6 +88,7 @@ class Request:
     seed: int | None = None
     top_p: float = 1.0
     pattern: str = ""
+    grammar: str = ""
 
     def __post_init__(self) -> None:
         if not self.messages:
@@ -98,8 +100,8 @@ class Request:
         Sampling(self.n, self.temperature, self.top_p, self.seed)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1 and no
-        `pattern` are left out: replies that were kept before they could be set are found again."""
+        """JSON-serialisable and canonical; an image is named by media type and SHA-256. A `top_p` of 1, no
+        `pattern` and no `grammar` are left out: replies that were kept before they could be set are found again."""
         values = {
             "messages": [
                 {
@@ -116,7 +118,7 @@ class Request:
             "n": self.n,
             "seed": self.seed,
         }
-        values |= {"pattern": self.pattern} if self.pattern else {}
+        values |= {name: held for name in ("pattern", "grammar") if (held := getattr(self, name))}
         return values if self.top_p == 1 else values | {"top_p": float(self.top_p)}
 
     def key(self, identity: str) -> str:

@@ -17,7 +17,7 @@ from agents.stages.registry import planner_of
 
 # What the embedded model is given of a step: it reads about 450 tokens a second on two cores, and a step should take
 # some seconds, not a minute (MindAct asks 13 times of 50 elements, with 2,048 tokens each time).
-PROMPT_TOKENS = 1_536  # of a trajectory prompt
+PROMPT_TOKENS = 3_072  # of a trajectory prompt: with 1,536 every fifth page of the sample had no room with its history
 PAGE_TOKENS, PIECE_TOKENS = 768, 320  # of a page prompt, and of its longest part
 ELEMENTS = 10  # of a knock-out: three questions
 BATCH = 8  # steps between two looks at whether to go on

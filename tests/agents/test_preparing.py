@@ -65,7 +65,7 @@ def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_pa
     assert (filled.rank.model, filled.plan.model) == ("starter-cross-encoder", SMOLLM2)
     assert (filled.plan.backend, filled.plan.constrained) == ("endpoint", True)
     shown = (filled.rank.top_k, filled.batch_size, filled.compose.max_tokens, filled.compose.context_tokens)
-    assert shown == (10, 8, 768, 1_536)  # what it reads within some seconds
+    assert shown == (10, 8, 768, 3_072)  # what it reads within some seconds
     assert "it is shown 10 elements of a page in the place of 50" in starters.stands_in(published)
     words = starters.stands_in(published)
     assert any("microsoft/deberta-v3-base" in said for said in words)

@@ -19,6 +19,7 @@ from agents.stages.compose.trajectory import (
 from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.plan.generator import ChatPrompt
 from agents.stages.plan.kinds import generator_of
+from agents.stages.plan.trajectory_parse import act_pattern, shown_ids
 from agents.stages.simplify.around import ShownPages
 from agents.stages.state import StepState
 
@@ -69,7 +70,7 @@ class Trajectories(StageKind):
             state.fail(f"the page and its history exceed {self.limit} tokens")
             return
         messages = _with_image(messages, state)
-        state.prompt = ChatPrompt(tuple(messages), STOP)
+        state.prompt = ChatPrompt(tuple(messages), STOP, form=act_pattern(shown_ids(pages.page)))
         state.note(
             "compose",
             given=len(given),

@@ -26,7 +26,7 @@ class EmbeddedGenerator(ChatGenerator):
 
     def request(self, prompt: Prompt, drawn: Sampling) -> Request:
         if not isinstance(prompt, PagePrompt):
-            return super().request(prompt, drawn)
+            return replace(super().request(prompt, drawn), pattern=prompt.form)
         shown = fitted(prompt, self.room, counter(self.model))
         return replace(super().request(shown, drawn), pattern="|".join(map(_pattern, prompt.openings)))
 

@@ -48,11 +48,13 @@ class PagePrompt:
 
 @dataclass(frozen=True)
 class ChatPrompt:
-    """Messages as they are sent. `flat`: the same for models that read one text, where that has a published form."""
+    """Messages as they are sent. `flat`: the same for models that read one text, where that has a published form.
+    `form`: a pattern of the answers that can be read, for small models that are held to it."""
 
     messages: tuple[ChatMessage, ...]
     stop: tuple[str, ...] = ()
     flat: str = ""
+    form: str = ""
 
     def chat(self) -> tuple[ChatMessage, ...]:
         return self.messages

@@ -1,12 +1,17 @@
 """Read the reply to a trajectory prompt: "Action: `TYPE [id] [value]` (why)" (planners.md 7.3, 7.6). Core."""
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
+
+from agents.llm.protocol import exactly
 
 _BACKTICKS = re.compile(r"`(.*?)`", re.DOTALL)
 _FENCED = re.compile(r"```[a-zA-Z]*+\n?+(.*?)\n?```", re.DOTALL)
 _ACT = re.compile(r"(?:^|\s)(CLICK|SELECT|TYPE)?\s?\[(.+?)\](?:\s\[(.+?)\])?")
 _BARE_ACT = re.compile(r"\[?(CLICK|SELECT|TYPE)\]?\s*\[(\d+)]\s*(?:\[(.+?)\])?")
+_SHOWN_ID = re.compile(r" id=([^\s>`]+)")
+MAX_VALUE = 60  # characters that a small model may type
 MAX_ACT = 3_000  # characters of an action text that are looked at: its brackets may not be closed
 
 
@@ -49,3 +54,16 @@ def parse_act(act: str) -> ActionParts:
     """The first "OP [id] [value]" of an action text; three times None where nothing stands in brackets."""
     found = _ACT.search(act[:MAX_ACT])
     return ActionParts(found[1], found[2], found[3]) if found else ActionParts(None, None, None)
+
+
+def shown_ids(page: str) -> list[str]:
+    """The ids that a page's text names, each once."""
+    return list(dict.fromkeys(_SHOWN_ID.findall(page)))
+
+
+def act_pattern(ids: Sequence[str]) -> str:
+    """What an answer looks like that does something to one of the elements; "" without any."""
+    if not ids:
+        return ""
+    element = rf"\[({'|'.join(map(exactly, ids))})\]"
+    return rf"Action: `(CLICK {element}|(TYPE|SELECT) {element} \[[^\]`\n]{{1,{MAX_VALUE}}}\])`"
