@@ -19,6 +19,7 @@ from annotations.access.tokens import MayUse
 from annotations.corpus import api as annotations
 from annotations.jobs import api as jobs
 from annotations.work import api as work
+from annotations.work.write.api import ProposalViewSet
 from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
 
@@ -46,6 +47,7 @@ router.register("campaigns", work.CampaignViewSet)
 router.register("sessions", work.SessionViewSet)
 router.register("items", work.ItemViewSet)
 router.register("assignments", work.AssignmentViewSet)
+router.register("proposals", ProposalViewSet)
 router.register("verdicts", work.VerdictViewSet)
 router.register("comments", work.CommentViewSet)
 router.register("releases", work.ReleaseViewSet)

@@ -13,7 +13,7 @@ from annotations.models.leases import Leased, LeaseLost, LeaseQuerySet
 from annotations.models.pages import PageDictionary, Screenshot, Snapshot
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import Invite, Membership, Project, Role
-from annotations.models.queue import NotFree, NotReady, NotYours, VerdictRefused
+from annotations.models.queue import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
@@ -71,6 +71,7 @@ __all__ = [
     "SourceTask",
     "Split",
     "Stage",
+    "StaleWork",
     "Step",
     "Target",
     "TokenGrant",

@@ -15,7 +15,7 @@ from annotations.models.items import Item
 from annotations.models.leases import Held
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import User
-from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, VerdictRefused
+from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused
 
 USER = settings.AUTH_USER_MODEL
 
@@ -108,6 +108,11 @@ class Assignment(Held):
             raise NotYours("lease_lost", "It was given back.")
         if self.lease_token is None or str(self.lease_token) != token:
             raise NotYours("lease_lost", "It is open in another window.", user.get_username())
+
+    def check_version(self, seen: Any) -> None:
+        """Raise StaleWork unless it is as it was read."""
+        if seen != self.version:
+            raise StaleWork("It has changed meanwhile: read it again.")
 
     def why_not_written_by(self, user: User) -> str:
         """Why this user cannot write here; "" when they can, once they hold the lease."""

@@ -181,6 +181,8 @@ class Proposal(models.Model):
     assignment = models.ForeignKey(Assignment, models.CASCADE, null=True, blank=True, related_name="proposals")
     kind = models.CharField(max_length=10, choices=Kind.choices)
     model_name = models.CharField(max_length=200)
+    score = models.FloatField(null=True, blank=True, help_text="How sure the model said it was, 0 … 1.")
+    provenance = models.JSONField(default=dict, blank=True, help_text="What a model from elsewhere said of itself.")
     content = models.JSONField()
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.OPEN, blank=True)
     distance = models.FloatField(null=True, blank=True, help_text="Edit distance of the result to it, 0 … 1.")
@@ -194,3 +196,8 @@ class Proposal(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} by {self.model_name}"
+
+    def describe(self, score: float | None, provenance: dict[str, Any]) -> None:
+        """Keep what a model from elsewhere says of its suggestion and of itself."""
+        self.score, self.provenance = score, provenance
+        self.save(update_fields=["score", "provenance"])

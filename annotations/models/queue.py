@@ -47,6 +47,10 @@ class NotFree(ValueError):
         self.holder = holder
 
 
+class StaleWork(ValueError):
+    """Work that has changed since it was read."""
+
+
 class NotReady(ValueError):
     """Work that cannot go on yet; `problems` are sentences for the person at work."""
 

@@ -1,4 +1,4 @@
-"""Read endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments; releases.
+"""Endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments; releases.
 
 What annotators must not know is not there: which sessions are hidden gold items, and, in a blind campaign, what others
 make of the same item. Steps of test splits exist only for those who may see their gold.
@@ -10,6 +10,7 @@ from rest_framework import serializers
 
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Release, Session, Verdict
+from annotations.work.verify.api import VerificationActions
 from annotations.work.write.document import readable
 
 
@@ -201,7 +202,7 @@ class ItemViewSet(ReadOnlyViewSet):
     filterset_class = OfSession
 
 
-class AssignmentViewSet(ReadOnlyViewSet):
+class AssignmentViewSet(VerificationActions, ReadOnlyViewSet):
     """Who does what, and the parts that they have made."""
 
     queryset = Assignment.objects.select_related("guideline").prefetch_related("parts")

@@ -199,7 +199,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
             found[name] = keys("Session") if sessions else keys("Campaign") if of_campaign else work
         elif name.startswith("study") and name not in found:
             found[name] = keys("Study")
-        elif (noun := re.fullmatch(r"api:([a-z]+)-[a-z]+", name)) and name not in found:
+        elif (noun := re.fullmatch(r"api:([a-z]+)-[a-z-]+", name)) and name not in found:
             model = next((m.__name__ for m in _models() if m.__name__.lower() == noun[1]), "")
             if model:
                 found[name] = keys(model)

@@ -10,7 +10,7 @@ from drf_spectacular.generators import SchemaGenerator
 from annotations.models import Membership
 from tests import factories
 from tests.signed_in import client_of
-from tests.web.world import LISTS, READS, STARTS, WRITES, World, make_world
+from tests.web.world import ACTS, LISTS, READS, STARTS, WRITES, World, make_world
 
 pytestmark = pytest.mark.django_db
 UNSCOPED = ("recipes", "access-events", "connections")  # rows of no project; the last two for superusers
@@ -30,6 +30,8 @@ def test_every_route_of_the_api_is_in_these_tests() -> None:
     assert found == known | {f"{noun}/{{}}/" for noun in (*LISTS, *UNSCOPED)} | {
         *READS,
         *WRITES,
+        *ACTS,
+        "assignments/claim/",
         "connections/{}/test/",
     }
 
@@ -50,8 +52,9 @@ def test_an_anonymous_request_to_start_work_is_answered_401(noun: str) -> None:
 def test_anonymous_requests_for_rows_are_answered_401(world: World) -> None:
     for url in (*world.details(), *world.reads()):
         assert Client().get(url).status_code == 401, url
-    for route in WRITES:
+    for route in (*WRITES, *ACTS):
         assert Client().post(world.fill(route)).status_code == 401, route
+    assert Client().post("/api/assignments/claim/").status_code == 401
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -59,7 +62,7 @@ def test_rows_of_another_project_do_not_exist(role: str, world: World) -> None:
     client = client_of(factories.make_user(role))
     for url in (*world.details(), *world.reads()):
         assert client.get(url).status_code == 404, url
-    for route in WRITES:
+    for route in (*WRITES, *ACTS):
         assert client.post(world.fill(route)).status_code == 404, route
 
 

@@ -14,7 +14,7 @@ from annotations.models import Scope, TokenGrant
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
-from tests.web.world import make_world
+from tests.web.world import ACTS, make_world
 
 pytestmark = pytest.mark.django_db
 NO_TOKEN = {("POST", "auth/login/")}
@@ -26,7 +26,12 @@ EXPORT = {
     ("GET", "studies/{}/metrics.csv"),
     ("POST", "exports/"),
 }
-ANNOTATE = {("POST", "rationales/")}
+ANNOTATE = {
+    ("POST", "rationales/"),
+    ("POST", "proposals/"),
+    ("POST", "assignments/claim/"),
+    *(("POST", route) for route in ACTS),
+}
 MANAGE = {("GET", "access-events/"), ("GET", "access-events/{}/")}
 
 

@@ -16,7 +16,7 @@ LISTS = (
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     "prompt-packs",
     *("models", "trajectories", "studies", "shards", "scores", "reviews"),
-    *("campaigns", "sessions", "items", "assignments", "verdicts", "comments", "releases"),
+    *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "comments", "releases"),
 )
 # Routes below a row: GET them, or POST to them.
 READS = (
@@ -25,6 +25,7 @@ READS = (
     *("studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
+ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
 STARTS = ("imports", "exports", "studies", "live-goals")
 
 
@@ -92,6 +93,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     written = factories.make_assignment(factories.make_item(session, stage="rewrite"), state="submitted")
     item = factories.make_item(session, stage="verify", subject=written)
     verification = factories.make_assignment(item, factories.make_user("reviewer", dataset.project))
+    proposal = written.keep_proposal("rewrite", "a model", [{"step": 1, "rewrite": "Book it.", "mentions": []}])
     verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
     comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
     concerns = [concern.key for concern in check_dataset(dataset).concerns()]
@@ -105,6 +107,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
         "sessions": session.pk,
         "items": item.pk,
         "assignments": written.pk,
+        "proposals": proposal.pk,
         "verdicts": verdict.pk,
         "comments": comment.pk,
         "releases": release.pk,

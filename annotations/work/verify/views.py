@@ -4,12 +4,11 @@ from typing import Any
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Assignment, NotFree, Stage, Verdict, VerdictRefused
 from annotations.text import guidelines
@@ -18,15 +17,14 @@ from annotations.work.edits.json_body import read_body
 from annotations.work.queue.claiming import next_item
 from annotations.work.verify import verdicts
 from annotations.work.verify.page import verify_context
+from annotations.work.write import opening
 from annotations.work.write.document_views import for_the_workbench
-
-RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project", "item__subject__user")
 
 
 @never_cache
 def verify(request: HttpRequest, pk: int) -> HttpResponse:
     """One's own verification to judge; that of others to read."""
-    found = _visible(request, pk)
+    found = opening.verification(request.user, pk)
     session, subject = found.item.session, found.judged
     # The document is the subject's: its relations are what this page has read already.
     subject.item.session = session
@@ -49,7 +47,7 @@ def verify(request: HttpRequest, pk: int) -> HttpResponse:
 def judge(request: HttpRequest, pk: int) -> JsonResponse:
     """Give a verdict on the version that was read. 422 with the reason when it cannot be given."""
     body = read_body(request)
-    found = _visible(request, pk)
+    found = opening.verification(request.user, pk)
     checklist, defects = body.get("checklist") or {}, body.get("defects") or []
     if not isinstance(checklist, dict) or not all(isinstance(row, dict) for row in defects):
         raise saving.BadEdit("A checklist maps codes to true or false; defects are a list of objects.")
@@ -58,8 +56,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
     try:
         with transaction.atomic():
             found.check_lease(request.user, body.get("token"))
-            if body.get("version") != found.judged.version:
-                return JsonResponse({"code": "stale", "error": "It has changed meanwhile: read it again."}, status=409)
+            found.judged.check_version(body.get("version"))
             verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
     except VerdictRefused as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
@@ -71,7 +68,7 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     """Let somebody else verify it."""
-    found = _visible(request, pk)
+    found = opening.verification(request.user, pk)
     try:
         with transaction.atomic():
             found.check_lease(request.user, read_body(request).get("token"))
@@ -79,16 +76,6 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     except NotFree as error:
         return JsonResponse({"problems": [str(error)]}, status=422)
     return JsonResponse({"next": None})
-
-
-def _visible(request: HttpRequest, pk: int) -> Assignment:
-    """A verification of the user's projects; only for those who may review and see its gold."""
-    rows = Assignment.objects.filter(item__stage=Stage.VERIFY, item__session__deleted_at=None)
-    found = get_object_or_404(rules.visible(request.user, rows.select_related(*RELATED)), pk=pk)
-    session = found.item.session
-    rules.require(request.user, "review", session.campaign.project)
-    rules.require_gold(request.user, session.campaign.project, session.split)
-    return found
 
 
 def _data(request: HttpRequest, verification: Assignment, *, writable: bool) -> dict[str, Any]:

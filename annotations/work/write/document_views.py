@@ -9,29 +9,28 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_not_required
-from django.core.exceptions import PermissionDenied, ValidationError
+from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
-from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.models import Assignment, Campaign, NotFree, NotYours, Step
+from annotations.models import Assignment, Campaign, NotFree, NotYours, StaleWork, Step
 from annotations.work import stages
 from annotations.work.edits import saving
 from annotations.work.edits.json_body import read_body
 from annotations.work.edits.operations import BadEdit
 from annotations.work.propose import proposing
 from annotations.work.queue.claiming import next_item
-from annotations.work.write.document import answer, document, edit_row, frame, proposal_row, readable
+from annotations.work.write import opening
+from annotations.work.write.document import answer, document, edit_row, frame, proposal_row
 from annotations.work.write.page_titles import page_titles
 from annotations.work.write.step_trees import page_tree_response
 
 MAX_HISTORY = 500  # edits shown at once, newest first
-RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")
 
 
 def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -48,6 +47,8 @@ def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
             response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
         except NotFree as error:
             response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
+        except StaleWork as error:
+            response = JsonResponse({"code": "stale", "error": str(error)}, status=409)
         except BadEdit as error:
             response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
         if not response.has_header("Cache-Control"):
@@ -60,7 +61,7 @@ def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
 @for_the_workbench
 @require_GET
 def show(request: HttpRequest, pk: int) -> JsonResponse:
-    return JsonResponse(document(request, _readable(request, pk)))
+    return JsonResponse(document(request, opening.to_read(request.user, pk)))
 
 
 @for_the_workbench
@@ -68,7 +69,7 @@ def show(request: HttpRequest, pk: int) -> JsonResponse:
 def save(request: HttpRequest, pk: int) -> JsonResponse:
     body = read_body(request)
     with transaction.atomic():
-        assignment = _locked(request, pk)
+        assignment = opening.locked(request.user, pk)
         saved = saving.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
     return JsonResponse(answer(saved))
 
@@ -91,7 +92,7 @@ def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
     token = _uuid(read_body(request), "token")
     held = None if token is None else Assignment.objects.filter(pk=pk, user=signed_in(request)).beat(token)
-    told = (held or _readable(request, pk)).lease_told_to(request.user)
+    told = (held or opening.to_read(request.user, pk)).lease_told_to(request.user)
     return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
 
 
@@ -99,9 +100,7 @@ def beat(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def take(request: HttpRequest, pk: int) -> JsonResponse:
     """The lease for whoever asks; somebody else's work only when their time is up."""
-    live = Assignment.objects.filter(item__session__deleted_at=None, item__session__campaign__deleted_at=None)
-    assignment = get_object_or_404(rules.visible(request.user, live.select_related(*RELATED)), pk=pk)
-    _check_gold(request, assignment)
+    assignment = opening.to_take(request.user, pk)
     return JsonResponse(assignment.take(request.user).lease_told_to(request.user))
 
 
@@ -111,10 +110,9 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
     """Hand in what the browser has seen, and say what comes next."""
     body = read_body(request)
     with transaction.atomic():
-        assignment = _locked(request, pk)
+        assignment = opening.locked(request.user, pk)
         assignment.check_lease(request.user, body.get("token"))
-        if _base(body) != assignment.version:
-            return JsonResponse({"code": "stale", "error": "It has changed meanwhile; look at it again."}, status=409)
+        assignment.check_version(_base(body))
         try:
             stages.submit(assignment)
         except stages.NotReady as error:
@@ -129,7 +127,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     with transaction.atomic():
-        assignment = _locked(request, pk)
+        assignment = opening.locked(request.user, pk)
         assignment.check_lease(request.user, read_body(request).get("token"))
         assignment.give_back()
     return JsonResponse({"next": None})
@@ -140,7 +138,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
     """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
     kind = str(read_body(request).get("kind"))
-    assignment = _own(request, pk)
+    assignment = opening.own(request.user, pk)
     try:
         if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
             return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
@@ -155,7 +153,7 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
 @require_GET
 def history(request: HttpRequest, pk: int) -> JsonResponse:
     """The edits, newest first: who changed what, and when."""
-    rows = _readable(request, pk).edits.select_related("user").order_by("-version")[:MAX_HISTORY]
+    rows = opening.to_read(request.user, pk).edits.select_related("user").order_by("-version")[:MAX_HISTORY]
     return JsonResponse({"edits": [edit_row(edit) for edit in rows]})
 
 
@@ -163,7 +161,7 @@ def history(request: HttpRequest, pk: int) -> JsonResponse:
 @require_GET
 def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
     """How the page of a step is shown: addresses of rendered pages run out, this gives new ones."""
-    rows = _readable(request, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
+    rows = opening.to_read(request.user, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
     step: Step = get_object_or_404(rows.defer("candidates", "snapshot__data", "raw_snapshot__data"), pk=step_pk)
     return JsonResponse({"frame": frame(request, step)})
 
@@ -172,7 +170,7 @@ def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
 @require_GET
 def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
     """The whole tree of a step's page, `{"nodes": [[depth, node id, tag, label, gold, candidate], …]}`."""
-    rows = _readable(request, pk).item.session.steps().select_related("snapshot__dictionary")
+    rows = opening.to_read(request.user, pk).item.session.steps().select_related("snapshot__dictionary")
     step: Step = get_object_or_404(rows.prefetch_related("targets"), pk=step_pk)
     return page_tree_response(request, step)
 
@@ -181,53 +179,14 @@ def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
 @require_GET
 def titles(request: HttpRequest, pk: int) -> JsonResponse:
     """What the page of each step is called: read after the document, as it opens the pages."""
-    return JsonResponse({"titles": page_titles(_readable(request, pk).item.session)})
-
-
-def _readable(request: HttpRequest, pk: int) -> Assignment:
-    found = get_object_or_404(readable(request.user, Assignment.objects.select_related(*RELATED)), pk=pk)
-    _check_gold(request, found)
-    return found
-
-
-def _own(request: HttpRequest, pk: int) -> Assignment:
-    """The user's own annotation, under way."""
-    found = _readable(request, pk)
-    if found.user_id != request.user.pk:
-        raise PermissionDenied("Only the person who does an item writes in it.")
-    rules.require(request.user, "annotate", found.item.session.campaign.project)
-    if found.state not in Assignment.UNFINISHED:
-        raise NotYours("submitted", "It has been submitted.")
-    return found
-
-
-def _locked(request: HttpRequest, pk: int) -> Assignment:
-    """The assignment for writing. 404 for what the user may not know of, 403 for others' work.
-
-    Who had it before it was taken over goes on to `check_lease`, which says so.
-    """
-    found = Assignment.objects.for_saving(pk, request.user)
-    if found is None or found.role is None:
-        raise Http404("no such annotation")
-    if found.user_id != request.user.pk and not found.events.filter(user=request.user).exists():
-        get_object_or_404(readable(request.user), pk=pk)
-        raise PermissionDenied("Only the person who does an item writes in it.")
-    if "annotate" not in rules.ABILITIES[found.role]:
-        rules.require(request.user, "annotate", found.item.session.campaign.project)
-    _check_gold(request, found)
-    return found
-
-
-def _check_gold(request: HttpRequest, assignment: Assignment) -> None:
-    session = assignment.item.session
-    rules.require_gold(request.user, session.campaign.project_id, session.split)
+    return JsonResponse({"titles": page_titles(opening.to_read(request.user, pk).item.session)})
 
 
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
     body = read_body(request)
     op_id = _uuid(body, "op_id")
     with transaction.atomic():
-        saved = step(_locked(request, pk), request.user, body.get("token"), _base(body), op_id)
+        saved = step(opening.locked(request.user, pk), request.user, body.get("token"), _base(body), op_id)
     return JsonResponse(answer(saved))
 
 
