@@ -19,7 +19,7 @@ class AgentsConfig(AppConfig):
         from agents.training.stored import StoredWeights
         from annotations.jobs.running import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
-        from annotations.work.propose import proposing
+        from annotations.work.desk.propose import proposing
 
         RUNNERS.update(live_jobs.RUNNERS)
         RUNNERS.update(memory_jobs.RUNNERS)

@@ -18,12 +18,12 @@ from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.stages.plan.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
-from annotations.work.edits.mentions import PHENOMENA
-from annotations.work.edits.operations import MAX_TEXT
+from annotations.work.decompose.cuts import SeenStep
+from annotations.work.desk.edits.mentions import PHENOMENA
+from annotations.work.desk.edits.operations import MAX_TEXT
+from annotations.work.desk.propose.proposing import check, seen_steps
 from annotations.work.organise import sessions
-from annotations.work.propose.cuts import SeenStep
-from annotations.work.propose.grouping import Rules
-from annotations.work.propose.proposing import check, seen_steps
+from annotations.work.organise.grouping import Rules
 
 MAX_TOKENS = 4_000
 # Sentences of one site are never far apart for an encoder: more alike than by their words before they count as such.

@@ -34,8 +34,9 @@ WINGS = {
     "annotations": """
         environment extensions forms paging admin_base live dom sandbox datasets text hosts observe storage models
         access pages corpus jobs retention
-        work.tell work.edits work.propose work.measure work.publishing work.stages work.queue work.write work.keys
-        work.campaigns work.organise work.verify work.discuss releases sample
+        work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
+        work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
+        work.desk.discuss releases sample
     """.split(),
     "agents": """
         prompts encoders models llm weblinx types environments recipes trace observations stages memory pipeline
@@ -66,10 +67,12 @@ CORE = """
     annotations.environment annotations.extensions annotations.datasets annotations.datasets.* annotations.dom
     annotations.dom.* annotations.sandbox
     annotations.sandbox.* annotations.text annotations.text.* annotations.observe.spans annotations.sample
-    annotations.sample.* annotations.releases.leakage annotations.releases.privacy annotations.work.measure.agreement
-    annotations.work.tell.public_addresses annotations.work.edits.mentions annotations.work.edits.operations
-    annotations.work.edits.warnings annotations.work.propose.cuts annotations.work.propose.grouping
-    annotations.work.propose.rewrites agents.types agents.pipeline agents.trace agents.encoders
+    annotations.sample.* annotations.releases.leakage annotations.releases.privacy
+    annotations.work.decompose annotations.work.decompose.* annotations.work.rewrite annotations.work.rewrite.*
+    annotations.work.organise.grouping annotations.work.desk.measure.agreement
+    annotations.work.desk.tell.public_addresses annotations.work.desk.edits.mentions
+    annotations.work.desk.edits.operations annotations.work.desk.edits.warned agents.types agents.pipeline
+    agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
     agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
@@ -224,9 +227,9 @@ def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> 
 
 def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.dom.tree", "annotations.models")
-    assert is_against_the_order("annotations.corpus.store", "annotations.work.queue.claiming")
+    assert is_against_the_order("annotations.corpus.store", "annotations.work.desk.queue.claiming")
     assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
-    assert not is_against_the_order("annotations.work.queue.claiming", "annotations.models")
+    assert not is_against_the_order("annotations.work.desk.queue.claiming", "annotations.models")
     assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
 
 

@@ -19,7 +19,7 @@ from annotations.access.tokens import MayUse
 from annotations.corpus import api as annotations
 from annotations.jobs import api as jobs
 from annotations.work import api as work
-from annotations.work.write.api import ProposalViewSet
+from annotations.work.desk.write.api import ProposalViewSet
 from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
 

@@ -10,7 +10,7 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         from annotations.observe import spans
-        from annotations.work.keys.keymaps import SECTION_KEYS
+        from annotations.work.desk.keys.keymaps import SECTION_KEYS
         from webnav_site.observe import (
             llm_counts,
             slow_queries,  # noqa: F401  times the queries of every connection

@@ -8,7 +8,7 @@ import socket
 
 import httpx2
 
-from annotations.work.tell.public_addresses import is_public
+from annotations.work.desk.tell.public_addresses import is_public
 
 
 class NotPublic(httpx2.ConnectError):

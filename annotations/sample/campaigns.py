@@ -30,10 +30,10 @@ from annotations.releases.checking import check_dataset
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
 from annotations.sample.errand_script import ERRANDS, Errand, ErrandPart, marked, read_errands
-from annotations.work import stages
-from annotations.work.edits import saving
+from annotations.work.desk import moving_on
+from annotations.work.desk.edits import saving
+from annotations.work.desk.propose.proposing import NoProposals, propose
 from annotations.work.organise.sessions import Organising, suggest
-from annotations.work.propose.proposing import NoProposals, propose
 from annotations.work.verify import verdicts
 
 FINISHED, UNDER_WAY = "Sample errands", "Sample errands, second round"
@@ -71,7 +71,7 @@ class Player:
         with acting(self.manager):
             change = Organising(self.campaign, self.manager).change({"do": "new", "tasks": tasks})
             session = self.campaign.sessions.get(pk=change.sessions[0])
-            stages.open_work(session)
+            moving_on.open_work(session)
         return session
 
     @property
@@ -95,14 +95,14 @@ class Player:
                 else:
                     edits.append({"kind": "cut", "step": at, "after": {"instruction": part.instruction}})
             self._save(assignment, edits)
-            stages.submit(assignment)
+            moving_on.submit(assignment)
 
     def rewrite(self, session: Session, errand: Errand, name: str) -> Assignment:
         """Say the parts as in a conversation, at first with the errand's flaws."""
         with acting(self.people[name]):
             assignment = self._take(session, Stage.REWRITE, name)
             self._say(assignment, errand, flawed=True)
-            stages.submit(assignment)
+            moving_on.submit(assignment)
         return assignment
 
     def rewrite_as_proposed(self, session: Session, name: str) -> Assignment:
@@ -110,7 +110,7 @@ class Player:
         with acting(self.people[name]):
             assignment = self._take(session, Stage.REWRITE, name)
             self._accept_proposal(assignment)
-            stages.submit(assignment)
+            moving_on.submit(assignment)
         return assignment
 
     def correct(self, assignment: Assignment, errand: Errand) -> None:
@@ -121,7 +121,7 @@ class Player:
                 self._say_plainly(assignment, errand)
             else:
                 self._say(assignment, errand, flawed=False)
-            stages.submit(assignment)
+            moving_on.submit(assignment)
 
     def verify(self, assignment: Assignment, errand: Errand) -> bool:
         """Judge a rewrite: returned for the flaws that it still has. Whether it is accepted."""

@@ -19,7 +19,7 @@ from annotations.sample.build import build
 from annotations.sample.campaigns import make_campaigns
 from annotations.sample.mind2web import build as build_tasks
 from annotations.sample.weblinx import build as build_weblinx
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from annotations.work.organise.sessions import Organising
 
 NAME = "sample"
@@ -138,7 +138,7 @@ def make_demo_campaign(dataset: Dataset, say: Say) -> None:
     tasks = dataset.conversations.filter(split=Split.TRAIN).order_by("position").values_list("pk", flat=True)
     Organising(campaign, None).change({"do": "each", "tasks": list(tasks)})
     for session in campaign.sessions.live():
-        stages.open_work(session)
+        moving_on.open_work(session)
     say(f"{CAMPAIGN}: {len(tasks)} sessions to annotate")
 
 

@@ -1,1 +1,4 @@
-"""Annotation work: who gets which item, what they make of it, who checks it, and what is said about it."""
+"""Annotation work, step by step, a room each: organise, decompose, rewrite, verify, release.
+
+`desk` is what the steps share: who gets which item, the document that people write, and what is said about it.
+"""

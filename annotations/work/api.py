@@ -10,8 +10,8 @@ from rest_framework import serializers
 
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Release, Session, Verdict
+from annotations.work.desk.write.document import readable
 from annotations.work.verify.api import VerificationActions
-from annotations.work.write.document import readable
 
 
 class CampaignSerializer(serializers.ModelSerializer):

@@ -13,8 +13,8 @@ from annotations.access.rules import User
 from annotations.live import span_text
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
-from annotations.work.measure.progress import STATES, progress_of
-from annotations.work.queue import waiting
+from annotations.work.desk.measure.progress import STATES, progress_of
+from annotations.work.desk.queue import waiting
 from evaluation.models import Score, Study
 from evaluation.scores import tables
 

@@ -15,7 +15,7 @@ from agents.stages.compose.sequence import PagePart
 from agents.stages.plan.embedded import EmbeddedGenerator, Room, fitted
 from agents.stages.plan.generator import ChatPrompt, PagePrompt
 from agents.stages.plan.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
-from annotations.work.propose.cuts import SeenStep
+from annotations.work.decompose.cuts import SeenStep
 
 WORDS = "apple pear lemon cherry plum grape fig melon".split()
 PAGE = "You are a web agent. " + "The page lists hotels, prices, cities and buttons to book a room. " * 15

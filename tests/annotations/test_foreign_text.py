@@ -11,7 +11,7 @@ from annotations.datasets.weblinx_chat import _newest, parse_call
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
 from annotations.dom.weblinx_page import parse_html
-from annotations.work.propose.cuts import face_of
+from annotations.work.decompose.cuts import face_of
 
 MANY = 200_000
 SAY = 'say(speaker="instructor", utterance="'

@@ -16,8 +16,8 @@ from annotations.sample.errand_script import ERRANDS, marked, read_errands
 from annotations.sample.mind2web import SCRIPTS, task
 from annotations.sample.project import make_demo_accounts
 from annotations.sample.script import ScriptError, read_script
-from annotations.work.queue import waiting
-from annotations.work.queue.claiming import next_item
+from annotations.work.desk.queue import waiting
+from annotations.work.desk.queue.claiming import next_item
 
 USED = {
     name for file in ("finished", "half") for errand in read_errands(ERRANDS / f"{file}.txt") for name in errand.tasks

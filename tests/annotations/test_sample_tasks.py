@@ -11,7 +11,7 @@ from annotations.datasets.records import ConversationRecord
 from annotations.sample.build import SITES
 from annotations.sample.mind2web import SCRIPTS, build, task
 from annotations.sample.script import ScriptError, read_script
-from annotations.work.propose.grouping import TaskFacts, suggest
+from annotations.work.organise.grouping import TaskFacts, suggest
 
 QUICK = ("harbourcity-task-bin-calendar", "willowclinic-task-bill")
 

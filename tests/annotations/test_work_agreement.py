@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotations.text.segmentation import boundary_similarity
-from annotations.work.measure import agreement
+from annotations.work.desk.measure import agreement
 
 CUTS = st.integers(2, 14).flatmap(
     lambda steps: st.tuples(*[st.sets(st.integers(1, steps - 1))] * 2, st.just(steps), st.integers(2, 4))

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import BadComment, Comment, Delivery, Mention, Webhook
-from annotations.work.discuss import comments
+from annotations.work.desk.discuss import comments
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
 from tests.signed_in import client_of

@@ -6,10 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotations.models import SessionTask
-from annotations.work import stages
-from annotations.work.measure import gold
-from annotations.work.measure.agreement_tables import report
-from annotations.work.queue.claiming import next_item
+from annotations.work.desk import moving_on
+from annotations.work.desk.measure import gold
+from annotations.work.desk.measure.agreement_tables import report
+from annotations.work.desk.queue.claiming import next_item
 from annotations.work.verify import verdicts
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
@@ -148,7 +148,7 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     campaign = factories.make_campaign()
     session, expert = solved_elsewhere(campaign)
     session.use_as_gold(expert)
-    stages.open_work(session)
+    moving_on.open_work(session)
     user = factories.make_user("annotator", campaign.project)
     first = next_item(user, campaign, "decompose")
     body = {"token": str(first.lease_token), "base": 0}
@@ -158,10 +158,10 @@ def test_a_gold_item_leads_to_feedback_and_never_into_the_dataset():
     page = client_of(user).get(answer["next"]).content.decode()
     assert "How yours compares" in page
     second = next_item(user, campaign, "rewrite")
-    stages.submit(second)
+    moving_on.submit(second)
     assert not session.items.filter(stage="verify").exists()
     assert session.items.get(stage="rewrite").state == "done"
-    stages.passed(second)
+    moving_on.passed(second)
     session.refresh_from_db()
     campaign.refresh_from_db()
     assert (session.released, campaign.target) == (None, None)

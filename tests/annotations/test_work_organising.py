@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from annotations.work.propose.grouping import Rules, TaskFacts, entities, suggest, tfidf
+from annotations.text.tfidf import tfidf
+from annotations.work.organise.grouping import Rules, TaskFacts, entities, suggest
 
 
 def task(key: int, text: str, *values: str, website: str = "united", split: str = "train") -> TaskFacts:

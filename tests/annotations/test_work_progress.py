@@ -3,8 +3,8 @@
 import pytest
 
 from annotations.models import Assignment, Campaign, Session
-from annotations.work import stages
-from annotations.work.measure.progress import ItemCounts, forecast, progress_of
+from annotations.work.desk import moving_on
+from annotations.work.desk.measure.progress import ItemCounts, forecast, progress_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -17,15 +17,15 @@ def campaign() -> Campaign:
 
 def session(campaign: Campaign, **fields) -> Session:
     made = factories.make_session(campaign, tasks=1, steps=1, **fields)
-    stages.open_work(made)
+    moving_on.open_work(made)
     return made
 
 
 def through_rewrite(campaign: Campaign, person, **fields) -> Assignment:
     made = session(campaign, **fields)
-    stages.submit(made.items.get(stage="decompose").hand(person, 0))
+    moving_on.submit(made.items.get(stage="decompose").hand(person, 0))
     rewrite = made.items.get(stage="rewrite").hand(person, 0)
-    stages.submit(rewrite)
+    moving_on.submit(rewrite)
     return rewrite
 
 
@@ -33,10 +33,10 @@ def test_every_place_of_every_stage_is_in_one_state(campaign) -> None:
     person, reviewer = (factories.make_user(role, campaign.project) for role in ("annotator", "reviewer"))
     session(campaign)
     session(campaign).items.get().hand(person, 0).take(person)
-    stages.returned(through_rewrite(campaign, person))
+    moving_on.returned(through_rewrite(campaign, person))
     passed = through_rewrite(campaign, person, batch="b")
-    stages.submit(passed.verified_as.get().hand(reviewer, 0))
-    stages.passed(passed)
+    moving_on.submit(passed.verified_as.get().hand(reviewer, 0))
+    moving_on.passed(passed)
     progress = progress_of([campaign])[campaign.pk]
     assert (progress.sessions, progress.passed_sessions) == (4, 1)
     assert progress.stages["decompose"] == ItemCounts(passed=1, submitted=1, in_progress=1, todo=1)
@@ -83,7 +83,7 @@ def test_the_forecast_multiplies_what_is_left_by_the_median_time_of_the_last_fin
     for seconds in (60, 120, 120, 180, 6000):
         assignment = session(campaign).items.get().hand(person, 0)
         Assignment.objects.filter(pk=assignment.pk).update(active_seconds=seconds)
-        stages.submit(assignment)
+        moving_on.submit(assignment)
     wanted = "About 20 min of work left to decompose: 10 × 2 min, the median active time of the last 5."
     assert forecast(campaign, "decompose", 10) == wanted
     assert forecast(campaign, "decompose", 0) == "Nothing is left to decompose."

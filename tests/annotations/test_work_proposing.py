@@ -5,8 +5,8 @@ import uuid
 import pytest
 
 from annotations.models import Assignment, Edit, Job, Proposal
-from annotations.work.propose import proposing
-from annotations.work.propose.proposing import edit_distance
+from annotations.work.desk.propose import proposing
+from annotations.work.desk.propose.proposing import edit_distance
 from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 

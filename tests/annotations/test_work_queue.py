@@ -11,9 +11,9 @@ from django.db import connection
 from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Item, Membership, NotFree
-from annotations.work import stages
-from annotations.work.queue.claiming import next_item
-from annotations.work.queue.reasons import why_nothing
+from annotations.work.desk import moving_on
+from annotations.work.desk.queue.claiming import next_item
+from annotations.work.desk.queue.reasons import why_nothing
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -30,7 +30,7 @@ def annotator(campaign):
 
 
 def open_items(campaign: Campaign, count: int, **fields) -> list[Item]:
-    return [stages.open_work(factories.make_session(campaign, tasks=1, steps=1, **fields)) for _ in range(count)]
+    return [moving_on.open_work(factories.make_session(campaign, tasks=1, steps=1, **fields)) for _ in range(count)]
 
 
 def colleague(campaign: Campaign, role: str = "annotator"):
@@ -53,7 +53,7 @@ def claims_of_threads(campaign: Campaign, people: list, attempts: int) -> list[t
                 if (assignment := next_item(user, campaign, "decompose")) is None:
                     break
                 got.append((assignment.item_id, user.pk))
-                stages.submit(assignment)
+                moving_on.submit(assignment)
         finally:
             connection.close()
         return got
@@ -120,7 +120,7 @@ def test_the_heaviest_session_comes_first_then_the_order_of_sessions(campaign, a
     order = []
     while assignment := next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
-        stages.submit(assignment)
+        moving_on.submit(assignment)
     assert order == [heavy, first, second]
 
 
@@ -144,7 +144,7 @@ def test_returned_work_comes_before_begun_and_begun_before_assigned_and_assigned
     order = []
     while assignment := next_item(annotator, campaign, "decompose"):
         order.append(assignment.item)
-        stages.submit(assignment)
+        moving_on.submit(assignment)
     assert order == [returned, begun, assigned, new]
 
 
@@ -152,7 +152,7 @@ def test_nobody_gets_more_than_the_cap(campaign, annotator) -> None:
     campaign.cap = 2
     open_items(campaign, 3)
     for _ in range(2):
-        stages.submit(next_item(annotator, campaign, "decompose"))
+        moving_on.submit(next_item(annotator, campaign, "decompose"))
     assert next_item(annotator, campaign, "decompose") is None
     assert next_item(colleague(campaign), campaign, "decompose") is not None
 
@@ -203,7 +203,7 @@ def test_the_next_person_in_an_open_pool_gets_what_was_left_behind_when_nothing_
     other = colleague(campaign)
     fresh = next_item(other, campaign, "decompose")
     assert fresh.item_id != left.item_id
-    stages.submit(fresh)
+    moving_on.submit(fresh)
     assert next_item(other, campaign, "decompose").pk == left.pk
 
 
@@ -253,7 +253,7 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
     Assignment.objects.filter(pk=assignment.pk).update(review="returned", round=2)
     with pytest.raises(NotFree, match="returned to you"):
         assignment.give_back()
-    stages.submit(assignment)
+    moving_on.submit(assignment)
     with pytest.raises(NotFree, match="submitted"):
         assignment.give_back()
 
@@ -264,9 +264,9 @@ def test_returned_and_submitted_work_is_not_given_back(campaign, annotator) -> N
 def rewritten(campaign: Campaign, author) -> Assignment:
     """A rewrite of a new session that its author has submitted."""
     open_items(campaign, 1)
-    stages.submit(next_item(author, campaign, "decompose"))
+    moving_on.submit(next_item(author, campaign, "decompose"))
     rewrite = next_item(author, campaign, "rewrite")
-    stages.submit(rewrite)
+    moving_on.submit(rewrite)
     return rewrite
 
 
@@ -283,13 +283,13 @@ def test_a_returned_rewrite_goes_to_its_author_and_then_to_the_same_verifier(cam
     reviewer, other = (factories.make_user("reviewer", campaign.project) for _ in range(2))
     rewrite = rewritten(campaign, author)
     verification = next_item(reviewer, campaign, "verify")
-    stages.submit(verification)
-    stages.returned(rewrite)
+    moving_on.submit(verification)
+    moving_on.returned(rewrite)
     assert next_item(second, campaign, "rewrite") is None
     assert next_item(reviewer, campaign, "verify") is None
     again = next_item(author, campaign, "rewrite")
     assert (again, again.round, again.review) == (rewrite, 2, "returned")
-    stages.submit(again)
+    moving_on.submit(again)
     assert next_item(other, campaign, "verify") is None
     back = next_item(reviewer, campaign, "verify")
     assert (back, back.round) == (verification, 2)
@@ -325,7 +325,7 @@ def test_an_empty_queue_says_that_nothing_is_assigned_to_you(annotator, campaign
 
 def test_an_empty_queue_says_that_all_is_done(campaign, annotator) -> None:
     for item in open_items(campaign, 2):
-        stages.submit(item.hand(annotator, 0))
+        moving_on.submit(item.hand(annotator, 0))
     assert says(colleague(campaign), campaign) == "Nothing is left to decompose: 2 items so far, all done."
 
 
@@ -342,7 +342,7 @@ def test_an_empty_queue_says_that_others_hold_everything_and_until_when(campaign
 def test_an_empty_queue_says_that_the_cap_is_reached(campaign, annotator) -> None:
     campaign.cap = 1
     open_items(campaign, 2)
-    stages.submit(next_item(annotator, campaign, "decompose"))
+    moving_on.submit(next_item(annotator, campaign, "decompose"))
     assert says(annotator, campaign).startswith("You have had 1 item to decompose, the most")
 
 
@@ -357,7 +357,7 @@ def test_an_empty_queue_says_that_the_rest_waits_for_others() -> None:
     campaign = factories.make_campaign(overlap=2)
     person = colleague(campaign)
     open_items(campaign, 1)
-    stages.submit(next_item(person, campaign, "decompose"))
+    moving_on.submit(next_item(person, campaign, "decompose"))
     assert "1 item, of which you have had your part: other people's work" in says(person, campaign)
 
 

@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.work.edits.warnings import PartText, check_rewrites
-from annotations.work.propose.rewrites import propose_rewrites
+from annotations.work.desk.edits.warned import PartText
+from annotations.work.rewrite.rewrites import propose_rewrites
+from annotations.work.rewrite.warnings import check_rewrites
 
 TICKETS = "Find concert tickets for Coldplay in Boston on June 3"
 

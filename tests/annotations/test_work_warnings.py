@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 
-from annotations.work.edits.warnings import PartText, alike, check_instructions, check_rewrites, place_of, says
+from annotations.text.alike_words import alike, place_of, says
+from annotations.work.decompose.warnings import check_instructions
+from annotations.work.desk.edits.warned import PartText
+from annotations.work.rewrite.warnings import check_rewrites
 
 TICKETS = "Find concert tickets for Coldplay in Boston on June 3"
 

@@ -176,7 +176,7 @@ def _fill(people: int) -> tuple[int, list[str]]:
     from django.conf import settings
     from django.test import Client
 
-    from annotations.work import stages
+    from annotations.work.desk import moving_on
     from tests import factories
 
     settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
@@ -187,7 +187,7 @@ def _fill(people: int) -> tuple[int, list[str]]:
     website = factories.make_website(dataset)
     for number in range(people * 12):
         session = factories.make_session(campaign, tasks=2, steps=4, name=f"session {number}", website=website)
-        stages.open_work(session)
+        moving_on.open_work(session)
     cookies = []
     for number in range(people):
         user = factories.make_user("annotator", project, username=f"load-{run}-{number}")

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from annotations.corpus.importing import import_files
 from annotations.models import Assignment, Conversation, Session, SessionTask
 from annotations.sample.build import build_website
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from tests import factories
 from tests.app_server import AppServer
 
@@ -39,11 +39,11 @@ def begun(stage: str = "decompose", user=None, tasks: int = 2, steps: int = 3, *
     """An item of a fresh session in somebody's hands: a decomposition, or the rewrite of a finished one."""
     session = factories.make_session(factories.make_campaign(**fields), tasks=tasks, steps=steps)
     user = user or factories.make_user("annotator", session.campaign.project)
-    made = stages.open_work(session).hand(user, 0)
+    made = moving_on.open_work(session).hand(user, 0)
     if stage == "decompose":
         return made
     made.take(user)
-    stages.submit(made)
+    moving_on.submit(made)
     return session.items.get(stage="rewrite").hand(user, 0)
 
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from agents.models import Connection
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Item, Session
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
@@ -29,7 +29,7 @@ def admin(campaign) -> Client:
 
 
 def opened(campaign: Campaign, count: int = 1, **fields) -> list[Item]:
-    return [stages.open_work(factories.make_session(campaign, tasks=1, steps=2, **fields)) for _ in range(count)]
+    return [moving_on.open_work(factories.make_session(campaign, tasks=1, steps=2, **fields)) for _ in range(count)]
 
 
 def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign, admin) -> None:
@@ -151,7 +151,7 @@ def test_the_source_is_fixed_once_there_are_sessions(campaign, admin) -> None:
 def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> None:
     first, second, _ = opened(campaign, 3)
     person = factories.make_user("annotator", campaign.project)
-    stages.submit(first.hand(person, 0))
+    moving_on.submit(first.hand(person, 0))
     second.hand(person, 0).take(person)
     assert "1 submitted, 0 returned, 1 in progress, 1 todo" in source(admin.get(reverse("annotate-campaigns")))
     page = source(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
@@ -327,8 +327,8 @@ def test_test_splits_are_not_assigned_to_people_who_may_not_see_their_gold(campa
 def test_nobody_is_assigned_their_own_rewrite_to_verify(campaign, admin) -> None:
     author = factories.make_user("admin", campaign.project)
     (item,) = opened(campaign)
-    stages.submit(item.hand(author, 0))
-    stages.submit(Item.objects.get(stage="rewrite").hand(author, 0))
+    moving_on.submit(item.hand(author, 0))
+    moving_on.submit(Item.objects.get(stage="rewrite").hand(author, 0))
     url = reverse("annotate-assign", args=[campaign.pk])
     response = admin.get(url, order([author], [1], stage="verify"))
     assert response.context["plan"].pairs == []

@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from annotations.dom.generated import list_page
 from annotations.models import Assignment, Edit, Step, Target
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from tests import factories
 from tests.contention import contention
 from tests.web.annotating import QUIET, begun, expect_saved, open_item, press, texts
@@ -264,7 +264,7 @@ def test_a_returned_annotation_says_why(client: Client) -> None:
     assignment = begun("rewrite")
     session, verifier = assignment.item.session, factories.make_user("reviewer")
     assignment.take(assignment.user)
-    stages.submit(assignment)
+    moving_on.submit(assignment)
     item = session.items.get(stage="verify")
     verification = Assignment.objects.create(item=item, user=verifier, slot=0)
     verdict = assignment.verdicts.create(
@@ -272,7 +272,7 @@ def test_a_returned_annotation_says_why(client: Client) -> None:
     )
     verdict.defects.create(code="value-lost", note="Which colour?", step=session.steps().first())
     assignment.refresh_from_db()
-    stages.returned(assignment)
+    moving_on.returned(assignment)
     client.force_login(assignment.user)
     page = client.get(f"/annotate/assignments/{assignment.pk}/").content.decode()
     assert "Two values are lost." in page

@@ -9,7 +9,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotations.models import Campaign, Conversation, Dataset, Item, Session, SessionTask
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from tests import factories
 from tests.signed_in import client_of
 
@@ -182,7 +182,7 @@ def test_a_session_does_not_mix_splits_or_sites(campaign, client) -> None:
 def test_the_tasks_of_a_session_are_fixed_once_somebody_works_on_it(campaign, client) -> None:
     a, b, c, _ = ids(campaign)
     first = made(client, campaign, a, b)
-    item = stages.open_work(Session.objects.get())
+    item = moving_on.open_work(Session.objects.get())
     done(client, campaign, do="move", tasks=[c], session=first, at=None)  # open, but nobody has it
     assignment = item.hand(factories.make_user("annotator", campaign.project), 0)
     for action in (
@@ -284,7 +284,7 @@ def test_conversations_of_several_turns_become_sessions_of_their_own(client, cam
     (answer,) = done(client, campaign, do="each", tasks=[conversation.pk])["sessions"]
     session = Session.objects.get(pk=answer["id"])
     assert session.steps().count() == 6
-    assignment = stages.open_work(session).hand(factories.make_user("annotator", campaign.project), 0)
+    assignment = moving_on.open_work(session).hand(factories.make_user("annotator", campaign.project), 0)
     said = [part.instruction for part in assignment.parts.order_by("id")]
     assert said == [f"Please do part {number} of the task." for number in (1, 2, 3)]
 

@@ -7,7 +7,7 @@ from django.test import Client
 from drf_spectacular.generators import SchemaGenerator
 
 from annotations.models import Assignment, Part, Proposal, Verdict
-from annotations.work import stages
+from annotations.work.desk import moving_on
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.test_schema import _as_json_schema, check_answer
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.django_db
 def session():
     campaign = factories.make_campaign(proposer="rules", mode="open")
     made = factories.make_session(campaign, tasks=1, steps=4)
-    stages.open_work(made)
+    moving_on.open_work(made)
     return made
 
 

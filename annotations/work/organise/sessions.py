@@ -20,7 +20,8 @@ from annotations.models import (
     Step,
     Turn,
 )
-from annotations.work.propose import grouping
+from annotations.text.tfidf import Vectors
+from annotations.work.organise import grouping
 
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
 
@@ -264,7 +265,7 @@ ACTIONS: dict[str, Callable[[Organising, dict[str, Any]], SessionChange]] = {
 
 def suggest(
     campaign: Campaign,
-    vectors: grouping.Vectors | None = None,
+    vectors: Vectors | None = None,
     model_name: str = "tf-idf",
     rules: grouping.Rules | None = None,
 ) -> int:

@@ -11,12 +11,12 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask, Turn
-from annotations.work import stages
-from annotations.work.campaigns.views import managed_campaign
-from annotations.work.edits.json_body import read_body
-from annotations.work.edits.operations import BadEdit
+from annotations.work.desk import moving_on
+from annotations.work.desk.campaigns.views import managed_campaign
+from annotations.work.desk.edits.json_body import read_body
+from annotations.work.desk.edits.operations import BadEdit
+from annotations.work.desk.propose import proposing
 from annotations.work.organise.sessions import ChangeRefused, Organising, suggest
-from annotations.work.propose import proposing
 
 
 def organise(request: HttpRequest, pk: int) -> HttpResponse:
@@ -86,7 +86,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
         for session in waiting:
             session.batch = batch
             session.save(update_fields=["batch"])
-            stages.open_work(session)
+            moving_on.open_work(session)
     if waiting:
         named = f" as batch “{batch}”" if batch else ""
         messages.success(request, f"Opened {len(waiting)} session{'' if len(waiting) == 1 else 's'}{named}.")

@@ -9,10 +9,10 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Session, Stage
 from annotations.text.segmentation import NEAR
-from annotations.work.measure import agreement as measures
-from annotations.work.measure import gold
-from annotations.work.measure.agreement_tables import report
-from annotations.work.queue.claiming import next_item
+from annotations.work.desk.measure import agreement as measures
+from annotations.work.desk.measure import gold
+from annotations.work.desk.measure.agreement_tables import report
+from annotations.work.desk.queue.claiming import next_item
 
 
 @never_cache

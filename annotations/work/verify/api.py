@@ -9,9 +9,9 @@ from rest_framework.response import Response
 
 from annotations.access.people import signed_in
 from annotations.models import Scope, Verdict
+from annotations.work.desk.write import opening
+from annotations.work.desk.write.api import UNREADY, AssignmentActions, StandingSerializer, told
 from annotations.work.verify import verdicts
-from annotations.work.write import opening
-from annotations.work.write.api import UNREADY, AssignmentActions, StandingSerializer, told
 
 
 class JudgeRequestSerializer(serializers.Serializer):

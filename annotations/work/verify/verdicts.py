@@ -6,7 +6,7 @@ from typing import Any
 from django.db import transaction
 
 from annotations.models import Assignment, Campaign, Defect, Item, Verdict, VerdictRefused
-from annotations.work import stages
+from annotations.work.desk import moving_on
 
 
 @transaction.atomic
@@ -52,7 +52,7 @@ def give(
     passed = verification.item.is_passed(subject.round)
     if passed is not None:
         verification.item.move_to(Item.State.DONE if passed else Item.State.SUBMITTED)  # a new round opens it again
-        (stages.passed if passed else stages.returned)(subject)
+        (moving_on.passed if passed else moving_on.returned)(subject)
     return verdict
 
 

@@ -12,13 +12,13 @@ from django.views.decorators.http import require_POST
 from annotations.access.people import signed_in
 from annotations.models import Assignment, NotFree, Stage, Verdict, VerdictRefused
 from annotations.text import guidelines
-from annotations.work.edits import saving
-from annotations.work.edits.json_body import read_body
-from annotations.work.queue.claiming import next_item
+from annotations.work.desk.edits import saving
+from annotations.work.desk.edits.json_body import read_body
+from annotations.work.desk.queue.claiming import next_item
+from annotations.work.desk.write import opening
+from annotations.work.desk.write.document_views import for_the_workbench
 from annotations.work.verify import verdicts
 from annotations.work.verify.page import verify_context
-from annotations.work.write import opening
-from annotations.work.write.document_views import for_the_workbench
 
 
 @never_cache

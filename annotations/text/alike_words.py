@@ -1,0 +1,93 @@
+"""The words of a text with their places, and which of them are forms of one word. Core.
+
+Words are told apart by their beginnings ("flight", "flights"). A short list of English words carries no information of
+its own; in other languages it finds nothing, so that more words count as information.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+
+from annotations.text.stop_words import NOT_INFORMATIVE
+
+_WORD = re.compile(r"\w+(?:[’'.,:/&-]\w+)*")
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word of a text and its place there, counted in characters."""
+
+    text: str
+    start: int
+    end: int
+    key: str
+
+
+@lru_cache(maxsize=256)  # the texts of a conversation are compared with one another again and again
+def placed_words(text: str) -> tuple[Word, ...]:
+    return tuple(Word(m[0], m.start(), m.end(), _key(m[0])) for m in _WORD.finditer(text))
+
+
+def informative(text: str) -> list[Word]:
+    """The words that carry information: all but the empty ones and single letters. Within a sentence a capital letter
+    makes a name of an empty word, as of "May" and "US"."""
+    return [
+        word
+        for word in placed_words(text)
+        if (len(word.key) > 1 or word.key.isdigit()) and (word.key not in NOT_INFORMATIVE or _is_name(word, text))
+    ]
+
+
+def alike(a: str, b: str) -> bool:
+    """Whether two keys are forms of one word: "shoe" and "shoes", "cheap" and "cheapest"; numbers only the same."""
+    if a == b:
+        return True
+    if not (a.isalpha() and b.isalpha()):
+        return False
+    shorter, longer = sorted((a, b), key=len)
+    common = next((i for i, letter in enumerate(shorter) if letter != longer[i]), len(shorter))
+    if common == len(shorter) >= 3 and len(longer) - len(shorter) <= 2:
+        return True
+    return common >= 4 and len(shorter) - common <= 1 and len(longer) - common <= 3
+
+
+class SaidWords:
+    """Keys of words that were said, found again by words that are alike."""
+
+    def __init__(self, said: Iterable[Word]) -> None:
+        self._by_beginning: dict[str, set[str]] = {}
+        for word in said:
+            self._by_beginning.setdefault(word.key[:3], set()).add(word.key)
+
+    def __contains__(self, key: str) -> bool:
+        there = self._by_beginning.get(key[:3], set())
+        return key in there or (key.isalpha() and any(alike(key, other) for other in there))
+
+
+def says(text: str, value: str) -> bool:
+    """Whether all words of a value are in the text; never for a value without words."""
+    wanted, there = placed_words(value), SaidWords(placed_words(text))
+    return bool(wanted) and all(word.key in there for word in wanted)
+
+
+def place_of(text: str, value: str) -> tuple[int, int] | None:
+    """From the first to the last word of a value in the text; None when it is not there in one piece."""
+    wanted, there = [word.key for word in placed_words(value)], placed_words(text)
+    for start in range(len(there) - len(wanted) + 1) if wanted else ():
+        run = there[start : start + len(wanted)]
+        if all(alike(word.key, key) for word, key in zip(run, wanted, strict=True)):
+            return run[0].start, run[-1].end
+    return None
+
+
+def _is_name(word: Word, text: str) -> bool:
+    before = text[: word.start].rstrip(" \"“‘'(")
+    return word.text[0].isupper() and bool(before) and before[-1] not in ".!?:;\n"
+
+
+def _key(word: str) -> str:
+    key = re.sub(r"[’']s?$|[’']s$", "", word.casefold())
+    if key[:1].isdigit():
+        return key.replace(",", "")
+    return key[:-3] + "y" if len(key) > 4 and key.endswith("ies") else key

@@ -1,0 +1,1 @@
+"""Decompose: which steps of a session make a turn, and its instruction standing alone; proposed cuts. Core."""

@@ -1,0 +1,197 @@
+"""Where a session could be cut, and which words of the task ask for which part: the proposal without a model. Core.
+
+A boundary between two steps speaks for a cut when the page changes there, when a form has just been sent, or when the
+steps before and after it speak of different things. Parts of about the same length are preferred.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from annotations.text.alike_words import alike, informative, placed_words
+from annotations.text.tfidf import Vectors, tfidf
+
+PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
+UNEVEN = 0.5  # the most that a part counts against its length, at twice or none of the wanted one
+ALIKE_PAGES = 0.6  # share of texts in common from which two recordings show one page
+REASON = 0.3  # from how much on a sign is told as a reason
+SENDING = frozenset(
+    "search submit apply continue next book checkout confirm save send go done order pay login sign register find "
+    "add update reserve".split()
+)
+ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
+# Pages are hostile: none of these looks twice at the same characters.
+_TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
+_TEXT = re.compile(r">([^<>]+)<")
+_CLAUSE = re.compile(
+    r"[.;!?]\s++|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Face:
+    """What tells a page from another: where it was, its title, the texts on it."""
+
+    address: str
+    title: str
+    texts: frozenset[str]
+
+
+@dataclass(frozen=True)
+class SeenStep:
+    """A step as the proposal sees it. `task`: place of the recorded task that it belongs to."""
+
+    key: int
+    task: int
+    operation: str
+    text: str  # its representation
+    value: str
+    face: Face | None
+
+
+@dataclass(frozen=True)
+class CutPart:
+    """One proposed part: its first step, why it begins there, and its instruction ("": none is proposed)."""
+
+    step: int
+    why: tuple[str, ...]
+    instruction: str = ""
+
+
+def face_of(html: str, address: str = "") -> Face:
+    """Read from the markup as it is, without a parser: proposals look at many pages at once."""
+    texts = frozenset(" ".join(text.split()) for text in _TEXT.findall(html)) - {""}
+    return Face(address, title_of(html), texts)
+
+
+def title_of(html: str) -> str:
+    """The title in the markup; "" without one."""
+    title = _TITLE.search(html)
+    return " ".join(title[1].split()) if title else ""
+
+
+def propose_cuts(
+    steps: Sequence[SeenStep], tasks: Sequence[str], parts: int, vectors: Vectors | None = None
+) -> list[CutPart]:
+    """`parts` parts of the steps, at least one per task and at most one per step. `tasks`: their instructions;
+    `vectors` embeds the texts of steps, which are compared by their words without it."""
+    forced = [place for place in range(1, len(steps)) if steps[place].task != steps[place - 1].task]
+    signs = _signs(steps, vectors or tfidf)
+    worth = [sum(sign.values()) + (100.0 if place in forced else 0.0) for place, sign in enumerate(signs)]
+    places = [0, *_best_cuts(worth, min(max(parts, len(forced) + 1), len(steps)))]
+    ends = [*places[1:], len(steps)]
+    asked: dict[int, str] = {}
+    for task, instruction in enumerate(tasks):
+        own = [(a, b) for a, b in zip(places, ends, strict=True) if steps[a].task == task]
+        asked |= dict(zip((a for a, _ in own), _shared_out(instruction, steps, own), strict=True))
+    return [CutPart(steps[place].key, _reasons(signs[place], place in forced), asked[place]) for place in places]
+
+
+def _signs(steps: Sequence[SeenStep], vectors: Vectors) -> list[dict[str, float]]:
+    """What speaks for a cut before each step, by name."""
+    rows = vectors([f"{step.text} {step.value}" for step in steps])
+    found: list[dict[str, float]] = [{}]
+    for place in range(1, len(steps)):
+        before, after = steps[place - 1], steps[place]
+        shift = 1.0 - float(rows[max(0, place - 2) : place].mean(0) @ rows[place : place + 2].mean(0))
+        entered = any(step.operation in ENTERING for step in steps[max(0, place - 3) : place - 1])
+        sent = before.operation == "SUBMIT" or (before.operation == "CLICK" and _sends(before.text))
+        form = 1.0 if sent and entered else 0.5 if sent or (entered and before.operation == "CLICK") else 0.0
+        found.append(
+            {
+                "another page": PAGE * _page_change(before.face, after.face),
+                "a form was sent": FORM * form,
+                "other words": SHIFT * min(1.0, max(0.0, shift)),
+            }
+        )
+    return found
+
+
+def _sends(text: str) -> bool:
+    label = text.partition("->")[0]
+    return any(word.key in SENDING for word in placed_words(label))
+
+
+def _page_change(before: Face | None, after: Face | None) -> float:
+    """0 on one page, 1 from page to page; by the addresses where they are recorded."""
+    if before is None or after is None:
+        return 0.0
+    if before.address and after.address:
+        return float(before.address.partition("#")[0] != after.address.partition("#")[0])
+    together = len(before.texts | after.texts)
+    common = len(before.texts & after.texts) / together if together else 1.0
+    if before.title != after.title:
+        return max(0.5, 1.0 - common)
+    return 0.0 if common >= ALIKE_PAGES else 1.0 - common
+
+
+def _best_cuts(worth: Sequence[float], parts: int) -> list[int]:
+    """The first steps of parts 2 … n that together are worth most, uneven lengths deducted: over all choices."""
+    n = len(worth)
+    wanted = n / parts
+
+    def cost(length: int) -> float:
+        return UNEVEN * min(1.0, ((length - wanted) / wanted) ** 2)
+
+    best = [{end: (-cost(end), 0) for end in range(1, n + 1)}]  # parts so far -> last end -> (worth, its beginning)
+    for count in range(1, parts):
+        row = {}
+        for end in range(count + 1, n + 1):
+            options = ((best[-1][cut][0] + worth[cut] - cost(end - cut), cut) for cut in range(count, end))
+            row[end] = max(options, key=lambda option: (option[0], -option[1]))
+        best.append(row)
+    cuts, end = [], n
+    for row in reversed(best[1:]):
+        end = row[end][1]
+        cuts.append(end)
+    return cuts[::-1]
+
+
+def _reasons(sign: dict[str, float], forced: bool) -> tuple[str, ...]:
+    told = tuple(name for name, value in sign.items() if value >= REASON)
+    return ("another task", *told) if forced else told
+
+
+def _shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tuple[int, int]]) -> list[str]:
+    """The clauses of a task's instruction in order, each with the part whose steps speak of it most; "" for parts of
+    which no clause speaks. A task of one part keeps its instruction as it is."""
+    if len(parts) < 2:
+        return [instruction for _ in parts]
+    clauses = clauses_of(instruction)
+    said = [{w.key for s in steps[a:b] for w in informative(f"{s.text} {s.value}")} for a, b in parts]
+    match = [[sum(any(alike(w.key, k) for k in own) for w in informative(c)) for own in said] for c in clauses]
+    chosen = _in_order(match, len(parts))
+    given = [[clause for clause, part in zip(clauses, chosen, strict=True) if part == n] for n in range(len(parts))]
+    return [_sentence(own) for own in given]
+
+
+def clauses_of(text: str) -> list[str]:
+    """A request taken apart at full stops, commas and "and", but never leaving pieces of one word; "and" alone after
+    two words joins what was asked for ("find red and black shoes"), not requests."""
+    text = " ".join(text.split())
+    pieces, reached = [], 0
+    for found in _CLAUSE.finditer(text):
+        piece, rest = text[reached : found.start()], text[found.end() :]
+        least = 3 if found[0].strip().lower() == "and" else 2
+        if len(placed_words(piece)) >= least and len(placed_words(rest)) >= 2:
+            pieces.append(piece.strip())
+            reached = found.end()
+    return [*pieces, text[reached:].strip().rstrip(".")]
+
+
+def _in_order(match: Sequence[Sequence[int]], parts: int) -> list[int]:
+    """A part for each clause, never going back, so that most words match; of equals the most even one."""
+    best: list[tuple[float, list[int]]] = [(0.0, []) for _ in range(parts)]
+    for index, row in enumerate(match):
+        following = []
+        for part in range(parts):
+            value, path = max((best[earlier] for earlier in range(part + 1)), key=lambda option: option[0])
+            even = 0.1 * (1 - abs(index / max(1, len(match) - 1) - part / (parts - 1)))
+            following.append((value + row[part] + even, [*path, part]))
+        best = following
+    return max(best, key=lambda option: option[0])[1]
+
+
+def _sentence(clauses: Sequence[str]) -> str:
+    text = ", ".join(clauses)
+    return f"{text[:1].upper()}{text[1:]}" if text else ""

@@ -1,0 +1,22 @@
+"""Checks of instructions while they are written: they warn, with a place and a sentence, and never block. Core."""
+
+from collections.abc import Sequence
+
+from annotations.text.alike_words import says
+from annotations.work.desk.edits.warned import PartText, Warned
+
+
+def check_instructions(parts: Sequence[PartText], tasks: Sequence[str]) -> list[Warned]:
+    """Warnings about a decomposition: what a part's steps type must have been asked for by then.
+
+    `tasks`: the recorded instructions; what they do not say either is nobody's to ask for.
+    """
+    found: list[Warned] = []
+    for place, part in enumerate(parts):
+        said = [other.instruction for other in parts[: place + 1]]
+        asked = [value for value in dict.fromkeys(part.values) if any(says(task, value) for task in tasks)]
+        for value in asked if part.instruction.strip() else ():
+            if not any(says(text, value) for text in said):
+                text = f"The steps enter “{value}”, which no instruction up to here asks for."
+                found.append(Warned(part.step, "instruction", "value-lost", text))
+    return found

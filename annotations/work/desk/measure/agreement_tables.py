@@ -1,0 +1,177 @@
+"""A campaign's agreement: over all, and for each pair of people."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
+
+from annotations.models import Assignment, Campaign, Stage, Verdict
+from annotations.text.segmentation import boundary_similarity, cuts_of
+from annotations.work.desk.measure import agreement
+from annotations.work.desk.measure.agreement import Agreement, Counts
+
+Pair = tuple[Any, Any]  # two users, the one with the smaller id first
+
+
+@dataclass
+class PairRow:
+    """What two people share; the numbers of comparisons stand beside the values. None where there is nothing."""
+
+    first: Any
+    second: Any
+    cuts: float | None = None
+    cuts_n: int = 0
+    words: float | None = None
+    words_n: int = 0
+    kappa: float | None = None
+    kappa_n: int = 0
+
+
+@dataclass
+class AgreementReport:
+    cuts: Agreement
+    words: Agreement
+    kappa: Agreement
+    kappa_kind: str  # Cohen or Fleiss
+    pairs: list[PairRow]
+    by_code: list[dict[str, Any]] = field(default_factory=list)
+
+
+@dataclass
+class _Tally:
+    """Values by session, for the estimate, and by pair of people."""
+
+    by_session: dict[int, list] = field(default_factory=lambda: defaultdict(list))
+    by_pair: dict[Pair, list] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, session: int, pair: Pair, values: Iterable[Any]) -> None:
+        values = list(values)
+        self.by_session[session] += values
+        self.by_pair[pair] += values
+
+    @property
+    def n(self) -> int:
+        return sum(map(len, self.by_session.values()))
+
+
+def report(campaign: Campaign) -> AgreementReport:
+    """Everything that people did independently of each other: submitted annotations of one item, verdicts on one
+    version. Sessions in the bin are left out."""
+    cuts, words = _annotations(campaign)
+    judged = _judgements(campaign)
+    people = {user for row in judged for user in row["who"]}
+    kind = "Cohen" if len(people) <= 2 else "Fleiss"
+    return AgreementReport(
+        cuts=_mean_of(cuts),
+        words=_mean_of(words),
+        kappa=_kappa(judged, kind),
+        kappa_kind=kind,
+        pairs=_pair_rows(cuts, words, judged),
+        by_code=_by_code(campaign, judged, kind),
+    )
+
+
+def _annotations(campaign: Campaign) -> tuple[_Tally, _Tally]:
+    """Boundary similarity of decompositions, and chrF of rewrites where both have a part of the same steps."""
+    cuts, words = _Tally(), _Tally()
+    rows = Assignment.objects.filter(
+        item__session__campaign=campaign,
+        item__session__deleted_at=None,
+        item__stage__in=[Stage.DECOMPOSE, Stage.REWRITE],
+        state=Assignment.State.SUBMITTED,
+    )
+    groups: dict[int, list[Assignment]] = defaultdict(list)
+    for row in rows.select_related("user", "item__session").prefetch_related("parts").order_by("user_id"):
+        groups[row.item_id].append(row)
+    for group in groups.values():
+        if len(group) < 2:
+            continue
+        session = group[0].item.session
+        order = session.places()
+        for first, second in combinations(group, 2):
+            pair = first.user, second.user
+            if group[0].item.stage == Stage.DECOMPOSE:
+                pieces = [(part.first_step_id for part in one.parts.all()) for one in (first, second)]
+                one_cuts, other_cuts = (cuts_of(firsts, order) for firsts in pieces)
+                cuts.add(session.pk, pair, [boundary_similarity(one_cuts, other_cuts, len(order))])
+            else:
+                words.add(session.pk, pair, _same_parts(first, second, order))
+    return cuts, words
+
+
+def _same_parts(first: Assignment, second: Assignment, order: dict[int, int]) -> list[float]:
+    ours, theirs = first.texts_by_range(order), second.texts_by_range(order)
+    return [agreement.chrf(ours[place], theirs[place]) for place in ours if place in theirs]
+
+
+def _judgements(campaign: Campaign) -> list[dict[str, Any]]:
+    """Each entry of the rubric, for each version that several people have judged: {session, code, who: {user: whether
+    they saw a defect}}."""
+    rows = Verdict.objects.filter(
+        assignment__item__session__campaign=campaign, assignment__item__session__deleted_at=None
+    ).select_related("verification__user", "assignment__item")
+    versions: dict[tuple[int, int], list[Verdict]] = defaultdict(list)
+    for row in rows.order_by("verification__user_id"):
+        versions[row.assignment_id, row.round].append(row)
+    return [
+        {
+            "session": verdicts[0].assignment.item.session_id,
+            "code": code,
+            "who": {verdict.verification.user: not verdict.checklist[code] for verdict in verdicts},
+        }
+        for verdicts in versions.values()
+        if len(verdicts) > 1
+        for code in verdicts[0].checklist
+        if all(code in verdict.checklist for verdict in verdicts)
+    ]
+
+
+def _mean_of(tally: _Tally) -> Agreement:
+    counts = {session: agreement.mean_counts(values) for session, values in tally.by_session.items() if values}
+    return agreement.estimate(counts, agreement.mean, tally.n)
+
+
+def _kappa(judged: list[dict[str, Any]], kind: str) -> Agreement:
+    by_session: dict[int, list] = defaultdict(list)
+    for row in judged:
+        by_session[row["session"]].append(tuple(row["who"].values()))
+    counting, statistic = _of_kind(kind)
+    counts = {session: counting(ratings) for session, ratings in by_session.items()}
+    return agreement.estimate(counts, statistic, len(judged))
+
+
+def _of_kind(kind: str) -> tuple[Callable[[Iterable], Counts], Callable[[Counts], Any]]:
+    if kind == "Cohen":
+        return agreement.cohen_counts, agreement.cohen
+    return agreement.fleiss_counts, agreement.fleiss
+
+
+def _by_code(campaign: Campaign, judged: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    """Per entry of the rubric: how often it was a defect, and kappa."""
+    found = []
+    for entry in campaign.rubric:
+        rows = [row for row in judged if row["code"] == entry["code"]]
+        ratings = [rating for row in rows for rating in row["who"].values()]
+        share = sum(ratings) / len(ratings) if ratings else None
+        found.append(entry | {"kappa": _kappa(rows, kind), "share": share})
+    return found
+
+
+def _pair_rows(cuts: _Tally, words: _Tally, judged: list[dict[str, Any]]) -> list[PairRow]:
+    ratings: dict[Pair, list[tuple[bool, bool]]] = defaultdict(list)
+    for one in judged:
+        for first, second in combinations(one["who"], 2):
+            ratings[first, second].append((one["who"][first], one["who"][second]))
+    rows: dict[Pair, PairRow] = {}
+    for pair, values in cuts.by_pair.items():
+        row = rows.setdefault(pair, PairRow(*pair))
+        row.cuts, row.cuts_n = sum(values) / len(values), len(values)
+    for pair, values in words.by_pair.items():
+        row = rows.setdefault(pair, PairRow(*pair))
+        row.words, row.words_n = (sum(values) / len(values) if values else None), len(values)
+    for pair, both in ratings.items():
+        row = rows.setdefault(pair, PairRow(*pair))
+        kappa = float(agreement.cohen(agreement.cohen_counts(both)))
+        row.kappa, row.kappa_n = (None if kappa != kappa else kappa), len(both)  # nan: chance alone agrees
+    return sorted(rows.values(), key=lambda row: (row.first.get_username(), row.second.get_username()))

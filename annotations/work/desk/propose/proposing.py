@@ -1,0 +1,151 @@
+"""Proposals of cuts and rewrites: making them, what became of them at submit, and how good each model's are.
+
+`content` of a proposal is {"parts": [{"step", "why", "instruction"}, …]} for cuts, {"parts": [{"step", "rewrite",
+"mentions"}, …]} for rewrites. What a part does not name, or leaves empty, stays as it is.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from django.utils import timezone
+
+from annotations.access import rules
+from annotations.jobs import running
+from annotations.models import Assignment, Campaign, Job, Part, Proposal, Stage, Step
+from annotations.text.merging import pieces
+from annotations.text.tfidf import Vectors
+from annotations.work.decompose.cuts import Face, SeenStep, face_of, propose_cuts
+from annotations.work.rewrite.rewrites import propose_rewrites
+
+EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 1", Proposal.Kind.REWRITE: "repeated words 1"}
+STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
+Outcome = Proposal.Outcome
+
+
+connections: Callable[[], list[str]] = list
+"""The connections to language models that a campaign may name. `agents.apps` sets it: this app knows none."""
+
+
+class NoProposals(ValueError):
+    """Nothing can be proposed here; the message says why."""
+
+
+def propose(assignment: Assignment, kind: str, vectors: Vectors | None = None, encoder: str = "") -> Proposal:
+    """A new proposal by rules; `vectors` embeds texts, `encoder` names what does. Raises NoProposals."""
+    check(assignment, kind)
+    if kind == Proposal.Kind.CUTS:
+        parts = _cuts(assignment, vectors)
+    else:
+        texts = [(part.first_step_id, part.instruction) for part in assignment.ordered_parts()]
+        parts = [asdict(rewrite) for rewrite in propose_rewrites(texts)]
+        if not parts:
+            raise NoProposals("No part repeats what an earlier one says in a way that could be left out.")
+    return assignment.keep_proposal(kind, " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder))), parts)
+
+
+def start_job(assignment: Assignment, kind: str, user) -> Job:
+    """Ask the configured endpoint in the background. Raises NoProposals, and ValidationError as other jobs do."""
+    check(assignment, kind)
+    project = assignment.item.session.campaign.project
+    rules.require(user, "annotate", project)
+    params = {"name": assignment.item.session.name, "assignment": assignment.pk, "kind": str(kind)}
+    waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=project, params=params, state=Job.State.QUEUED)
+    return waiting.first() or running.queue(Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params))
+
+
+def start_sessions_job(campaign: Campaign, user) -> Job:
+    """Have the embedded model look at the leftovers of a campaign in the background; one job at a time."""
+    rules.require(user, "manage", campaign.project)
+    params = {"name": campaign.name, "campaign": campaign.pk, "kind": str(Proposal.Kind.SESSIONS)}
+    waiting = campaign.project.jobs.unfinished().filter(kind=Job.Kind.PROPOSE, params=params)
+    job = Job(kind=Job.Kind.PROPOSE, project=campaign.project, created_by=user, params=params)
+    return waiting.first() or running.queue(job)
+
+
+def check(assignment: Assignment, kind: str) -> None:
+    """Raise NoProposals where this kind makes no sense."""
+    if kind not in STAGES:
+        raise NoProposals(f"Proposals are of {' or '.join(STAGES)}.")
+    if STAGES[Proposal.Kind(kind)] != assignment.item.stage:
+        raise NoProposals(f"In this stage no {Proposal.Kind(kind).label} are proposed.")
+    if not assignment.item.session.campaign.proposer:
+        raise NoProposals("This campaign works without proposals.")
+
+
+def seen_steps(assignment: Assignment) -> tuple[list[SeenStep], list[str]]:
+    """The steps of the session as proposals see them, and the instructions of its tasks. Every page is read once."""
+    rows = assignment.item.session.steps().select_related("turn", "snapshot__dictionary").defer("candidates")
+    faces: dict[str, Face] = {}
+    steps: list[SeenStep] = []
+    tasks: list[Step] = []
+    for step in rows:
+        if not tasks or tasks[-1].turn_id != step.turn_id:
+            tasks.append(step)
+        address = str(step.extra.get("url") or "")
+        key = f"{step.snapshot.sha256} {address}" if step.snapshot else ""
+        if step.snapshot and key not in faces:
+            faces[key] = face_of(step.snapshot.html, address)
+        text = step.action_repr or str(step)
+        steps.append(SeenStep(step.pk, len(tasks) - 1, step.operation, text, step.value, faces.get(key)))
+    return steps, [step.turn.instruction for step in tasks]
+
+
+def settle(assignment: Assignment) -> None:
+    """Decide the open proposals of an annotation that is being submitted: what it says now is what became of them.
+
+    Unchanged: all that was proposed stands there; edited: it was accepted and changed; rejected: it was not accepted.
+    """
+    proposals = list(assignment.proposals.filter(outcome=Outcome.OPEN))
+    if not proposals:
+        return
+    parts, accepted = assignment.ordered_parts(), assignment.edits.accepted_proposals()
+    for proposal in proposals:
+        measure = _cut_distance if proposal.kind == Proposal.Kind.CUTS else _rewrite_distance
+        proposal.distance = measure(proposal.content["parts"], parts)
+        used = Outcome.EDITED if proposal.pk in accepted else Outcome.REJECTED
+        proposal.outcome = Outcome.UNCHANGED if proposal.distance == 0 else used
+        proposal.decided_at = timezone.now()
+    Proposal.objects.bulk_update(proposals, ["outcome", "distance", "decided_at"])
+
+
+def edit_distance(a: Sequence[str], b: Sequence[str]) -> float:
+    """Levenshtein distance of two sequences by the length of the longer one: 0 (the same) … 1; of two empty ones 0."""
+    longest = max(len(a), len(b))
+    while a and b and a[-1] == b[-1]:
+        a, b = a[:-1], b[:-1]
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        corner, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            corner, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, corner + (x != y))
+    return row[-1] / longest if longest else 0.0
+
+
+def _cuts(assignment: Assignment, vectors: Vectors | None) -> list[dict[str, Any]]:
+    steps, tasks = seen_steps(assignment)
+    if not steps:
+        raise NoProposals("The session has no steps.")
+    wanted = assignment.item.session.campaign.target_parts(len(steps))
+    found = propose_cuts(steps, tasks, wanted, vectors)
+    return [asdict(part) | {"why": list(part.why)} for part in found]
+
+
+def _cut_distance(proposed: list[dict[str, Any]], parts: list[Part]) -> float:
+    """Share of the cuts that only one of both has, and of the instructions how far they are apart, evenly."""
+    wanted, there = {part["step"] for part in proposed[1:]}, {part.first_step_id for part in parts[1:]}
+    together = wanted | there
+    cuts = len(wanted ^ there) / len(together) if together else 0.0
+    texts = {part.first_step_id: part.instruction for part in parts}
+    said = [(part["instruction"], texts.get(part["step"], "")) for part in proposed if part.get("instruction")]
+    return (cuts + _text_distance(said)) / 2
+
+
+def _rewrite_distance(proposed: list[dict[str, Any]], parts: list[Part]) -> float:
+    texts = {part.first_step_id: part.rewrite for part in parts}
+    return _text_distance([(part["rewrite"], texts.get(part["step"], "")) for part in proposed])
+
+
+def _text_distance(pairs: list[tuple[str, str]]) -> float:
+    """Mean edit distance by words; 0 without texts."""
+    return sum(edit_distance(pieces(a), pieces(b)) for a, b in pairs) / len(pairs) if pairs else 0.0

@@ -1,0 +1,204 @@
+"""The document of an annotation for the browser: reading it, saving edits, the lease, handing in. JSON.
+
+A browser whose session has ended gets 401 instead of the sign-in page, keeps its journal and sends it again later.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from django.utils.cache import add_never_cache_headers
+from django.views.decorators.http import require_GET, require_POST
+
+from annotations.access.people import signed_in
+from annotations.models import Assignment, Campaign, NotFree, NotYours, StaleWork, Step
+from annotations.work.desk import moving_on
+from annotations.work.desk.edits import saving
+from annotations.work.desk.edits.json_body import read_body
+from annotations.work.desk.edits.operations import BadEdit
+from annotations.work.desk.propose import proposing
+from annotations.work.desk.queue.claiming import next_item
+from annotations.work.desk.write import opening
+from annotations.work.desk.write.document import answer, document, edit_row, frame, proposal_row
+from annotations.work.desk.write.page_titles import page_titles
+from annotations.work.desk.write.step_trees import page_tree_response
+
+MAX_HISTORY = 500  # edits shown at once, newest first
+
+
+def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Errors as JSON: {"error", "code"}. 401 without a session, 409 without the lease, 400 for what makes no sense."""
+
+    @login_not_required
+    @wraps(view)
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if not request.user.is_authenticated:
+            return JsonResponse({"code": "signed_out", "error": "You are signed out; sign in to go on."}, status=401)
+        try:
+            response = view(request, *args, **kwargs)
+        except NotYours as error:
+            response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
+        except NotFree as error:
+            response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
+        except StaleWork as error:
+            response = JsonResponse({"code": "stale", "error": str(error)}, status=409)
+        except BadEdit as error:
+            response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
+        if not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response
+
+    return answered
+
+
+@for_the_workbench
+@require_GET
+def show(request: HttpRequest, pk: int) -> JsonResponse:
+    return JsonResponse(document(request, opening.to_read(request.user, pk)))
+
+
+@for_the_workbench
+@require_POST
+def save(request: HttpRequest, pk: int) -> JsonResponse:
+    body = read_body(request)
+    with transaction.atomic():
+        assignment = opening.locked(request.user, pk)
+        saved = saving.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
+    return JsonResponse(answer(saved))
+
+
+@for_the_workbench
+@require_POST
+def undo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, saving.undo)
+
+
+@for_the_workbench
+@require_POST
+def redo(request: HttpRequest, pk: int) -> JsonResponse:
+    return _stepped(request, pk, saving.redo)
+
+
+@for_the_workbench
+@require_POST
+def beat(request: HttpRequest, pk: int) -> JsonResponse:
+    """A heartbeat: whether the lease is still held with this token."""
+    token = _uuid(read_body(request), "token")
+    held = None if token is None else Assignment.objects.filter(pk=pk, user=signed_in(request)).beat(token)
+    told = (held or opening.to_read(request.user, pk)).lease_told_to(request.user)
+    return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
+
+
+@for_the_workbench
+@require_POST
+def take(request: HttpRequest, pk: int) -> JsonResponse:
+    """The lease for whoever asks; somebody else's work only when their time is up."""
+    assignment = opening.to_take(request.user, pk)
+    return JsonResponse(assignment.take(request.user).lease_told_to(request.user))
+
+
+@for_the_workbench
+@require_POST
+def submit(request: HttpRequest, pk: int) -> JsonResponse:
+    """Hand in what the browser has seen, and say what comes next."""
+    body = read_body(request)
+    with transaction.atomic():
+        assignment = opening.locked(request.user, pk)
+        assignment.check_lease(request.user, body.get("token"))
+        assignment.check_version(_base(body))
+        try:
+            moving_on.submit(assignment)
+        except moving_on.NotReady as error:
+            return JsonResponse({"problems": error.problems}, status=422)
+    if assignment.item.session.is_gold and assignment.item.session.gold:
+        return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
+    following = next_item(signed_in(request), assignment.item.session.campaign, assignment.item.stage)
+    return JsonResponse({"next": reverse("annotate-item", args=[following.pk]) if following else None})
+
+
+@for_the_workbench
+@require_POST
+def give_back(request: HttpRequest, pk: int) -> JsonResponse:
+    with transaction.atomic():
+        assignment = opening.locked(request.user, pk)
+        assignment.check_lease(request.user, read_body(request).get("token"))
+        assignment.give_back()
+    return JsonResponse({"next": None})
+
+
+@for_the_workbench
+@require_POST
+def propose(request: HttpRequest, pk: int) -> JsonResponse:
+    """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
+    kind = str(read_body(request).get("kind"))
+    assignment = opening.own(request.user, pk)
+    try:
+        if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
+            return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
+        return JsonResponse({"proposal": proposal_row(proposing.propose(assignment, kind))})
+    except proposing.NoProposals as error:
+        return JsonResponse({"code": "no_proposal", "error": str(error)}, status=422)
+    except ValidationError as error:
+        return JsonResponse({"code": "no_proposal", "error": " ".join(error.messages)}, status=422)
+
+
+@for_the_workbench
+@require_GET
+def history(request: HttpRequest, pk: int) -> JsonResponse:
+    """The edits, newest first: who changed what, and when."""
+    rows = opening.to_read(request.user, pk).edits.select_related("user").order_by("-version")[:MAX_HISTORY]
+    return JsonResponse({"edits": [edit_row(edit) for edit in rows]})
+
+
+@for_the_workbench
+@require_GET
+def step_frame(request: HttpRequest, pk: int, step_pk: int) -> JsonResponse:
+    """How the page of a step is shown: addresses of rendered pages run out, this gives new ones."""
+    rows = opening.to_read(request.user, pk).item.session.steps().select_related("snapshot", "raw_snapshot")
+    step: Step = get_object_or_404(rows.defer("candidates", "snapshot__data", "raw_snapshot__data"), pk=step_pk)
+    return JsonResponse({"frame": frame(request, step)})
+
+
+@for_the_workbench
+@require_GET
+def step_tree(request: HttpRequest, pk: int, step_pk: int) -> HttpResponse:
+    """The whole tree of a step's page, `{"nodes": [[depth, node id, tag, label, gold, candidate], …]}`."""
+    rows = opening.to_read(request.user, pk).item.session.steps().select_related("snapshot__dictionary")
+    step: Step = get_object_or_404(rows.prefetch_related("targets"), pk=step_pk)
+    return page_tree_response(request, step)
+
+
+@for_the_workbench
+@require_GET
+def titles(request: HttpRequest, pk: int) -> JsonResponse:
+    """What the page of each step is called: read after the document, as it opens the pages."""
+    return JsonResponse({"titles": page_titles(opening.to_read(request.user, pk).item.session)})
+
+
+def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
+    body = read_body(request)
+    op_id = _uuid(body, "op_id")
+    with transaction.atomic():
+        saved = step(opening.locked(request.user, pk), request.user, body.get("token"), _base(body), op_id)
+    return JsonResponse(answer(saved))
+
+
+def _base(body: dict[str, Any]) -> int:
+    base = body.get("base")
+    if isinstance(base, bool) or not isinstance(base, int) or not 0 <= base < 2**31:
+        raise BadEdit("A request has a base: the version that the browser has seen.")
+    return base
+
+
+def _uuid(body: dict[str, Any], name: str) -> UUID | None:
+    try:
+        return UUID(str(body[name])) if body.get(name) is not None else None
+    except ValueError as error:
+        raise BadEdit(f"The {name} is a UUID.") from error

@@ -1,0 +1,28 @@
+"""What the pages of a session are called, for its film strip. A page is opened for it once."""
+
+from html import unescape
+
+from django.core.cache import cache
+
+from annotations.corpus.step_page import rendered
+from annotations.models import Session, Snapshot
+from annotations.work.decompose.cuts import title_of
+
+KEPT = 24 * 3600  # seconds
+
+
+def page_titles(session: Session) -> list[str]:
+    """The title of the page of each step, in order; "" for a step without a page and a page without a title."""
+    steps = session.steps().select_related("snapshot", "raw_snapshot")
+    light = steps.defer("candidates", "extra", "snapshot__data", "raw_snapshot__data")
+    shown = [snapshot.sha256 if (snapshot := rendered(step, "")) else "" for step in light]
+    keys = {sha256: f"page-title:{sha256}" for sha256 in shown if sha256}
+    known = cache.get_many(keys.values())
+    new = [sha256 for sha256, key in keys.items() if key not in known]
+    read = {
+        keys[page.sha256]: unescape(title_of(page.html))
+        for page in Snapshot.objects.with_content().filter(sha256__in=new)
+    }
+    cache.set_many(read, KEPT)
+    titles = known | read
+    return [titles[keys[sha256]] if sha256 else "" for sha256 in shown]

@@ -1,0 +1,1 @@
+"""Rewrite: the instruction as said in conversation; rewrites proposed, warnings about what got lost. Core."""

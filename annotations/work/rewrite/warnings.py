@@ -1,0 +1,124 @@
+"""Checks of rewrites while they are written: they warn, with a place and a sentence, and never block. Core.
+
+The heuristics are light: they compare words (`annotations/text/alike_words.py`) and know which nearly always refer.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
+from annotations.work.desk.edits.mentions import Mention
+from annotations.work.desk.edits.warned import PartText, Warned
+
+REFERRING = frozenset("it its them they their those these this that there one ones same".split())
+# Of those, the ones that nearly always refer to something: "that" and "there" often do not.
+PRONOUNS = frozenset("it its them they their those these".split())
+
+
+def check_rewrites(parts: Sequence[PartText]) -> list[Warned]:
+    """Warnings about the rewrites of all parts, in order; parts that have none yet are passed over."""
+    found: list[Warned] = []
+    for place, part in enumerate(parts):
+        earlier = parts[:place]
+        if part.rewrite.strip():
+            lost = _lost_values(part, earlier)
+            found += lost + _unsaid(part, earlier, lost) + _unchanged(part, earlier) + _unmarked(part, earlier)
+        found += _mentions(part, place, parts)
+    return found
+
+
+def _lost_values(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
+    """Values of the steps that the instruction said and that nobody can know any more."""
+    found = []
+    for value in dict.fromkeys(part.values):
+        if says(part.instruction, value) and not any(says(p.rewrite, value) for p in (*earlier, part)):
+            text = f"“{value}” is entered in these steps, and neither this turn nor an earlier one says it."
+            found.append(Warned(part.step, "instruction", "value-lost", text, place_of(part.instruction, value)))
+    return found
+
+
+def _unsaid(part: PartText, earlier: Sequence[PartText], lost: Iterable[Warned]) -> list[Warned]:
+    """What the instruction says and the rewrite leaves out although no earlier turn says it, run by run."""
+    said = SaidWords(word for p in (*earlier, part) for word in placed_words(p.rewrite))
+    told = [warned.span for warned in lost if warned.span]
+    runs: list[list[Word]] = [[]]
+    for word in informative(part.instruction):  # empty words neither break a run nor begin one
+        if word.key in said or any(start <= word.start < end for start, end in told):
+            runs.append([])
+        else:
+            runs[-1].append(word)
+    return [
+        Warned(
+            part.step,
+            "instruction",
+            "unsaid",
+            f"“{part.instruction[run[0].start : run[-1].end]}” is left out, and no earlier turn says it.",
+            (run[0].start, run[-1].end),
+        )
+        for run in runs
+        if run
+    ]
+
+
+def _unchanged(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
+    """A rewrite that reads as the instruction although an earlier turn speaks of the same."""
+    if [word.key for word in placed_words(part.rewrite)] != [word.key for word in placed_words(part.instruction)]:
+        return []
+    before = SaidWords(word for p in earlier for word in informative(p.rewrite))
+    shared = [word for word in informative(part.rewrite) if word.key in before]
+    names = list(dict.fromkeys(f"“{word.text}”" for word in shared))[:3]
+    if not shared:
+        return []
+    text = f"It reads as the instruction does, though an earlier turn already speaks of {', '.join(names)}."
+    return [Warned(part.step, "rewrite", "unchanged", text, (shared[0].start, shared[0].end))]
+
+
+def _unmarked(part: PartText, earlier: Sequence[PartText]) -> list[Warned]:
+    """Pronouns that no mention marks; in the first turn, referring words before which nothing is said at all."""
+    spans = [(mention["start"], mention["end"]) for mention in part.mentions]
+    filled = [word.start for word in informative(part.rewrite)]
+    found = []
+    for word in placed_words(part.rewrite):
+        if any(start <= word.start < end for start, end in spans):
+            continue
+        alone = not any(p.rewrite.strip() for p in earlier) and not any(start < word.start for start in filled)
+        if alone and word.key in REFERRING - {"one"}:
+            text, code = f"Nothing is said before “{word.text}” that it could stand for.", "no-antecedent"
+        elif word.key in PRONOUNS:
+            text, code = f"“{word.text}” is not marked with what it stands for.", "unmarked"
+        else:
+            continue
+        found.append(Warned(part.step, "rewrite", code, text, (word.start, word.end)))
+    return found
+
+
+def _mentions(part: PartText, place: int, parts: Sequence[PartText]) -> list[Warned]:
+    """Mentions whose words are gone, and antecedents that do not exist."""
+    found = []
+    for mention in part.mentions:
+        span, said = (mention["start"], mention["end"]), mention["text"]
+        if part.rewrite[span[0] : span[1]] != said or span[1] > len(part.rewrite):
+            text = f"“{said}” is marked, and the turn does not say it any more."
+            found.append(Warned(part.step, "rewrite", "mention-changed", text))
+            continue
+        name = f"“{said}”" if said else "The ellipsis"
+        if (wrong := _wrong_antecedent(mention, name, place, parts)) is not None:
+            found.append(Warned(part.step, "rewrite", "no-antecedent", wrong, span))
+    return found
+
+
+def _wrong_antecedent(mention: Mention, name: str, place: int, parts: Sequence[PartText]) -> str | None:
+    """What is wrong with a mention's antecedent, as a sentence."""
+    antecedent = mention["antecedent"]
+    if antecedent is None:
+        return f"{name} has no antecedent yet."
+    turn = next((index for index, part in enumerate(parts) if part.step == antecedent["step"]), None)
+    if turn is None:
+        return f"{name} points to a turn that is not there any more."
+    if turn > place:
+        return f"{name} points to turn {turn + 1}, which comes later."
+    if turn == place and antecedent["end"] > mention["start"]:
+        return f"{name} points to itself or to what comes after it."
+    said = parts[turn].rewrite
+    if not antecedent["text"] or said[antecedent["start"] : antecedent["end"]] != antecedent["text"]:
+        return f"{name} points to “{antecedent['text']}”, which turn {turn + 1} does not say any more."
+    return None
