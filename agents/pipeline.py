@@ -12,7 +12,7 @@ from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.registry import recipe_kinds, unfit
 from agents.stages.state import StepState
 from agents.types import STAGES, Decision, Observation, RankedCandidate
-from annotations.observe.spans import span
+from annotations.monitor.spans import span
 
 BEFORE = ("observe", "rank", "recall")  # in the order that the kinds ask for
 ROUNDS = ("simplify", "compose", "plan")  # again and again, until the planner has an action or none

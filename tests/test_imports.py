@@ -32,7 +32,7 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        environment extensions forms paging admin_base live dom sandbox datasets text hosts observe storage models
+        environment extensions forms paging admin_base live dom sandbox datasets text hosts monitor storage models
         access pages corpus jobs retention
         work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
         work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
@@ -66,7 +66,7 @@ BACK = {  # (module, imported module): an arrow against the order, and why it is
 CORE = """
     annotations.environment annotations.extensions annotations.datasets annotations.datasets.* annotations.dom
     annotations.dom.* annotations.sandbox
-    annotations.sandbox.* annotations.text annotations.text.* annotations.observe.spans annotations.sample
+    annotations.sandbox.* annotations.text annotations.text.* annotations.monitor.spans annotations.sample
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy
     annotations.work.decompose annotations.work.decompose.* annotations.work.rewrite annotations.work.rewrite.*
     annotations.work.organise.grouping annotations.work.desk.measure.agreement

@@ -9,9 +9,9 @@ class SiteConfig(AppConfig):
     name = "webnav_site"
 
     def ready(self) -> None:
-        from annotations.observe import spans
+        from annotations.monitor import spans
         from annotations.work.desk.keys.keymaps import SECTION_KEYS
-        from webnav_site.observe import (
+        from webnav_site.monitor import (
             llm_counts,
             slow_queries,  # noqa: F401  times the queries of every connection
         )
@@ -20,6 +20,6 @@ class SiteConfig(AppConfig):
         SECTION_KEYS.update({label: f"g {key}" for label, _, key, _ in (*SECTIONS, OPERATIONS)})
         spans.WATCHERS.append(llm_counts.count)
         if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-            from webnav_site.observe import tracing
+            from webnav_site.monitor import tracing
 
             tracing.start()

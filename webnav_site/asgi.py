@@ -33,7 +33,7 @@ from annotations.access.host_secret import refuse_another  # noqa: E402
 from webnav_site.edge.door import Door  # noqa: E402
 from webnav_site.edge.limits import allow_as_many_files  # noqa: E402
 from webnav_site.edge.sockets import Sockets, not_found  # noqa: E402
-from webnav_site.observe.sockets import ObservedSockets  # noqa: E402
+from webnav_site.monitor.sockets import ObservedSockets  # noqa: E402
 
 refuse_another()
 # Every host of the app, but not the one of recorded pages.

@@ -11,7 +11,7 @@ from annotations.environment import told_in_a_line
 from annotations.jobs import stopping
 from annotations.sandbox import deadline
 from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
-from webnav_site.observe import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
+from webnav_site.monitor import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 

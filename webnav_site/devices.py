@@ -26,6 +26,6 @@ def _visible() -> list[str]:
     named = os.environ.get("CUDA_VISIBLE_DEVICES")
     if named is not None:
         return [part.strip() for part in named.split(",") if part.strip()]
-    from webnav_site.observe.workers import devices
+    from webnav_site.monitor.workers import devices
 
     return [str(device["index"]) for device in devices()]

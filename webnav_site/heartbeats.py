@@ -11,7 +11,7 @@ from typing import cast
 import redis
 from celery.signals import after_task_publish, beat_init, celeryd_after_setup, heartbeat_sent, worker_shutdown
 
-from annotations.observe.shared import client
+from annotations.monitor.shared import client
 
 logger = logging.getLogger(__name__)
 

@@ -102,7 +102,7 @@ def _memory_limit() -> int:
 
 def _gpus() -> list[dict[str, Any]]:
     """The devices that this worker may use: all, or those that CUDA_VISIBLE_DEVICES names by number."""
-    from webnav_site.observe.workers import devices
+    from webnav_site.monitor.workers import devices
 
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     wanted = None if visible is None else {part.strip() for part in visible.split(",")}

@@ -15,7 +15,7 @@ from csp.constants import NONE, SELF
 from annotations.environment import env, env_bool, env_days, env_list, env_networks, env_number, env_port
 from webnav_site import services, sharing
 from webnav_site.edge.limits import from_environment
-from webnav_site.observe import logs
+from webnav_site.monitor import logs
 
 
 def postgres(url: str) -> dict:
@@ -94,7 +94,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "webnav_site.observe.middleware.ObservedRequestMiddleware",
+    "webnav_site.monitor.middleware.ObservedRequestMiddleware",
     # First: a request for the snapshot host must meet neither sessions nor CSRF.
     "annotations.pages.snapshot_host.SnapshotHostMiddleware",
     "django.middleware.security.SecurityMiddleware",
@@ -330,7 +330,7 @@ CELERY_BEAT_SCHEDULE = {
     "keep-counts": {"task": "annotations.tasks.keep_counts", "schedule": 300.0},
     "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
     "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
-    "take-samples": {"task": "webnav_site.observe.tasks.take_sample", "schedule": 30.0, "options": {"expires": 60}},
+    "take-samples": {"task": "webnav_site.monitor.tasks.take_sample", "schedule": 30.0, "options": {"expires": 60}},
     "forget-old": {"task": "annotations.tasks.forget_old", "schedule": 24 * 3600.0},
     "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
 }

@@ -4,6 +4,6 @@ from django.urls import path
 
 from annotations.pages.snapshot_host import snapshot_page
 
-handler500 = "webnav_site.observe.failures.server_error"
+handler500 = "webnav_site.monitor.failures.server_error"
 
 urlpatterns = [path("s/<str:signed>", snapshot_page, name="snapshot")]

@@ -4,12 +4,12 @@ from django.contrib import admin
 from django.urls import include, path
 
 from webnav_site.health import healthz
-from webnav_site.observe import page
-from webnav_site.observe.metrics import metrics
+from webnav_site.monitor import page
+from webnav_site.monitor.metrics import metrics
 
-handler400 = "webnav_site.observe.failures.bad_request"
-handler404 = "webnav_site.observe.failures.not_found"
-handler500 = "webnav_site.observe.failures.server_error"
+handler400 = "webnav_site.monitor.failures.bad_request"
+handler404 = "webnav_site.monitor.failures.not_found"
+handler500 = "webnav_site.monitor.failures.server_error"
 
 urlpatterns = [
     path("admin/", admin.site.urls),

@@ -29,8 +29,8 @@ from agents.stages import registry
 from agents.types import Action, Decision, Observation, PastAction, RecordedStep
 from annotations.environment import env_number
 from annotations.models import Turn
-from annotations.observe import counters
-from annotations.observe.spans import span
+from annotations.monitor import counters
+from annotations.monitor.spans import span
 
 logger = logging.getLogger(__name__)
 

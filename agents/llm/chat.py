@@ -13,7 +13,7 @@ from agents.llm.errors import BadReply, LlmError, OneAtATime, Unreachable
 from agents.llm.lanes import in_lanes
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
-from annotations.observe.spans import span
+from annotations.monitor.spans import span
 
 ONE_SAMPLE = re.compile(r"\bn\b|\b(one|single) (completion|choice)")  # how endpoints word that they refuse n
 

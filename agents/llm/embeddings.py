@@ -22,7 +22,7 @@ from agents.llm.errors import BadReply, LlmError, NotConfigured
 from agents.llm.lanes import in_lanes
 from agents.llm.tokens import TokenCounter, counter
 from agents.llm.usage import Usage
-from annotations.observe.spans import span
+from annotations.monitor.spans import span
 
 BATCH_TEXTS = 128  # of one request; endpoints take up to 2,048, fewer lose less when one fails
 BATCH_TOKENS = 100_000  # of one request; OpenAI takes 300,000

@@ -25,8 +25,8 @@ from agents.runs.weblinx_demos import demo_of
 from agents.stages import registry
 from agents.types import Decision, Observation
 from annotations.models import Step
-from annotations.observe import counters
-from annotations.observe.spans import span
+from annotations.monitor import counters
+from annotations.monitor.spans import span
 
 logger = logging.getLogger(__name__)
 

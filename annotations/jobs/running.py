@@ -26,7 +26,7 @@ from annotations.jobs.uploads import below_import_root, keep_upload, source_of
 from annotations.models import Dataset, Job, Project, Split
 from annotations.models.jobs import Cancelled
 from annotations.models.releases import ReleasedConversationQuerySet
-from annotations.observe.outages import OUTAGES
+from annotations.monitor.outages import OUTAGES
 from annotations.storage import forget_scratch, private_folder, scratch, store
 
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout

@@ -21,8 +21,8 @@ from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.live import ago_text, span_text
-from annotations.observe import errors, last_words
-from annotations.observe.outages import OUTAGES
+from annotations.monitor import errors, last_words
+from annotations.monitor.outages import OUTAGES
 
 logger = logging.getLogger(__name__)
 

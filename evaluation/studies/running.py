@@ -22,7 +22,7 @@ from agents.types import Decision
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost, Step
-from annotations.observe.outages import OUTAGES
+from annotations.monitor.outages import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.models.studies import BudgetLimits
 from evaluation.scores.judging import Gold, Judgement, judge

@@ -14,7 +14,7 @@ from django.utils import timezone
 from annotations.jobs import running
 from annotations.models import Job
 from annotations.models.leases import MAX_ATTEMPTS
-from annotations.observe import last_words
+from annotations.monitor import last_words
 from tests import factories
 from tests.evaluation.workers import environment
 

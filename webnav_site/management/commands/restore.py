@@ -16,7 +16,7 @@ from annotations.models import Dataset
 from webnav_site.backups.archive import ArchiveDamaged
 from webnav_site.backups.restoring import Looked, TooNew, look_through, restore
 from webnav_site.backups.sealing import SealError
-from webnav_site.observe import workers
+from webnav_site.monitor import workers
 from webnav_site.postgres_tools import ToolFailed
 
 

@@ -7,10 +7,10 @@ import sys
 
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Message, Request
-from annotations.observe import counters
+from annotations.monitor import counters
 from tests.agents.llm_server import serve
 from tests.evaluation.workers import ROOT, environment
-from tests.observe.receiver import receiving
+from tests.monitor.receiver import receiving
 
 WORK = """
 import json, sys, django
@@ -29,7 +29,7 @@ from agents.recipes.literature import get
 from agents.stages.kind import Parts, StageKind
 from structlog.contextvars import bound_contextvars
 from webnav_site.celery import app
-from webnav_site.observe.tasks import ARGUMENTS, HEADER
+from webnav_site.monitor.tasks import ARGUMENTS, HEADER
 
 ARGUMENTS["tests.decide"] = "shard"
 
@@ -62,7 +62,7 @@ QUIET = """
 import sys, django
 django.setup()
 import webnav_site.celery, webnav_site.asgi
-ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "webnav_site.observe.tracing")
+ours = ("opentelemetry.sdk.trace", "opentelemetry.exporter", "webnav_site.monitor.tracing")
 print([name for name in sys.modules if name.startswith(ours)])
 """
 

@@ -14,7 +14,7 @@ import structlog
 from django.http import HttpRequest
 from structlog.typing import EventDict, Processor
 
-from webnav_site.observe.redaction import Redactor
+from webnav_site.monitor.redaction import Redactor
 
 FORMATS = ("json", "lines")
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")

@@ -11,12 +11,12 @@ import structlog
 from celery import shared_task, signals
 from django.conf import settings
 
-from annotations.observe import counters, errors
-from annotations.observe.spans import span
+from annotations.monitor import counters, errors
+from annotations.monitor.spans import span
 
 tracing: Any = None
 if os.environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):  # else nothing of it is loaded
-    from webnav_site.observe import tracing
+    from webnav_site.monitor import tracing
 
 logger = logging.getLogger("webnav.tasks")
 PASSED_ON = ("request", "run", "shard", "job")  # ids that a task's messages to others carry
@@ -81,10 +81,10 @@ def _end(task_id: str, task: Any, state: str | None = None, **kwargs: Any) -> No
     structlog.contextvars.clear_contextvars()
 
 
-@shared_task(queue="default", name="webnav_site.observe.tasks.take_sample")
+@shared_task(queue="default", name="webnav_site.monitor.tasks.take_sample")
 def take_sample() -> None:
     """Every 30 s: a point of the operator's plots."""
-    from webnav_site.observe import samples
+    from webnav_site.monitor import samples
 
     samples.take()
 

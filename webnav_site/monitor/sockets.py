@@ -5,7 +5,7 @@ from typing import Any
 
 import structlog
 
-from annotations.observe import errors
+from annotations.monitor import errors
 
 
 class ObservedSockets:

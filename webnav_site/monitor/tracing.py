@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
 
-from annotations.observe import spans
+from annotations.monitor import spans
 
 IDS = ("request", "run", "shard", "job")  # as in every log line
 _context = TraceContextTextMapPropagator()

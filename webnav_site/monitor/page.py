@@ -12,9 +12,9 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from annotations.observe import errors
+from annotations.monitor import errors
 from annotations.retention.forgetting import estimates
-from webnav_site.observe import metrics, samples, sizes, slow_queries, workers
+from webnav_site.monitor import metrics, samples, sizes, slow_queries, workers
 
 RATES = (("requests", "Requests a minute"), ("steps", "Steps a minute"), ("errors", "Errors a minute"))
 LONGEST_DAYS = 36500

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import redis
 
-from annotations.observe.shared import client
+from annotations.monitor.shared import client
 
 logger = logging.getLogger(__name__)
 KEY = "webnav:metrics"

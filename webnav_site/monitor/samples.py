@@ -7,9 +7,9 @@ from typing import Any
 
 import redis
 
-from annotations.observe import counters
-from annotations.observe.shared import client
-from webnav_site.observe import metrics
+from annotations.monitor import counters
+from annotations.monitor.shared import client
+from webnav_site.monitor import metrics
 
 KEY = "webnav:samples"
 MOST = 240

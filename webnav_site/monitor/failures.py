@@ -9,7 +9,7 @@ from django.views import defaults
 from django.views.decorators.csrf import requires_csrf_token
 
 from annotations.jobs import full_disk
-from annotations.observe.outages import is_outage
+from annotations.monitor.outages import is_outage
 
 UNKNOWN = "Something went wrong on our side. What was stored before is safe; the log has the details."
 AWAY = "The database is not there for a moment. What was stored before is safe; try again in a few seconds."

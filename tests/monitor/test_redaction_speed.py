@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from webnav_site.observe.redaction import GONE, Redactor
+from webnav_site.monitor.redaction import GONE, Redactor
 
 PARTS = ("a", "token", "token ", "a://", "a-", "/s/", "sk-", "Bearer ", 'password="', "cookie:", "cookie ", "a:")
 

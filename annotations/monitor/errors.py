@@ -9,9 +9,9 @@ from typing import Any
 
 import redis
 
-from annotations.observe import counters
-from annotations.observe.outages import in_a_line, is_outage
-from annotations.observe.shared import client
+from annotations.monitor import counters
+from annotations.monitor.outages import in_a_line, is_outage
+from annotations.monitor.shared import client
 
 logger = logging.getLogger("webnav.errors")
 RECENT = "webnav:errors"

@@ -8,10 +8,10 @@ import redis
 import structlog
 from django.conf import settings
 
-from annotations.observe import counters, errors
+from annotations.monitor import counters, errors
 from annotations.tasks import run_job
 from webnav_site.celery import app
-from webnav_site.observe.tasks import HEADER
+from webnav_site.monitor.tasks import HEADER
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import pytest
 from django.test import Client
 
 from annotations.models import Job
-from annotations.observe import counters, errors
-from annotations.observe.shared import client as shared_client
+from annotations.monitor import counters, errors
+from annotations.monitor.shared import client as shared_client
 from tests import factories
-from webnav_site.observe.middleware import HEADER
+from webnav_site.monitor.middleware import HEADER
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def _nothing_counted() -> None:
 
 @pytest.fixture
 def failing(settings) -> Client:
-    settings.ROOT_URLCONF = "tests.observe.failing_urls"
+    settings.ROOT_URLCONF = "tests.monitor.failing_urls"
     return Client(raise_request_exception=False)
 
 

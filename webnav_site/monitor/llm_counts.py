@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from annotations.observe import counters
+from annotations.monitor import counters
 
 
 @contextmanager

@@ -25,9 +25,9 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from annotations.access.clients import client_address, networks
 from annotations.models import Job, Leased
-from annotations.observe import counters
+from annotations.monitor import counters
 from evaluation.models import Shard
-from webnav_site.observe import workers
+from webnav_site.monitor import workers
 
 QUEUES = ("default", "io", "gpu")
 CONNECTIONS_SQL = """

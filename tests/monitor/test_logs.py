@@ -7,8 +7,8 @@ import logging
 import pytest
 import structlog
 
-from webnav_site.observe.logs import log_format, logging_settings
-from webnav_site.observe.redaction import GONE, Redactor
+from webnav_site.monitor.logs import log_format, logging_settings
+from webnav_site.monitor.redaction import GONE, Redactor
 
 KNOWN = "a-secret-that-we-know"
 

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.core.signals import got_request_exception
 from django.http import HttpRequest, HttpResponseBase
 
-from annotations.observe import counters, errors
-from annotations.observe.spans import span
-from webnav_site.observe.logs import current_request
+from annotations.monitor import counters, errors
+from annotations.monitor.spans import span
+from webnav_site.monitor.logs import current_request
 
 logger = logging.getLogger("webnav.requests")
 HEADER = "X-Request-ID"

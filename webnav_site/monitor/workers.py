@@ -11,7 +11,7 @@ import psutil
 import redis
 from celery import signals
 
-from annotations.observe.shared import client
+from annotations.monitor.shared import client
 
 PREFIX = "webnav:worker:"
 EVERY_SECONDS = 5

@@ -12,11 +12,11 @@ from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
 from annotations.models import Job
-from annotations.observe import counters
-from annotations.observe.shared import client as shared_client
+from annotations.monitor import counters
+from annotations.monitor.shared import client as shared_client
 from tests import factories
 from tests.evaluation.workers import ROOT, environment
-from webnav_site.observe import workers
+from webnav_site.monitor import workers
 
 pytestmark = pytest.mark.django_db
 TOKEN = "a-token-for-prometheus"
@@ -148,7 +148,7 @@ def test_a_workers_devices_and_work_are_told(monkeypatch: pytest.MonkeyPatch) ->
 DIES = """
 import django, os, signal, time
 django.setup()
-from annotations.observe import counters
+from annotations.monitor import counters
 for _ in range(7):
     counters.REQUESTS.observe("home", "GET", "200", amount=0.01)
 time.sleep(counters.FLUSH_SECONDS + 0.5)

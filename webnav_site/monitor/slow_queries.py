@@ -10,7 +10,7 @@ import redis
 from django.conf import settings
 from django.db.backends.signals import connection_created
 
-from annotations.observe.shared import client
+from annotations.monitor.shared import client
 
 logger = logging.getLogger("webnav.slow_queries")
 KEY = "webnav:slow-queries"

@@ -14,7 +14,7 @@ from django.core.cache import cache
 from django.db import connection
 
 from annotations.hosts.code import code_revision
-from annotations.observe.shared import client
+from annotations.monitor.shared import client
 
 KEPT_SECONDS = 60
 TABLES = 12

@@ -7,11 +7,11 @@ from django.db import connection
 from django.test import Client
 
 from annotations.models import Job
-from annotations.observe import counters, errors
-from annotations.observe.shared import client as shared_client
+from annotations.monitor import counters, errors
+from annotations.monitor.shared import client as shared_client
 from tests import factories
 from tests.signed_in import client_of
-from webnav_site.observe import samples, slow_queries, tasks, workers
+from webnav_site.monitor import samples, slow_queries, tasks, workers
 
 pytestmark = pytest.mark.django_db
 
