@@ -19,8 +19,11 @@ from agents.models import (
     TrainedModel,
     Trajectory,
     TrajectoryStep,
+    Transition,
+    TransitionVector,
     Workflow,
     WorkflowVector,
+    WorldModelFit,
 )
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold, SuperuserOnly, count_of
 from annotations.models import Operation
@@ -67,6 +70,36 @@ class WorkflowVectorAdmin(MadeElsewhere):
     list_filter = ["encoder", "workflow__dataset"]
     search_fields = ["workflow__name"]
     fields = ["workflow", "encoder"]
+
+
+@admin.register(Transition)
+class TransitionAdmin(MadeElsewhere):
+    """They are of the train split, or of what agents did themselves: no gold of tests is in them."""
+
+    heavy = ("effects",)
+    list_display = ["key_text", "conversation", "dataset", "operation", "role", "model_name"]
+    list_select_related = ["conversation", "dataset"]
+    list_filter = ["dataset", "operation"]
+    search_fields = ["key_text", "conversation__source_id"]
+    exclude = ["episode_step"]
+
+
+@admin.register(TransitionVector)
+class TransitionVectorAdmin(MadeElsewhere):
+    heavy = ("embedding",)
+    list_display = ["transition", "encoder"]
+    list_select_related = ["transition"]
+    list_filter = ["encoder", "transition__dataset"]
+    search_fields = ["transition__key_text"]
+    fields = ["transition", "encoder"]
+
+
+@admin.register(WorldModelFit)
+class WorldModelFitAdmin(MadeElsewhere):
+    list_display = ["dataset", "encoder", "transitions", "made_at"]
+    list_select_related = ["dataset"]
+    list_filter = ["encoder"]
+    search_fields = ["dataset__name"]
 
 
 @admin.register(SavedRecipe)

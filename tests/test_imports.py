@@ -39,8 +39,8 @@ WINGS = {
         work.desk.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types environments recipes trace observations stages memory pipeline
-        replay runs live training proposals packs connections retention
+        prompts encoders models llm weblinx types environments recipes trace observations world_model stages memory
+        pipeline replay runs live training proposals packs connections retention
     """.split(),
     "evaluation": """
         metrics models scores reviews reports external comparing studies bench
@@ -77,7 +77,7 @@ CORE = """
     agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
-    agents.weblinx agents.weblinx.* agents.environments agents.environments.*
+    agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.world_model agents.world_model.*
     agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card

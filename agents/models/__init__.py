@@ -12,6 +12,7 @@ from agents.models.runs import Run, RunTally
 from agents.models.steps import TrajectoryStep
 from agents.models.trained import TrainedModel
 from agents.models.trajectories import Trajectory
+from agents.models.transitions import Transition, TransitionVector, WorldModelFit
 
 __all__ = [
     "Connection",
@@ -26,6 +27,9 @@ __all__ = [
     "TrainedModel",
     "Trajectory",
     "TrajectoryStep",
+    "Transition",
+    "TransitionVector",
     "Workflow",
     "WorkflowVector",
+    "WorldModelFit",
 ]

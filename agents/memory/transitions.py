@@ -1,0 +1,156 @@
+"""Transitions as rows: made from recorded steps and from agents' episodes, embedded, and searched in pgvector."""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from agents.encoders.embedding import Encoder
+from agents.models import Transition, TransitionVector, WorldModelFit
+from agents.observations import RecordedConversation
+from agents.types import Action
+from agents.world_model.calibration import Calibration
+from agents.world_model.effects import Effect, effects_of
+from agents.world_model.predicting import PastCase, RetrievedEffects, Situation
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.differences import difference
+from annotations.dom.limits import PageError
+from annotations.dom.tree import parse
+from annotations.models import Dataset, Split, Step
+from annotations.sandbox.deadline import page_deadline
+
+BATCH = 500  # texts that are embedded together
+
+
+@dataclass(frozen=True)
+class Happened:
+    """A situation, and the page that the action led to, as a tree."""
+
+    situation: Situation
+    after: str
+
+    @property
+    def effects(self) -> list[Effect]:
+        situation = self.situation
+        return effects_of(difference(situation.tree, self.after), situation.lines, situation.action)
+
+    def row(self, dataset: int, **source: Any) -> Transition:
+        """As it is stored. `source`: the step, or an episode's."""
+        situation, target = self.situation, self.situation.target
+        return Transition(
+            dataset_id=dataset,
+            conversation_id=situation.conversation,
+            sha256=self.sha256,
+            key_text=situation.key,
+            website=situation.website,
+            operation=situation.action.operation,
+            role=target.role,
+            name=target.name,
+            value=situation.action.value,
+            effects=[effect.to_dict() for effect in self.effects],
+            **source,
+        )
+
+    @property
+    def sha256(self) -> str:
+        action = self.situation.action
+        told = "\n".join((action.operation, action.node_id or "", action.value, self.situation.tree))
+        return hashlib.sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
+    """What its action did at a recorded step; None where a page is lacking or cannot be read."""
+    pages = Step.objects.select_related("snapshot__dictionary", "snapshot_after__dictionary").only(
+        "snapshot", "snapshot_after"
+    )
+    before, after = pages.get(pk=step.pk).pages_around
+    if before is None or after is None:
+        return None
+    positives = [target.node_id for target in step.targets.all() if not target.pruned]
+    action = Action(step.operation, positives[0] if positives else None, step.value)
+    try:
+        with page_deadline():
+            trees = [accessibility_tree(parse(page)) for page in (before, after)]
+    except PageError:
+        return None
+    conversation = recorded.conversation
+    situation = Situation(step.turn.instruction, trees[0], action, conversation.website.name, conversation.pk)
+    return Happened(situation, trees[1])
+
+
+class PastTransitions:
+    """The transitions of a dataset and their vectors by one encoder: the `TransitionStore` of the core."""
+
+    def __init__(self, dataset: Dataset, encoder: Encoder) -> None:
+        self.dataset, self.encoder = dataset, encoder
+
+    # Made
+
+    def add(self, conversation_ids: Iterable[int]) -> int:
+        """Add the transitions that are missing of these conversations; how many were new. Only those of the train
+        split. Safe to run twice and side by side."""
+        before = self.dataset.transitions.count()
+        for pk in conversation_ids:
+            recorded = RecordedConversation(pk)
+            if recorded.conversation.split != Split.TRAIN:  # the database refuses it too
+                raise AssertionError(f"transitions come from the train split, {recorded.conversation} is of another")
+            have = set(Transition.objects.filter(conversation=pk).values_list("step_id", flat=True))
+            seen = [(step, seen_at(recorded, step)) for step in recorded.steps if step.pk not in have]
+            rows = [found.row(self.dataset.pk, step=step) for step, found in seen if found is not None]
+            Transition.objects.bulk_create(rows, ignore_conflicts=True)
+        return self.dataset.transitions.count() - before
+
+    def embed(self, on_batch: Callable[[int, int], None] = lambda done, total: None) -> int:
+        """Embed what this encoder has not yet; how many it were."""
+        rows = list(self.dataset.transitions.without_vector(self.encoder.name).order_by("pk"))
+        total = self.dataset.transitions.count()
+        for start in range(0, len(rows), BATCH):
+            batch = rows[start : start + BATCH]
+            vectors = self.encoder.encode([row.key_text for row in batch])
+            TransitionVector.objects.put(self.encoder.name, list(zip(batch, vectors, strict=True)))
+            on_batch(total - len(rows) + start + len(batch), total)
+        return len(rows)
+
+    def recorded(self, split: str, limit: int | None = None) -> Iterator[tuple[Step, Happened]]:
+        """What happened at the steps of a split, in order, at most so many: to measure by; nothing is stored."""
+        count = 0
+        for pk in self.dataset.conversations.filter(split=split).in_order().values_list("pk", flat=True):
+            recorded = RecordedConversation(pk)
+            for step in recorded.steps:
+                if limit is not None and count >= limit:
+                    return
+                if (seen := seen_at(recorded, step)) is not None:
+                    count += 1
+                    yield step, seen
+
+    # Asked
+
+    def similar(self, situations: Sequence[Situation], k: int) -> list[list[PastCase]]:
+        """Those of the same operation and role; where there is none, of the same operation."""
+        vectors = self.encoder.encode([situation.key for situation in situations])
+        return [self._of(situation, vector, k) for situation, vector in zip(situations, vectors, strict=True)]
+
+    def _of(self, situation: Situation, vector: np.ndarray, k: int) -> list[PastCase]:
+        rows = TransitionVector.objects.filter(
+            encoder=self.encoder.name,
+            transition__dataset=self.dataset,
+            transition__operation=situation.action.operation,
+        )
+        rows = rows.exclude(transition__conversation=situation.conversation)
+        rows = rows.select_related("transition").defer("embedding")
+        found = rows.filter(transition__role=situation.target.role).nearest(vector, k) or rows.nearest(vector, k)
+        return [_case(one) for one in found]
+
+    def world_model(self) -> RetrievedEffects:
+        """What predicts by these transitions, as sure as it has shown itself to be right."""
+        fit = WorldModelFit.objects.filter(dataset=self.dataset, encoder=self.encoder.name).first()
+        curve = {key: tuple(value) for key, value in fit.calibration.items()} if fit else {}
+        return RetrievedEffects(self, Calibration(**curve))
+
+
+def _case(vector: TransitionVector) -> PastCase:
+    row = vector.transition
+    effects = tuple(Effect.from_dict(stored) for stored in row.effects)
+    return PastCase(row.pk, row.operation, row.role, row.name, row.website, effects, 1 - vector.distance)

@@ -1,0 +1,4 @@
+"""What actions do to pages: past transitions, what they tell about a new action, and how sure that is.
+
+Core: a store of past transitions is passed in. The rows and their search stand in `agents/memory/transitions.py`.
+"""

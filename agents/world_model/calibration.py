@@ -1,0 +1,70 @@
+"""How far a confidence can be trusted: fitted on held-out cases, told as bins and expected calibration error. Core."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BINS = 10
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A rising curve from raw confidences to shares of cases that were right. `raw` are the ends of its steps, `share`
+    what each step says; without steps a confidence stays as it is."""
+
+    raw: tuple[float, ...] = ()
+    share: tuple[float, ...] = ()
+
+    def of(self, raw: float) -> float:
+        """The share of cases that were right at this confidence; between two steps in a straight line."""
+        if not self.raw:
+            return min(1.0, max(0.0, raw))
+        place = bisect_right(self.raw, raw)
+        if place == 0 or place == len(self.raw):
+            return self.share[max(0, place - 1)]
+        low, high = self.raw[place - 1], self.raw[place]
+        part = (raw - low) / (high - low) if high > low else 1.0
+        return self.share[place - 1] + part * (self.share[place] - self.share[place - 1])
+
+
+def fitted(raw: Sequence[float], right: Sequence[bool]) -> Calibration:
+    """Isotonic regression (pool adjacent violators) with a case of doubt at either end, so that few cases say neither
+    never nor always."""
+    if not raw:
+        return Calibration()
+    pairs = sorted(zip(raw, map(float, right), strict=True))
+    pools: list[list[float]] = []  # sum of raw, of right, count
+    for x, y in [(pairs[0][0], 0.0), *pairs, (pairs[-1][0], 0.0)]:
+        pools.append([x, y, 1.0])
+        while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
+            last = pools.pop()
+            pools[-1] = [mine + other for mine, other in zip(pools[-1], last, strict=True)]
+    return Calibration(tuple(x / n for x, _, n in pools), tuple(y / n for _, y, n in pools))
+
+
+@dataclass(frozen=True)
+class ReliabilityBin:
+    """Cases of about one confidence: its mean, the share that was right, how many."""
+
+    confidence: float
+    share: float
+    count: int
+
+
+def bins(confidences: Sequence[float], right: Sequence[bool], count: int = BINS) -> list[ReliabilityBin]:
+    """Those that hold a case, by rising confidence; all of one width."""
+    groups: dict[int, list[tuple[float, bool]]] = {}
+    for confidence, was in zip(confidences, right, strict=True):
+        groups.setdefault(min(count - 1, int(confidence * count)), []).append((confidence, was))
+    return [
+        ReliabilityBin(sum(c for c, _ in group) / len(group), sum(was for _, was in group) / len(group), len(group))
+        for _, group in sorted(groups.items())
+    ]
+
+
+def calibration_error(confidences: Sequence[float], right: Sequence[bool], count: int = BINS) -> float:
+    """ECE: how far confidence and share lie apart, in the mean over cases. ValueError without any."""
+    if not confidences:
+        raise ValueError("no case, no calibration error")
+    found = bins(confidences, right, count)
+    return sum(one.count * abs(one.confidence - one.share) for one in found) / len(confidences)

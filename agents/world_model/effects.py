@@ -1,0 +1,232 @@
+"""What an action does to a page, told relative to the action, so that it can be said of another page. Core.
+
+"The acted-on field gets the typed value" is the same effect wherever it happens: names and values that the action
+itself gives stand in brackets, and other elements are found by role and name, by role and state, or as all of a role.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
+
+from agents.types import Action
+from agents.world_model.lines import PageLine, PageLines, line_of, unquoted
+from annotations.dom.differences.items import Change, PageDifference
+
+What = Literal["added", "removed", "changed"]
+Of = Literal["target", "named", "all"]
+
+VALUE, TARGET = "⟨value⟩", "⟨element⟩"
+QUOTES = "'\""
+SHORTEST = 3  # characters of a value that is looked for inside of names
+GONE = ""  # what a property becomes that is not written any more
+MOST = 400  # effects of one action that are kept: a page that was replaced has changed in every line
+
+
+@dataclass(frozen=True)
+class Effect:
+    """One thing that becomes different. `of`: whose it is; `before` are the values that change, `after` the new ones; a
+    `renamed` element has that name afterwards."""
+
+    what: What
+    role: str
+    name: str = ""
+    of: Of = "named"
+    before: Mapping[str, str] = field(default_factory=dict, hash=False)
+    after: Mapping[str, str] = field(default_factory=dict, hash=False)
+    renamed: str | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As it is stored: what has no say is left out."""
+        return {key: value for key, value in asdict(self).items() if value not in ("", {}, None)}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> "Effect":
+        return cls(**stored)
+
+    def facts(self) -> list[str]:
+        """What is different, in words: a line for each property. Numbers of elements are no part of it."""
+        said = f"{self.role} {self.name!r}"
+        if self.what != "changed":
+            return [f"{self.what} {said}"]
+        changes = [f"{key}: {value or 'none'}" for key, value in self.after.items()]
+        if self.renamed is not None:
+            changes.append(f"is {self.renamed!r}")
+        return [f"changed {said} {change}" for change in changes]
+
+
+@dataclass(frozen=True)
+class Happening:
+    """An effect on the elements of one page: what a difference holds, and the facts."""
+
+    effect: Effect
+    before: PageLine | None = None
+    after: PageLine | None = None
+
+
+class Words:
+    """The texts of one action in place of the marks that stand for them, and the other way round."""
+
+    def __init__(self, action: Action, target: PageLine | None) -> None:
+        self.pairs = [(VALUE, action.value), (TARGET, target.name if target else "")]
+
+    def marked(self, text: str) -> str:
+        for mark, said in self.pairs:
+            if said and text == said:
+                return mark
+        for mark, said in self.pairs[:1]:
+            if len(said) >= SHORTEST and said in text:
+                return text.replace(said, mark)
+        return text
+
+    def filled(self, text: str) -> str:
+        for mark, said in self.pairs:
+            text = text.replace(mark, said)
+        return text
+
+
+def happenings(difference: PageDifference) -> list[Happening]:
+    """What a difference says, element by element."""
+    found = [Happening(Effect("added", line.role, line.name), None, line) for line in map(line_of, difference.added)]
+    for line in map(line_of, difference.removed):
+        found.append(Happening(Effect("removed", line.role, line.name), line))
+    for change in difference.changed:
+        found += _changed(line_of(change.before), line_of(change.after))
+    return found
+
+
+def _changed(before: PageLine, after: PageLine) -> list[Happening]:
+    if before.role != after.role:
+        gone, come = Effect("removed", before.role, before.name), Effect("added", after.role, after.name)
+        return [Happening(gone, before), Happening(come, None, after)]
+    names = [name for name in {**before.properties, **after.properties} if _differ(name, before, after)]
+    effect = Effect(
+        "changed",
+        before.role,
+        before.name,
+        before={name: before.properties.get(name, GONE) for name in names},
+        after={name: after.properties.get(name, GONE) for name in names},
+        renamed=after.name if after.name != before.name else None,
+    )
+    return [Happening(effect, before, after)] if names or effect.renamed is not None else []
+
+
+def _differ(name: str, before: PageLine, after: PageLine) -> bool:
+    return before.properties.get(name) != after.properties.get(name)
+
+
+def effects_of(difference: PageDifference, page: PageLines, action: Action) -> list[Effect]:
+    """The effects of the action that changed this page so. Where all elements of a role went, they went as one."""
+    words, target = Words(action, page.at(action.node_id)), page.at(action.node_id)
+    found = happenings(difference)
+    gone = Counter(one.effect.role for one in found if one.effect.what == "removed")
+    cleared = {role for role, count in gone.items() if count > 1 and count == len(page.of_role(role))}
+    told: list[Effect] = [Effect("removed", role, of="all") for role in sorted(cleared)]
+    for one in found:
+        if one.effect.what == "removed" and one.effect.role in cleared:
+            continue
+        told.append(_told(one, words, target))
+    return told[:MOST]
+
+
+def _told(one: Happening, words: Words, target: PageLine | None) -> Effect:
+    effect = one.effect
+    of: Of = (
+        "target" if target is not None and one.before is not None and one.before.node_id == target.node_id else "named"
+    )
+    return replace(
+        effect,
+        of=of,
+        name="" if of == "target" else words.marked(effect.name),
+        before={key: words.marked(value) for key, value in effect.before.items()} if of != "target" else {},
+        after={key: _marked(value, words) for key, value in effect.after.items()},
+        renamed=None if effect.renamed is None else words.marked(effect.renamed),
+    )
+
+
+def _marked(value: str, words: Words) -> str:
+    """A property's value, marked inside of its quotes."""
+    return repr(words.marked(unquoted(value))) if value[:1] in QUOTES and len(value) > 1 else value
+
+
+def applied(effects: Iterable[Effect], page: PageLines, action: Action) -> list[Happening]:
+    """The effects on this page: those whose element is not there do not happen."""
+    words, target = Words(action, page.at(action.node_id)), page.at(action.node_id)
+    found: list[Happening] = []
+    gone: set[int] = set()  # lines that are removed already: of two alike, each effect takes one
+    for effect in effects:
+        filled = replace(
+            effect,
+            name=words.filled(effect.name),
+            before={key: words.filled(value) for key, value in effect.before.items()},
+            after={key: _filled(value, words) for key, value in effect.after.items()},
+            renamed=None if effect.renamed is None else words.filled(effect.renamed),
+        )
+        found += _here(filled, page, target, gone)
+    return found
+
+
+def _filled(value: str, words: Words) -> str:
+    return repr(words.filled(unquoted(value))) if value[:1] in QUOTES and len(value) > 1 else value
+
+
+def _here(effect: Effect, page: PageLines, target: PageLine | None, gone: set[int]) -> Iterator[Happening]:
+    if effect.what == "added":
+        yield Happening(effect, None, PageLine("", effect.role, effect.name))
+        return
+    for line in _meant(effect, page, target, gone):
+        own = replace(effect, name=line.name, role=line.role, of="named")
+        if effect.what == "removed":
+            gone.add(id(line))
+            yield Happening(own, line)
+        elif differs(line, effect):
+            yield Happening(own, line, _after(line, effect))
+
+
+def differs(line: PageLine, effect: Effect) -> bool:
+    """Whether the element is not already as the effect makes it."""
+    properties = any(line.properties.get(key, GONE) != value for key, value in effect.after.items())
+    return properties or effect.renamed not in (None, line.name)
+
+
+def _after(line: PageLine, effect: Effect) -> PageLine:
+    properties = {key: value for key, value in {**line.properties, **effect.after}.items() if value != GONE}
+    return replace(line, name=line.name if effect.renamed is None else effect.renamed, properties=properties)
+
+
+def _meant(effect: Effect, page: PageLines, target: PageLine | None, gone: set[int]) -> Sequence[PageLine]:
+    """The elements of this page that the effect is on: the one that is acted on, all of a role, one of the name, or
+    the only one in the state that is left."""
+    if effect.of == "target":
+        return [target] if target is not None else []
+    if effect.of == "all":
+        return page.of_role(effect.role)
+    if named := page.named(effect.role, effect.name):
+        return [line for line in named if id(line) not in gone][:1]
+    if effect.what == "removed":
+        return []
+    others = [line for line in page.of_role(effect.role) if line is not target and _is_in(line, effect.before)]
+    return others if len(others) == 1 else []
+
+
+def _is_in(line: PageLine, state: Mapping[str, str]) -> bool:
+    return all(line.properties.get(key, GONE) == value for key, value in state.items())
+
+
+def difference_of(found: Sequence[Happening]) -> PageDifference:
+    """The same as a difference of two pages; what comes has no number yet."""
+    added = [one.after.item() for one in found if one.before is None and one.after]
+    removed = [one.before.item() for one in found if one.after is None and one.before]
+    changed = [Change(one.before.item(), one.after.item()) for one in found if one.before and one.after]
+    return PageDifference(tuple(added), tuple(removed), tuple(changed))
+
+
+def facts(found: Iterable[Happening]) -> Counter[str]:
+    """What is different, each fact as often as it holds."""
+    return Counter(fact for one in found for fact in one.effect.facts())
+
+
+def agreement(one: Counter[str], other: Counter[str]) -> float:
+    """F1 of two sets of facts; 1 where both are empty."""
+    total = one.total() + other.total()
+    return 2 * (one & other).total() / total if total else 1.0

@@ -1,0 +1,75 @@
+"""The lines of an accessibility tree taken apart: role, name and properties. Core."""
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from annotations.dom.differences.items import PageItem, items
+
+_TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_NAME = re.compile(rf"\s*({_TEXT})")
+_PROPERTY = re.compile(rf"(\w+): ({_TEXT}|\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class PageLine:
+    """One element as a tree shows it; values of properties as they are written, quotes and all."""
+
+    node_id: str
+    role: str
+    name: str
+    properties: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def item(self) -> PageItem:
+        """The line without its tabs, as a tree writes it."""
+        content = " ".join([f" {self.name!r}", *(f"{key}: {value}" for key, value in self.properties.items())])
+        return PageItem(self.node_id, f"[{self.node_id}] {self.role}{content}", self.role, content)
+
+
+def line_of(item: PageItem) -> PageLine:
+    """The parts of an item; what stands where a name should is left out."""
+    found = _NAME.match(item.content)
+    rest = item.content[found.end() :] if found else item.content
+    return PageLine(item.node_id, item.role, unquoted(found[1]) if found else "", dict(_PROPERTY.findall(rest)))
+
+
+def unquoted(literal: str) -> str:
+    """The text that a quoted one stands for."""
+    try:
+        return str(ast.literal_eval(literal))
+    except (SyntaxError, ValueError):
+        return literal[1:-1]
+
+
+@dataclass(frozen=True)
+class PageLines:
+    """The elements of a page, and where they are found."""
+
+    lines: Sequence[PageLine]
+
+    @classmethod
+    def of(cls, tree: str) -> "PageLines":
+        return cls([line_of(item) for item in items(tree)])
+
+    @cached_property
+    def _by_id(self) -> Mapping[str, PageLine]:
+        return {line.node_id: line for line in reversed(self.lines)}
+
+    @cached_property
+    def _by_name(self) -> Mapping[tuple[str, str], list[PageLine]]:
+        found: dict[tuple[str, str], list[PageLine]] = {}
+        for line in self.lines:
+            found.setdefault((line.role, line.name), []).append(line)
+        return found
+
+    def at(self, node_id: str | None) -> PageLine | None:
+        """The element of that id; of several lines the first."""
+        return self._by_id.get(node_id or "")
+
+    def named(self, role: str, name: str) -> Sequence[PageLine]:
+        return self._by_name.get((role, name), ())
+
+    def of_role(self, role: str) -> list[PageLine]:
+        return [line for line in self.lines if line.role == role]

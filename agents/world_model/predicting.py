@@ -1,0 +1,168 @@
+"""What an action will change, from what the most similar actions have changed. Core: a store of cases is passed in."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Protocol
+
+from agents.types import Action
+from agents.world_model.calibration import Calibration
+from agents.world_model.effects import Effect, Happening, agreement, applied, difference_of, facts
+from agents.world_model.lines import PageLine, PageLines
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.differences.items import PageDifference
+from annotations.dom.tree import Element
+
+NEIGHBOURS = 12  # past cases that are looked at
+SHARPNESS = 20.0  # how much more a more similar case counts
+SAME_NAME, SAME_SITE = 0.15, 0.1  # what an element of the same name, and the same website, add to the similarity
+LIKELY = 0.5  # share of the cases by weight from which a fact is expected
+NOTHING = "The page is expected to stay as it is."
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Somebody wants something on a page, and this is what would be done. `conversation`: whose own steps tell
+    nothing; 0 for none."""
+
+    instruction: str
+    tree: str  # the page as an accessibility tree
+    action: Action
+    website: str = ""
+    conversation: int = 0
+
+    @classmethod
+    def of(
+        cls, instruction: str, page: Element, action: Action, website: str = "", conversation: int = 0
+    ) -> "Situation":
+        return cls(instruction, accessibility_tree(page), action, website, conversation)
+
+    @property
+    def lines(self) -> PageLines:
+        return _lines(self.tree)
+
+    @property
+    def target(self) -> PageLine:
+        """The element that is acted on; a nameless one where the page does not show it."""
+        return self.lines.at(self.action.node_id) or PageLine(self.action.node_id or "", "generic", "")
+
+    @property
+    def key(self) -> str:
+        """What similar cases are found by."""
+        target = self.target
+        value = f" {self.action.value}" if self.action.value else ""
+        return f"{self.action.operation} {target.role} {target.name}{value}\n{self.website}\n{self.instruction}"
+
+
+@lru_cache(maxsize=64)
+def _lines(tree: str) -> PageLines:
+    return PageLines.of(tree)
+
+
+@dataclass(frozen=True)
+class PastCase:
+    """A transition that happened, as it is found again; `similarity` is the cosine to what was asked."""
+
+    key: int
+    operation: str
+    role: str
+    name: str
+    website: str
+    effects: tuple[Effect, ...]
+    similarity: float
+
+
+class TransitionStore(Protocol):
+    """Where past transitions are found; the shell implements it over pgvector, tests over lists."""
+
+    def similar(self, situations: Sequence[Situation], k: int) -> list[list[PastCase]]:
+        """The k most similar cases of each, by operation, element, website and instruction; never of the situation's
+        own conversation."""
+        ...
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What is expected of an action: the difference of the page, and how sure that is: the share of such predictions
+    that were right to the last element. `raw`: how far the cases agree. `cases`: what it follows from."""
+
+    happenings: tuple[Happening, ...]
+    confidence: float
+    raw: float
+    cases: tuple[PastCase, ...] = ()
+
+    @property
+    def difference(self) -> PageDifference:
+        return difference_of(self.happenings)
+
+    @property
+    def facts(self) -> Counter[str]:
+        return facts(self.happenings)
+
+    @property
+    def text(self) -> str:
+        """In words, a line for each thing that becomes different."""
+        return "\n".join(self.facts.elements()) or NOTHING
+
+
+@dataclass(frozen=True)
+class _Vote:
+    weight: float
+    happenings: tuple[Happening, ...]
+    facts: Counter[str]
+
+
+@dataclass
+class RetrievedEffects:
+    """A world model that has learned nothing: it looks up what happened in the most similar cases, carries that over
+    to the page at hand, and expects what most of them agree on."""
+
+    store: TransitionStore
+    calibration: Calibration = field(default_factory=Calibration)
+    neighbours: int = NEIGHBOURS
+
+    def predict(self, situations: Sequence[Situation]) -> list[Prediction]:
+        """One for each; without any similar case, nothing is expected and nothing is sure."""
+        found = self.store.similar(situations, self.neighbours)
+        return [self._prediction(situation, cases) for situation, cases in zip(situations, found, strict=True)]
+
+    def _prediction(self, situation: Situation, cases: Sequence[PastCase]) -> Prediction:
+        if not cases:
+            return Prediction((), self.calibration.of(0.0), 0.0)
+        near = [nearness(situation, case) for case in cases]
+        votes = [_vote(situation, case, SHARPNESS * (one - max(near))) for case, one in zip(cases, near, strict=True)]
+        expected = _expected(votes)
+        said, total = facts(expected), sum(vote.weight for vote in votes)
+        agreed = sum(vote.weight * agreement(said, vote.facts) for vote in votes) / total
+        return Prediction(tuple(expected), self.calibration.of(agreed), agreed, tuple(cases))
+
+
+def nearness(situation: Situation, case: PastCase) -> float:
+    """How alike a case is: cosine, and whether it was an element of that name on that website."""
+    target = situation.target
+    same_name = bool(target.name) and (case.role, case.name) == (target.role, target.name)
+    same_site = bool(situation.website) and case.website == situation.website
+    whole = 1 + SAME_NAME + SAME_SITE
+    return (case.similarity + SAME_NAME * same_name + SAME_SITE * same_site) / whole
+
+
+def _vote(situation: Situation, case: PastCase, exponent: float) -> _Vote:
+    found = tuple(applied(case.effects, situation.lines, situation.action))
+    return _Vote(math.exp(exponent), found, facts(found))
+
+
+def _expected(votes: Sequence[_Vote]) -> list[Happening]:
+    """What has at least half of the weight: of several equal ones, each as often as half of the votes have it."""
+    weights: Counter[tuple[tuple[str, ...], int]] = Counter()
+    example: dict[tuple[tuple[str, ...], int], Happening] = {}
+    for vote in votes:
+        seen: Counter[tuple[str, ...]] = Counter()
+        for one in vote.happenings:
+            told = tuple(one.effect.facts())
+            seen[told] += 1
+            weights[told, seen[told]] += vote.weight  # type: ignore[assignment]
+            example.setdefault((told, seen[told]), one)
+    half = LIKELY * sum(vote.weight for vote in votes)
+    return [example[key] for key, weight in weights.items() if weight >= half]

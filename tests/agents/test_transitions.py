@@ -1,0 +1,115 @@
+"""Transitions as rows: made of recorded steps of the train split, once each, embedded, found again by what was done."""
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import transitions
+from agents.memory.transitions import PastTransitions
+from agents.models import Transition, TransitionVector, WorldModelFit
+from agents.types import Action
+from agents.world_model.predicting import Situation
+from annotations.corpus.store import ConversationStore
+from annotations.datasets.records import CandidateRecord, ConversationRecord, StepRecord, TurnRecord
+from annotations.models import Conversation, Dataset
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+
+
+def page(checked: str = "", typed: str = "") -> str:
+    box = ' input_checked="true"' if checked else ""
+    held = f' input_value="{typed}"' if typed else ""
+    return (
+        "<html backend_node_id='1'><label backend_node_id='2'><text>News</text>"
+        f"<input backend_node_id='3' type='checkbox'{box}/></label>"
+        f"<input backend_node_id='4' type='text' placeholder='Name'{held}/>"
+        "<button backend_node_id='5'><text>Send</text></button></html>"
+    )
+
+
+def step(name: str, operation: str, node: str, before: str, value: str = "", after: str = "") -> StepRecord:
+    return StepRecord(
+        name, operation, value, html=before, html_after=after, positives=(CandidateRecord(node, "input"),)
+    )
+
+
+def recorded(name: str, split: str, typed: str) -> ConversationRecord:
+    steps = (
+        step("a", "CLICK", "3", page()),
+        step("b", "TYPE", "4", page("yes"), typed),
+        step("c", "CLICK", "5", page("yes", typed), after=page("yes", typed)),
+    )
+    turn = TurnRecord(source_id=name, instruction=f"Sign up as {typed} with news.", steps=steps)
+    return ConversationRecord(name, "shop", "d", "s", (turn,), split=split)
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    dataset = factories.make_dataset()
+    people = [("train", "ada"), ("train", "bob"), ("dev", "eve"), ("test_task", "zoe")]
+    store = ConversationStore(dataset)
+    records = [recorded(f"{split}-{typed}", split, typed) for split, typed in people]
+    store.store([(record, store.sha256(record)) for record in records])
+    return dataset
+
+
+def past(dataset: Dataset) -> PastTransitions:
+    return PastTransitions(dataset, CachedEncoder(HashEncoder()))
+
+
+def train(dataset: Dataset) -> list[int]:
+    return list(dataset.conversations.filter(split="train").values_list("pk", flat=True))
+
+
+def test_a_recorded_step_becomes_a_transition_with_its_effects_once(dataset):
+    assert past(dataset).add(train(dataset)) == 5, "the first click is the same action on the same page in both"
+    assert past(dataset).add(train(dataset)) == 0
+    first, typed, sent, *_ = Transition.objects.order_by("pk")
+    assert (first.operation, first.role, first.name, first.website) == ("CLICK", "checkbox", "News", "shop")
+    assert [one["after"] for one in first.effects] == [{"checked": "true"}]
+    assert [one["after"] for one in typed.effects] == [{"value": "'⟨value⟩'"}]
+    assert sent.effects == []
+    assert first.key_text == "CLICK checkbox News\nshop\nSign up as ada with news."
+
+
+def test_only_the_train_split_is_remembered(dataset):
+    hidden = dataset.conversations.get(split="test_task")
+    with pytest.raises(AssertionError, match="come from the train split"):
+        past(dataset).add([hidden.pk])
+    row = Transition(dataset=dataset, conversation=hidden, sha256="x", operation="CLICK", split="test_task")
+    row.step = hidden.turns.get().steps.first()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        row.save()
+
+
+def test_the_nearest_cases_are_found_and_never_those_of_the_same_conversation(dataset):
+    past(dataset).add(train(dataset))
+    assert past(dataset).embed() == TransitionVector.objects.count() == 5
+    assert past(dataset).embed() == 0
+    tree = transitions.seen_at(*_first_step(dataset, "dev")).situation.tree
+    asked = Situation("Sign up as eve with news.", tree, Action("CLICK", "3"), "shop")
+    (found,) = past(dataset).similar([asked], 3)
+    assert [(one.role, one.name) for one in found] == [("checkbox", "News")]
+    own = Situation(asked.instruction, tree, asked.action, "shop", Transition.objects.earliest("pk").conversation_id)
+    (others,) = past(dataset).similar([own], 3)
+    assert [one.role for one in others] == ["button"], "no check box is left, so other clicks tell"
+
+
+def test_the_embedded_world_model_says_what_a_new_action_will_change(dataset):
+    past(dataset).add(train(dataset))
+    past(dataset).embed()
+    seen = transitions.seen_at(*_first_step(dataset, "dev", place=1))
+    WorldModelFit.objects.create(
+        dataset=dataset, encoder=HashEncoder().name, transitions=5, calibration={"raw": [0, 1], "share": [0.25, 0.25]}
+    )
+    (found,) = past(dataset).world_model().predict([seen.situation])
+    assert found.text == "changed textbox 'Name' value: 'eve'"
+    assert found.confidence == 0.25
+
+
+def _first_step(dataset: Dataset, split: str, place: int = 0):
+    from agents.observations import RecordedConversation
+
+    recorded = RecordedConversation(Conversation.objects.get(dataset=dataset, split=split).pk)
+    return recorded, recorded.steps[place]
