@@ -33,7 +33,7 @@ FENCE = "```"
 # A text in JSON of which nothing has to be escaped, for small models that are held to it: else they never end it.
 PLAIN_TEXT = r'text ::= "\"" [A-Za-z] [^"\\\n]{2,80} "\""'
 
-Parts = list[dict[str, Any]]
+ProposedParts = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Question:
     """What a model is asked, how its reply is read, and the grammar of one for small models, which are held to it."""
 
     text: str
-    read: Callable[[str], Parts]
+    read: Callable[[str], ProposedParts]
     grammar: str
 
 
@@ -83,7 +83,7 @@ def _at_connection(name: str) -> Llm:
     return endpoint(name)
 
 
-def ask(llm: Llm, question: Question) -> Parts:
+def ask(llm: Llm, question: Question) -> ProposedParts:
     """The model's parts; a reply that cannot be read is sent back with the reason once. ValueError when none can."""
     messages, model = [Message("user", question.text)], llm.info.model
     grammar = question.grammar if is_embedded(model) else ""
@@ -101,7 +101,7 @@ def ask(llm: Llm, question: Question) -> Parts:
     raise AssertionError("every try ends in an answer or an error")
 
 
-def read_cuts(text: str, steps: list[SeenStep]) -> Parts:
+def read_cuts(text: str, steps: list[SeenStep]) -> ProposedParts:
     """[{"step", "instruction", "why"}, …] of a reply. Raises BadProposal."""
     rows = _rows(text, "parts")
     firsts = [_number(row, "first_step", len(steps)) for row in rows]
@@ -118,7 +118,7 @@ def read_cuts(text: str, steps: list[SeenStep]) -> Parts:
     ]
 
 
-def read_rewrites(text: str, steps: list[int]) -> Parts:
+def read_rewrites(text: str, steps: list[int]) -> ProposedParts:
     """[{"step", "rewrite", "mentions"}, …] of a reply; `steps`: the first steps of the turns. Raises BadProposal."""
     rows = _rows(text, "turns")
     if [_number(row, "turn", len(steps)) for row in rows] != list(range(1, len(steps) + 1)):

@@ -1,4 +1,4 @@
-"""Names: no two classes share one, stop words are listed once, and docstrings name files that are there."""
+"""Names: no two types share one, stop words are listed once, and docstrings name files that are there."""
 
 import ast
 import re
@@ -9,23 +9,33 @@ from annotations.text.stop_words import NO_TOPIC
 from tests.test_imports import ROOT, modules
 
 EVERYWHERE = {"Command"}  # Django asks for this name in every management command
+CAPITALISED = re.compile(r"_?[A-Z]+[a-z]\w*")  # a type by its name; CONSTANTS are none
 
 
-def top_level_classes(source: str) -> list[str]:
-    """The classes that a module offers. Those inside another, like `Run.State`, go by both names."""
-    return [node.name for node in ast.parse(source).body if isinstance(node, ast.ClassDef)]
+def type_names(source: str) -> list[str]:
+    """The types that a module offers: classes, and names like `Row = dict[str, int]` that stand for one. Those inside
+    a class, like `Run.State`, go by both names."""
+    return [name for node in ast.parse(source).body for name in _types_named_by(node)]
+
+
+def _types_named_by(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.ClassDef):
+        return [node.name]
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+    names = [target.id for target in targets if isinstance(target, ast.Name)]
+    return [name for name in names if CAPITALISED.fullmatch(name)]
 
 
 def shared_names(sources: dict[str, str]) -> dict[str, list[str]]:
-    """Class name -> the modules that have it, for names that more than one module has."""
+    """Name of a type -> the modules that have it, for names that more than one module has."""
     homes = defaultdict(list)
     for module, source in sources.items():
-        for name in top_level_classes(source):
+        for name in type_names(source):
             homes[name].append(module)
     return {name: found for name, found in homes.items() if len(found) > 1 and name not in EVERYWHERE}
 
 
-def test_no_class_name_is_there_twice() -> None:
+def test_no_name_of_a_type_is_there_twice() -> None:
     assert shared_names({module: path.read_text("utf-8") for module, path in modules().items()}) == {}
 
 
@@ -34,6 +44,10 @@ def test_a_shared_name_is_found() -> None:
     assert shared_names({"a": "class Row: pass", "b": "class Row: pass", "c": nested, "d": nested}) == {
         "Row": ["a", "b"],
         "Run": ["c", "d"],
+    }
+    aliases = {"a": "class Row: pass", "b": "Row = dict[str, int]", "c": "Row: TypeAlias = 'list[Row]'"}
+    assert shared_names(aliases | {"d": "ROW = 1\nT = TypeVar('T')", "e": "ROW = 2\nT = TypeVar('T')"}) == {
+        "Row": ["a", "b", "c"]
     }
 
 

@@ -29,7 +29,7 @@ BATCH = 8  # more are not answered faster, and a batch cannot be interrupted
 CACHE_GB = 1  # of what was read: 40,000 tokens; taken as it is needed
 BLOCK = 32  # tokens that the engine remembers as one
 
-Ids = list[int]
+TokenIds = list[int]
 
 
 def is_embedded(model: str) -> bool:
@@ -70,7 +70,7 @@ class EmbeddedLlm:
 
     def complete(self, requests: list[Request]) -> list[Reply | LlmError]:
         answers: dict[int, Reply | LlmError] = {}
-        waiting: list[tuple[Ids, int]] = []
+        waiting: list[tuple[TokenIds, int]] = []
         for place, request in enumerate(requests):
             ids = self._ids(request)
             if isinstance(ids, LlmError):
@@ -87,7 +87,7 @@ class EmbeddedLlm:
     def _engine(self) -> "Engine":
         return loaded(weights_file(self.model))
 
-    def _ids(self, request: Request) -> Ids | RequestRefused:
+    def _ids(self, request: Request) -> TokenIds | RequestRefused:
         """The prompt as the model reads it."""
         if request.model != self.model:
             return RequestRefused(f"there is no model {request.model!r} here, only {self.model}")
@@ -115,14 +115,14 @@ class Engine:
         self._tokenizer: Any = self._pipeline.get_tokenizer()
         self._lock = threading.Lock()
 
-    def ids(self, request: Request) -> Ids:
+    def ids(self, request: Request) -> TokenIds:
         """The prompt in the model's chat format."""
         messages = [{"role": m.role, "content": _plain(m.content)} for m in request.messages]
         text = self._tokenizer.apply_chat_template(messages, add_generation_prompt=True)
-        found: Ids = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data[0].tolist()
+        found: TokenIds = self._tokenizer.encode(text, add_special_tokens=False).input_ids.data[0].tolist()
         return found
 
-    def answer(self, batch: Sequence[tuple[Request, Ids]], model: str) -> list[Reply]:
+    def answer(self, batch: Sequence[tuple[Request, TokenIds]], model: str) -> list[Reply]:
         """Replies in order."""
         started = time.monotonic()
         with self._lock:
@@ -134,13 +134,13 @@ class Engine:
             for (request, ids), result in zip(batch, results, strict=True)
         ]
 
-    def _read(self, prefix: Ids) -> None:
+    def _read(self, prefix: TokenIds) -> None:
         """Keep what the model makes of a beginning, so that it is not read once for each prompt of a batch. In whole
         blocks: of a block in part, openvino-genai 2026.4 has prompts of one batch write over each other's ends."""
         if whole := prefix[: len(prefix) // BLOCK * BLOCK]:
             self._generate([whole], [self._genai.GenerationConfig(max_new_tokens=1)])
 
-    def _generate(self, rows: Sequence[Ids], settings: Sequence[Any]) -> list[Any]:
+    def _generate(self, rows: Sequence[TokenIds], settings: Sequence[Any]) -> list[Any]:
         import numpy as np
         from openvino import Tensor
 
@@ -162,7 +162,7 @@ class Engine:
         return settings
 
     def _reply(self, request: Request, read: int, result: Any, model: str, seconds: float) -> Reply:
-        written: list[Ids] = list(result.m_generation_ids)
+        written: list[TokenIds] = list(result.m_generation_ids)
         texts = [cut(str(self._tokenizer.decode(ids, skip_special_tokens=True)), request.stop) for ids in written]
         reasons = ["length" if len(ids) >= request.max_tokens else "stop" for ids in written]
         copies = request.n // len(texts)  # without chance all samples are the same
@@ -170,7 +170,7 @@ class Engine:
         return Reply(tuple(texts * copies), usage, model, tuple(reasons * copies), seconds)
 
 
-def _beginning(rows: Sequence[Ids]) -> Ids:
+def _beginning(rows: Sequence[TokenIds]) -> TokenIds:
     """What all rows begin with: the first and the last of them in order differ first."""
     first, last = min(rows), max(rows)
     differ = (place for place, (one, other) in enumerate(zip(first, last, strict=False)) if one != other)

@@ -19,7 +19,7 @@ MAX_EF_SEARCH = 1000  # pgvector's limit
 HNSW_FROM = 50_000  # rows of a pool from which its index is used
 MOST_INDEXED = 4000  # dimensions: pgvector's limit for half floats; longer vectors are searched exactly
 INDEXING = 0x656E63  # number of the lock under which indexes are made, one at a time
-Row = TypeVar("Row", bound=models.Model)
+SearchedRow = TypeVar("SearchedRow", bound=models.Model)
 
 INDEX_SQL = """
 CREATE INDEX IF NOT EXISTS {name} ON {table} USING hnsw ((embedding::halfvec({dimensions})) {operators})
@@ -31,7 +31,7 @@ class OtherDimensions(ValueError):
     """An encoder's vectors no longer have the length of those that are stored under its name."""
 
 
-class EncodedQuerySet(models.QuerySet[Row]):
+class EncodedQuerySet(models.QuerySet[SearchedRow]):
     """Rows with an `embedding` by an `encoder`."""
 
     def open_for(self, encoder: str, dimensions: int) -> None:
@@ -85,7 +85,7 @@ class NearestIndex:
         return found is not None
 
 
-class NearestQuerySet(EncodedQuerySet[Row]):
+class NearestQuerySet(EncodedQuerySet[SearchedRow]):
     """Rows that are searched by distance, all of one encoder; each encoder's have an index as INDEX says."""
 
     INDEX: ClassVar[NearestIndex]
@@ -99,7 +99,7 @@ class NearestQuerySet(EncodedQuerySet[Row]):
         compared = Cast("embedding", HalfVectorField(dimensions=len(query)))
         return self.annotate(distance=self.INDEX.distance(compared, query)).order_by("distance")
 
-    def nearest(self, query: Any, k: int, ef_search: int = EF_SEARCH) -> list[Row]:
+    def nearest(self, query: Any, k: int, ef_search: int = EF_SEARCH) -> list[SearchedRow]:
         """The k rows nearest to the query, `distance` on each.
 
         Exact in pools below HNSW_FROM rows, where it takes milliseconds, and where no index fits the distance. In

@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
-from annotations.dom.marks import Kind, Mark
+from annotations.dom.marks import Mark, MarkKind
 from annotations.models import Operation, Snapshot, Step, Target, Turn
 from annotations.models.tallies import difference_triggers
 
@@ -176,7 +176,7 @@ class TrajectoryStep(models.Model):
         best = list(enumerate(self.candidate_ids[:MARKED_CANDIDATES], 1))
         return [*found, *(Mark(node, "candidate", str(rank)) for rank, node in best if node not in named)]
 
-    def _mark(self, kind: Kind, node: str) -> Mark:
+    def _mark(self, kind: MarkKind, node: str) -> Mark:
         ranks = {other: rank for rank, other in enumerate(self.candidate_ids, 1)}
         return Mark(node, kind, f"{kind} · rank {ranks[node]}" if node in ranks else f"{kind} · not ranked")
 

@@ -22,7 +22,7 @@ from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.registry import told
 from agents.stages.simplify.snippets import RationaleRequest
 from agents.types import (
@@ -143,7 +143,7 @@ class _Asked:
         self.found: list[AskedPrompt] = []
         self.planned = False
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         if not self.planned:  # a knock-out asks the same way again, about other elements
             self.found += [AskedPrompt("to act", prompt.chat()) for prompt in prompts]
         self.planned = True

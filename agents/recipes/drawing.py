@@ -10,7 +10,7 @@ from agents.stages.registry import kinds, ranking_of, recipe_kinds
 
 
 @dataclass(frozen=True)
-class Box:
+class DrawnBox:
     """One stage: what does it, in words, "" where the recipe leaves it out; what did it in the parent, where that is
     another; how many settings differ from the parent's; what it hands on."""
 
@@ -21,7 +21,7 @@ class Box:
     hands_on: str
 
 
-def drawing(recipe: Recipe, parent: Recipe | None = None) -> list[Box]:
+def drawing(recipe: Recipe, parent: Recipe | None = None) -> list[DrawnBox]:
     """The boxes from left to right. A ranking that takes what memory gives comes after it."""
     changed = {
         stage.name: sum(setting.before is not None for setting in stage.settings) for stage in stages(recipe, parent)
@@ -36,10 +36,10 @@ def _box(
     other: dict[str, list[type[StageKind]]],
     changed: int,
     recipe: Recipe,
-) -> Box:
+) -> DrawnBox:
     title, before = _title(own[stage]), _title(other[stage])
     flows = [said for kind in own[stage] if (said := kind.hands_on(recipe))]
-    return Box(stage, title, (before or "nothing") if before != title else "", changed, ", ".join(flows))
+    return DrawnBox(stage, title, (before or "nothing") if before != title else "", changed, ", ".join(flows))
 
 
 def _title(chosen: list[type[StageKind]]) -> str:

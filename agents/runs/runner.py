@@ -50,7 +50,7 @@ Judge = Callable[[Decision, Step], Judged]
 
 
 @dataclass(frozen=True)
-class Sample:
+class UndecidedStep:
     """One gold step to decide, and where its result goes."""
 
     trajectory: Trajectory
@@ -66,12 +66,12 @@ class UndecidedSteps:
     run: Run
     recipe: Recipe
 
-    def batches(self, conversation_ids: list[int], split: bool) -> Iterator[list[Sample]]:
+    def batches(self, conversation_ids: list[int], split: bool) -> Iterator[list[UndecidedStep]]:
         """As many as the recipe decides together; with `split` none are of two conversations."""
-        batch: list[Sample] = []
+        batch: list[UndecidedStep] = []
         for conversation_id in conversation_ids:
-            for sample in self.of(conversation_id):
-                batch.append(sample)
+            for undecided in self.of(conversation_id):
+                batch.append(undecided)
                 if len(batch) == self.recipe.batch_size:
                     yield batch
                     batch = []
@@ -81,7 +81,7 @@ class UndecidedSteps:
         if batch:
             yield batch
 
-    def of(self, conversation_id: int) -> Iterator[Sample]:
+    def of(self, conversation_id: int) -> Iterator[UndecidedStep]:
         trajectory = self.run.trajectories.get(conversation_id=conversation_id)
         done = set(trajectory.steps.values_list("step_id", flat=True))
         recorded = RecordedConversation(conversation_id)
@@ -91,7 +91,7 @@ class UndecidedSteps:
             if step.pk in done:
                 continue
             more: dict[str, Any] = {} if demo is None else {"demo": demo, "demo_turn": step.source_index}
-            yield Sample(trajectory, step, seq, recorded.observation(step, image=image, told=self.told, **more))
+            yield UndecidedStep(trajectory, step, seq, recorded.observation(step, image=image, told=self.told, **more))
 
     @cached_property
     def told(self) -> frozenset[str]:
@@ -119,7 +119,7 @@ def run_conversations(
     pipeline.prepare(conversation_ids)
     tell(f"deciding, {recipe.batch_size} steps at a time")
 
-    def decide(batch: Sequence[Sample]) -> Callable[[Sequence[Observation]], list[Decision]]:
+    def decide(batch: Sequence[UndecidedStep]) -> Callable[[Sequence[Observation]], list[Decision]]:
         if not registry.fails_unasked(recipe):
             return pipeline.decide
         return partial(pipeline.decide, wanted=_in_reach(recipe, batch))
@@ -129,7 +129,7 @@ def run_conversations(
     for batch in UndecidedSteps(run, recipe).batches(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
-            decisions = within_memory(decide(batch), [sample.observation for sample in batch])
+            decisions = within_memory(decide(batch), [undecided.observation for undecided in batch])
         share = (time.perf_counter() - begun) * 1000 / len(batch)
         rows = [_row(s, d, judge(d, s.step), share) for s, d in zip(batch, decisions, strict=True)]
         with fenced():
@@ -147,24 +147,24 @@ def run_conversations(
     return stored
 
 
-def _in_reach(recipe: Recipe, batch: Sequence[Sample]) -> Wanted:
+def _in_reach(recipe: Recipe, batch: Sequence[UndecidedStep]) -> Wanted:
     """Whether a gold element is among the first top_k of a ranking: all that a pipeline learns of gold under Q27."""
     gold = {
-        sample.observation.key: {target.node_id for target in sample.step.targets.all() if not target.pruned}
-        for sample in batch
+        undecided.observation.key: {target.node_id for target in undecided.step.targets.all() if not target.pruned}
+        for undecided in batch
     }
     return lambda seen, ranking: any(found.node_id in gold[seen.key] for found in ranking[: recipe.rank.top_k])
 
 
-def _row(sample: Sample, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:
+def _row(undecided: UndecidedStep, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:
     action = decision.actions[0] if decision.actions else None
     shown = decision.ranking[:STORED_CANDIDATES]
     seconds = {stage: round(value, 5) for stage, value in decision.seconds.items()}
     return TrajectoryStep(
-        run_id=sample.trajectory.run_id,
-        trajectory=sample.trajectory,
-        step=sample.step,
-        seq=sample.seq,
+        run_id=undecided.trajectory.run_id,
+        trajectory=undecided.trajectory,
+        step=undecided.step,
+        seq=undecided.seq,
         operation=action.operation if action else "",
         node_id=(action.node_id or "") if action else "",
         value=action.value if action else "",
@@ -195,12 +195,12 @@ def _count(recipe: Recipe, decisions: list[Decision]) -> None:
         counters.STAGE_SECONDS.add(stage, recipe.name, amount=seconds)
 
 
-def _tell(run: Run, batch: list[Sample]) -> None:
+def _tell(run: Run, batch: list[UndecidedStep]) -> None:
     for trajectory in _trajectories(batch):
         events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
     events.publish(events.run_group(run.pk), run.steps.count(), run.state)
 
 
-def _trajectories(batch: list[Sample]) -> list[Trajectory]:
+def _trajectories(batch: list[UndecidedStep]) -> list[Trajectory]:
     """Each trajectory of a batch once."""
-    return list({sample.trajectory.pk: sample.trajectory for sample in batch}.values())
+    return list({undecided.trajectory.pk: undecided.trajectory for undecided in batch}.values())

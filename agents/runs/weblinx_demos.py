@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from agents.observations import RecordedConversation
-from agents.weblinx.turns import Box, Demo, ReplayTurn
+from agents.weblinx.turns import Demo, RecordedBox, ReplayTurn
 from annotations.corpus import weblinx_turns
 from annotations.models import Step
 
@@ -21,7 +21,7 @@ class _Pages:
         """The page of the turn; None when it has none."""
         return self.page_html_of(turn.index)
 
-    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, RecordedBox] | None:
         """uid -> bounding box on the turn's page; None when there is no page or no such file."""
         return self.bboxes_of(turn.index)
 
@@ -34,7 +34,7 @@ class _Pages:
         step = self._step(index)
         return weblinx_turns.page_html(step) if step else None
 
-    def _bboxes(self, index: int) -> Mapping[str, Box] | None:
+    def _bboxes(self, index: int) -> Mapping[str, RecordedBox] | None:
         step = self._step(index)
         return weblinx_turns.bboxes(step) if step else None
 

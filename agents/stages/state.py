@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.llm.protocol import Image
-from agents.stages.plan.generator import Prompt
+from agents.stages.plan.generator import PlannerPrompt
 from agents.types import (
     Action,
     Branch,
@@ -43,7 +43,7 @@ class StepState:
     workflows: tuple[PromptWorkflow, ...] = ()
     ranks: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # of past steps: step -> node id -> rank
     shown: Any = None
-    prompt: Prompt | None = None
+    prompt: PlannerPrompt | None = None
     open: bool = True
     action: Action | None = None
     drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.plan.local import token_count
 from agents.types import DecisionUsage
 
@@ -13,13 +13,13 @@ class Asked:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        self.prompts: list[Prompt] = []
+        self.prompts: list[PlannerPrompt] = []
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         self.prompts += prompts
         return [Generated("", "", DecisionUsage()) for _ in prompts]
 
-    def taken(self) -> list[Prompt]:
+    def taken(self) -> list[PlannerPrompt]:
         """What was asked since the last time."""
         taken, self.prompts = self.prompts, []
         return taken

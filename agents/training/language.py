@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agents.encoders import adapters
-from agents.training.samples import Ids, Samples
+from agents.training.samples import PromptAndAnswer, Samples
 from agents.training.settings import CausalSettings, PlannerSettings
 from agents.training.weights import load_model
 
@@ -142,7 +142,7 @@ class CausalTask(_LanguageTask):
     def weight(self, batch: dict[str, "torch.Tensor"]) -> float:
         return float((batch["labels"][:, 1:] != IGNORED).sum())  # nothing predicts the first token
 
-    def _joined(self, sample: Ids) -> Ids:
+    def _joined(self, sample: PromptAndAnswer) -> PromptAndAnswer:
         """The answer without the tokens that open a text, and with the one that ends it; the prompt is cut from the
         left so that both fit."""
         prompt, answer = sample

@@ -15,12 +15,14 @@ import numpy as np
 from agents.training.examples import RankingStep, cross_encoder_draws, dual_encoder_draws, generator
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings
 
-Groups = Callable[[int], Iterator[tuple[int, list[Any]]]]
+ConversationsAfter = Callable[[int], Iterator[tuple[int, list[Any]]]]
 """How many conversations to leave out -> the others with their number, in a fixed order."""
-Line = Callable[[list[Any]], list[dict[str, Any]]]
+LinesOf = Callable[[list[Any]], list[dict[str, Any]]]
 
 
-def prepare(groups: Groups, line: Line, path: Path, until: Callable[[], bool]) -> Literal["paused", "done"]:
+def prepare(
+    groups: ConversationsAfter, line: LinesOf, path: Path, until: Callable[[], bool]
+) -> Literal["paused", "done"]:
     """Write the lines of all conversations; goes on after the last whole conversation when it was interrupted.
 
     A conversation's lines end with one that names its number, so a file that ends in the middle is cut back.
@@ -53,7 +55,7 @@ def _whole(file: BinaryIO) -> tuple[int, int]:
     return done, end
 
 
-def cross_encoder_lines(settings: CrossEncoderSettings) -> Line:
+def cross_encoder_lines(settings: CrossEncoderSettings) -> LinesOf:
     """Only steps that have a positive; drawn anew for every epoch."""
 
     def lines(steps: list[RankingStep]) -> list[dict[str, Any]]:
@@ -71,7 +73,7 @@ def cross_encoder_lines(settings: CrossEncoderSettings) -> Line:
     return lines
 
 
-def dual_encoder_lines(settings: DualEncoderSettings) -> Line:
+def dual_encoder_lines(settings: DualEncoderSettings) -> LinesOf:
     """The same pairs in every epoch."""
 
     def lines(steps: list[RankingStep]) -> list[dict[str, Any]]:

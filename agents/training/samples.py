@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PUBLISHED_SNIPPETS = SnippetSettings()
 
-Ids = tuple[list[int], list[int]]
+PromptAndAnswer = tuple[list[int], list[int]]
 """Token ids of a prompt and of its answer."""
 
 
@@ -37,7 +37,7 @@ class Samples(Protocol):
 
     size: int
 
-    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]: ...
+    def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]: ...
 
 
 class KeptSamples:
@@ -47,7 +47,7 @@ class KeptSamples:
         self.lines, self.tokenizer = Lines(path), tokenizer
         self.size = len(self.lines) if limit is None else min(limit, len(self.lines))
 
-    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+    def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]:
         return [(line["prompt"], label_ids(line["answer"], self.tokenizer)) for line in self.lines.get(indices)]
 
 
@@ -85,11 +85,11 @@ class PageSamples:
             wording=self.wording,
         )
 
-    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+    def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]:
         steps = self.rows.get([index // self.repeats for index in indices])
         return [self._readable(step, epoch, index) for step, index in zip(steps, indices, strict=True)]
 
-    def _readable(self, step: PlanningStep, epoch: int, index: int) -> Ids:
+    def _readable(self, step: PlanningStep, epoch: int, index: int) -> PromptAndAnswer:
         """The sample of a step; of the nearest one behind it where its page cannot be read."""
         for place in range(len(self.rows)):
             if place:
@@ -101,7 +101,7 @@ class PageSamples:
                 self.left_out.add(f"step {step.current.key}", error)
         raise PageError("the page of none of the train steps can be read")
 
-    def _sample(self, step: PlanningStep, epoch: int, index: int) -> Ids:
+    def _sample(self, step: PlanningStep, epoch: int, index: int) -> PromptAndAnswer:
         rng = self._generator(epoch, index)
         current = step.current
         root = parse(current.html)

@@ -35,7 +35,7 @@ from agents.training.trajectory_rows import TrajectoryRows
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
 
-Outcome = Literal["paused", "done"]
+TrainingEnd = Literal["paused", "done"]
 PART = (sys.executable, str(Path(__file__).parents[2] / "manage.py"), "train_part")  # what a further device's runs
 WORK = "work"  # folder of what is kept between slices
 
@@ -63,7 +63,7 @@ class Work:
         self.recipe = literature.from_dict(params["recipe"]) if params.get("recipe") else None
         self.pack = pack_of(self.recipe, self.dataset) if self.recipe else None
 
-    def run(self) -> Outcome:
+    def run(self) -> TrainingEnd:
         """Raises TrainingError and other ValueErrors with advice; a finished one has the model's fields set."""
         if not self.rows.conversation_ids:
             raise TrainingError("there are no train conversations")

@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 from agents.weblinx.pages import parse_page
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import SpanTokenizer
-from agents.weblinx.turns import Box, Demo, ReplayTurn
+from agents.weblinx.turns import Demo, RecordedBox, ReplayTurn
 from annotations.dom.limits import PageError
 from annotations.dom.tree import tag_of
 from annotations.dom.weblinx_page import UID
@@ -64,8 +64,8 @@ def ranked_turns(demo: Demo) -> list[ReplayTurn]:
 
 
 def visible_boxes(
-    boxes: Mapping[str, Box], viewport_height: float | None = None, viewport_width: float | None = None
-) -> dict[str, Box]:
+    boxes: Mapping[str, RecordedBox], viewport_height: float | None = None, viewport_width: float | None = None
+) -> dict[str, RecordedBox]:
     """Boxes of candidates (A3.2): with an area, not small both ways, not starting below or right of the viewport."""
     return {
         uid: box
@@ -101,7 +101,7 @@ def documents(
 
 
 def element_fields(
-    node: HtmlElement, tree: etree._ElementTree, box: Box, limit: ElementLimit = ElementLimit()
+    node: HtmlElement, tree: etree._ElementTree, box: RecordedBox, limit: ElementLimit = ElementLimit()
 ) -> dict[str, str]:
     """The six fields of an element (A3.3), all texts."""
     size = limit.size if limit.unit == "chars" else None

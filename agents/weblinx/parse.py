@@ -7,7 +7,7 @@ from typing import Any
 
 from agents.weblinx.pages import xpaths
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UNKNOWN, Box, Demo, ReplayTurn
+from agents.weblinx.turns import ELEMENT_INTENTS, INTENTS, UNKNOWN, Demo, RecordedBox, ReplayTurn
 from annotations.dom.weblinx_page import UID
 
 READ_INTENTS = INTENTS | {"action"}  # action(intent="action") stays what it is, and matches nothing
@@ -140,7 +140,7 @@ def predicted_element(
     return element_record(demo, turn, uid)
 
 
-def uid_at(boxes: Mapping[str, Box], x: float, y: float) -> str | None:
+def uid_at(boxes: Mapping[str, RecordedBox], x: float, y: float) -> str | None:
     """The smallest box with an area that holds the point (edges rounded outwards); the first of equal ones."""
     areas = {
         uid: box["width"] * box["height"]

@@ -26,7 +26,7 @@ CANDIDATES = 10
 ELEMENT_INTENTS = frozenset({"click", "change", "submit"})  # turns that are dropped without an element
 ROLE_NAMES = {"user": "User", "assistant": "Assistant"}
 
-Message = dict[str, str]  # role, content
+PromptMessage = dict[str, str]  # role, content
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def messages(
     candidates: Sequence[PromptCandidate] | None,
     tokenizer: SpanTokenizer,
     settings: PromptSettings = PromptSettings(),
-) -> list[Message]:
+) -> list[PromptMessage]:
     """The prompt of a turn as messages: system, then the history in turns of user and assistant, then the request.
 
     `candidates` None leaves their block out; they are pruned to, and shown, in the order given.
@@ -134,13 +134,13 @@ def target(turn: ReplayTurn) -> str:
     return str(action_call(turn))
 
 
-def user_first(prompt: Sequence[Message]) -> list[Message]:
+def user_first(prompt: Sequence[PromptMessage]) -> list[PromptMessage]:
     """The messages with an empty user message after the system's unless one follows: chat templates need it."""
     empty = [] if len(prompt) > 1 and prompt[1]["role"] == "user" else [{"role": "user", "content": ""}]
     return [prompt[0], *empty, *prompt[1:]]
 
 
-def plain_text(prompt: Sequence[Message]) -> str:
+def plain_text(prompt: Sequence[PromptMessage]) -> str:
     """The messages as one text for models without a chat template (Flan-T5)."""
     lines = [f"{ROLE_NAMES[message['role']]}: {message['content']}\n" for message in prompt[1:]]
     return f"{prompt[0]['content']}\n{''.join(lines)}\n{ROLE_NAMES['assistant']}:"
@@ -156,7 +156,7 @@ def _page_text(
     return truncate_page(prune(page, {candidate.uid for candidate in candidates}), budget, tokenizer)
 
 
-def _conversation(history: Sequence[str], request: str) -> list[Message]:
+def _conversation(history: Sequence[str], request: str) -> list[PromptMessage]:
     """The history by speaker, neighbours of one role joined by a space, and the request said by the user."""
     said = [("user" if _by_instructor(text) else "assistant", text) for text in history] + [("user", request)]
     grouped = groupby(said, key=lambda pair: pair[0])

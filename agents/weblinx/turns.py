@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from annotations.datasets import weblinx_turns
 
-Box = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
+RecordedBox = Mapping[str, float]  # x, y, width, height, left, top, right, bottom in CSS pixels
 
 # The published names of actions as they are compared, without case and underscores.
 INTENTS = frozenset(
@@ -116,7 +116,7 @@ class Pages(Protocol):
     def page_html(self, turn: ReplayTurn) -> str | None:
         """The page of the turn; None when it has none."""
 
-    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, RecordedBox] | None:
         """uid -> bounding box on the turn's page; None when there is no page or no such file."""
 
 
@@ -139,12 +139,12 @@ class PagesByName:
     """Pages and boxes held in memory under their published file names."""
 
     pages: Mapping[str, str]
-    boxes: Mapping[str, Mapping[str, Box]]
+    boxes: Mapping[str, Mapping[str, RecordedBox]]
 
     def page_html(self, turn: ReplayTurn) -> str | None:
         return self.pages.get(turn.page) if turn.page else None
 
-    def bboxes(self, turn: ReplayTurn) -> Mapping[str, Box] | None:
+    def bboxes(self, turn: ReplayTurn) -> Mapping[str, RecordedBox] | None:
         return self.boxes.get(bboxes_file(turn.page)) if turn.page else None
 
 

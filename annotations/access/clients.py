@@ -11,7 +11,7 @@ SOCKET = "unix"  # in TRUSTED_PROXIES: whoever may open the server's local socke
 HOME = 64  # bits of an IPv6 address that name a household or a machine; the rest it chooses itself
 MANY = 50  # addresses of one header that are looked at
 
-Address = IPv4Address | IPv6Address
+ClientAddress = IPv4Address | IPv6Address
 
 
 def client_address(asking: HttpRequest | dict[str, Any]) -> str:
@@ -64,7 +64,7 @@ def _is_trusted(address: str) -> bool:
     return parsed is not None and any(parsed in network for network in networks(tuple(settings.TRUSTED_PROXIES)))
 
 
-def _parsed(address: str) -> Address | None:
+def _parsed(address: str) -> ClientAddress | None:
     try:
         return ip_address(address)
     except ValueError:

@@ -12,7 +12,7 @@ MOST_ELEMENTS = 20_000  # of a page that is compared while somebody waits
 SHOWN = 400  # rows of a kind
 LONGEST = 500  # characters of an element's line
 
-Line = tuple[str, str, str]  # node id, role, content
+ChangedLine = tuple[str, str, str]  # node id, role, content
 
 
 @dataclass(frozen=True)
@@ -44,20 +44,20 @@ def changes_between(before: str | None, after: str | None) -> dict[str, Any]:
     return {"rows": rows, "counts": found["counts"], "cut": max(found["counts"].values()) > SHOWN, "shown": SHOWN}
 
 
-def _added(line: Line) -> ChangeRow:
+def _added(line: ChangedLine) -> ChangeRow:
     return ChangeRow("added", *line[:2], [], [MarkedPiece(_text(line), "ins")])
 
 
-def _removed(line: Line) -> ChangeRow:
+def _removed(line: ChangedLine) -> ChangeRow:
     return ChangeRow("removed", *line[:2], [MarkedPiece(_text(line), "del")], [])
 
 
-def _changed(before: Line, after: Line) -> ChangeRow:
+def _changed(before: ChangedLine, after: ChangedLine) -> ChangeRow:
     texts = _text(before), _text(after)
     gone, come = changed(*texts)
     return ChangeRow("changed", *after[:2], runs(texts[0], gone), runs(texts[1], come))
 
 
-def _text(line: Line) -> str:
+def _text(line: ChangedLine) -> str:
     _, role, content = line
     return f"{role}{content}"[:LONGEST]

@@ -10,7 +10,7 @@ from annotations.models import Dataset, Release, Split
 from annotations.models.conversations import ConversationQuerySet
 from annotations.models.releases import ReleasedConversationQuerySet
 
-Rows = ConversationQuerySet | ReleasedConversationQuerySet
+ExportedConversations = ConversationQuerySet | ReleasedConversationQuerySet
 
 TOLD_EVERY = 20  # conversations written
 CHECKSUMS, DATASHEET = "SHA256SUMS", "DATASHEET.md"
@@ -21,7 +21,7 @@ def export_dataset(
     dataset: Dataset,
     format_name: str,
     out: Path,
-    conversations: Rows | None = None,
+    conversations: ExportedConversations | None = None,
     progress: Callable[[int], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
 ) -> dict[str, int]:
@@ -100,7 +100,9 @@ def _write_checksums(files: list[Path], base: Path, target: Path) -> None:
     target.write_text("".join(lines), "utf-8")
 
 
-def _counted(conversations: Rows, before: int, progress: Callable[[int], None]) -> Iterator[ConversationRecord]:
+def _counted(
+    conversations: ExportedConversations, before: int, progress: Callable[[int], None]
+) -> Iterator[ConversationRecord]:
     for number, record in enumerate(conversations.records(), before + 1):
         yield record
         if number % TOLD_EVERY == 0:

@@ -34,7 +34,7 @@ from annotations.models.pages import compress
 from annotations.pages.store import PageStore, store_screenshot
 from annotations.sandbox import asking
 
-Row = TypeVar("Row", bound=models.Model)
+StoredRow = TypeVar("StoredRow", bound=models.Model)
 DEFAULT_SPLIT = Split.TRAIN
 
 
@@ -323,7 +323,7 @@ def _copy_steps(turn: Turn, steps: Sequence[Step]) -> None:
     )
 
 
-def _copy(row: Row, **changes: Any) -> Row:
+def _copy(row: StoredRow, **changes: Any) -> StoredRow:
     """A new row, not stored yet, with every column of this one but its key and the changes."""
     columns = (field.attname for field in row._meta.concrete_fields if not field.primary_key)
     return type(row)(**{name: getattr(row, name) for name in columns} | changes)

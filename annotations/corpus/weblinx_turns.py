@@ -9,13 +9,13 @@ from typing import Any
 
 from annotations.datasets.weblinx_build import demonstration
 from annotations.datasets.weblinx_demos import CANDIDATES
-from annotations.datasets.weblinx_turns import Turn, boxes_name
+from annotations.datasets.weblinx_turns import RecordedTurn, boxes_name
 from annotations.models import Conversation, SourceFile, Step
 
 REPLAY = "replay.json"
 
 
-def replay_turns(conversation: Conversation) -> list[Turn]:
+def replay_turns(conversation: Conversation) -> list[RecordedTurn]:
     """The replay's turns in order, as published. One query for a demonstration; the whole conversation for others."""
     content = _file(conversation.pk, REPLAY)
     if content is not None:

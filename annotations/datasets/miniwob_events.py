@@ -33,7 +33,7 @@ from annotations.datasets.miniwob_dom import (
     text_of,
 )
 
-State = dict[str, Any]
+RecordedState = dict[str, Any]
 
 DRAG = "drag"
 NO_MOUSEDOWN = "click without mousedown"
@@ -94,7 +94,7 @@ class Gesture:
     act: DraftStep | None = None
 
 
-def collapse(states: list[State]) -> list[DraftStep]:
+def collapse(states: list[RecordedState]) -> list[DraftStep]:
     """The steps of an episode, in order; raises `Unconvertible`, or KeyError and TypeError for malformed states."""
     acts = list(_merged(_Collapser().run(states)))
     if any(act.operation == "CLICK" and act.target["tag"] not in CONTROLS and has_elements(act.target) for act in acts):
@@ -104,7 +104,7 @@ def collapse(states: list[State]) -> list[DraftStep]:
     return acts
 
 
-def _scan(state: State) -> Scan:
+def _scan(state: RecordedState) -> Scan:
     target = parent = focus = None
     fields: dict[Key, Node] = {}
     root = state["dom"]
@@ -136,7 +136,7 @@ class _Collapser:
         self._control_is_down = False
         self._before: Scan | None = None
 
-    def run(self, states: list[State]) -> list[DraftStep]:
+    def run(self, states: list[RecordedState]) -> list[DraftStep]:
         for state in states:
             action = state["action"]
             if action is None:

@@ -25,7 +25,7 @@ PAGES = ("html", "raw_html", "html_after")
 CANDIDATES = ("positives", "negatives")
 LOOK_BACK = 200  # characters before a value in which its attribute's name stands
 
-Span = tuple[int, int]
+MarkPlace = tuple[int, int]
 Marks = dict[str, Any]  # page -> [[place, text]], candidate list -> [[number, place, text]]; places without the marks
 
 _NAMED = re.compile(rf"""{MARK}\s*=\s*(?:"[^"<>]*"|'[^'<>]*'|[^\s"'<>=]+)|{MARK}(?=[\s/>])""")
@@ -71,7 +71,7 @@ def moved(marks: list[list[Any]], cuts: list[int], was: int, now: int) -> list[l
     return [[place + sum(now - was for cut in cuts if cut < place), text] for place, text in marks]
 
 
-def _page_spans(page: str, own: str) -> Iterator[Span]:
+def _page_spans(page: str, own: str) -> Iterator[MarkPlace]:
     """Where marks stand, each with the one blank before it. Linear, however hostile the page."""
     for start in _places(page, MARK):
         if (found := _NAMED.match(page, start)) and start and page[start - 1].isspace():
@@ -99,7 +99,7 @@ def _without(records: tuple[CandidateRecord, ...], own: str) -> tuple[tuple[Cand
     return tuple(clean), found
 
 
-def _json_spans(attributes: str, own: str) -> Iterator[Span]:
+def _json_spans(attributes: str, own: str) -> Iterator[MarkPlace]:
     """Where marks stand in the JSON text of a candidate's attributes."""
     for start in _places(attributes, f'"{MARK}"'):
         if found := _NAMED_IN_JSON.match(attributes, start):
@@ -112,9 +112,9 @@ def _json_spans(attributes: str, own: str) -> Iterator[Span]:
             yield start - len(before[0]), end + 1
 
 
-def _with_commas(text: str, spans: list[Span]) -> list[Span]:
+def _with_commas(text: str, spans: list[MarkPlace]) -> list[MarkPlace]:
     """Each with one comma: the one before it, or after it where that is taken or missing."""
-    found: list[Span] = []
+    found: list[MarkPlace] = []
     reached = 0
     for start, end in spans:
         before = _COMMA_BEFORE.search(text[max(reached, start - LOOK_BACK) : start])
@@ -131,7 +131,7 @@ def _places(text: str, wanted: str) -> Iterator[int]:
         place = text.find(wanted, place + len(wanted))
 
 
-def _cut(text: str, spans: list[Span]) -> tuple[str, list[list[Any]]]:
+def _cut(text: str, spans: list[MarkPlace]) -> tuple[str, list[list[Any]]]:
     """The text without these spans, and each span's text with its place in what is left."""
     kept, taken, length, reached = [], [], 0, 0
     for start, end in spans:

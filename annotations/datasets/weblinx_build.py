@@ -16,7 +16,7 @@ from lxml import etree
 
 from annotations.datasets.records import CandidateRecord, ConversationRecord, FileRecord, ImageRecord, StepRecord
 from annotations.datasets.weblinx_demos import SITE
-from annotations.datasets.weblinx_turns import SAY, Turn
+from annotations.datasets.weblinx_turns import SAY, RecordedTurn
 from annotations.dom.limits import PageError
 from annotations.dom.tree import NODE_ID, TEXT, parse, tag_of
 from annotations.dom.weblinx_page import UID
@@ -62,7 +62,7 @@ class Demonstration:
 
     name: str
     form: dict[str, Any]
-    turns: list[Turn] = field(default_factory=list)
+    turns: list[RecordedTurn] = field(default_factory=list)
     pages: list[HTMLPage] = field(default_factory=list)
     screenshots: dict[str, bytes] = field(default_factory=dict)
     metadata: dict[str, Any] = field(default_factory=dict)
@@ -95,7 +95,9 @@ def demonstration(record: ConversationRecord) -> Demonstration:
     return made
 
 
-def _step_turn(record: ConversationRecord, step: StepRecord, made: Demonstration, numbers: dict[str, int]) -> Turn:
+def _step_turn(
+    record: ConversationRecord, step: StepRecord, made: Demonstration, numbers: dict[str, int]
+) -> RecordedTurn:
     intent = INTENTS.get(step.operation)
     if intent is None:
         raise ValueError(

@@ -4,14 +4,14 @@ import re
 from typing import Any
 
 from annotations.datasets.fields import Defects, Fields, describe
-from annotations.datasets.weblinx_turns import OPERATIONS, PAGE_NAME, Turn, intent_of, uid_of, value_of
+from annotations.datasets.weblinx_turns import OPERATIONS, PAGE_NAME, RecordedTurn, intent_of, uid_of, value_of
 
 SPEAKERS = ("instructor", "navigator")
 LONGEST = 1e9  # seconds
 SCREENSHOT_NAME = re.compile(r"[\w.-]+\.png", re.ASCII)
 
 
-def check_replay(content: dict[str, Any], demo: str, defects: Defects) -> list[Turn]:
+def check_replay(content: dict[str, Any], demo: str, defects: Defects) -> list[RecordedTurn]:
     """The turns, [] when a defect was noted. Records are named `DEMO.data[3]`."""
     fields = Fields(content, demo, defects)
     checked = fields.objects("data")
@@ -30,7 +30,7 @@ def _place(turn: Fields) -> int:
     return int(turn.record.rpartition("[")[2].rstrip("]"))
 
 
-def _check_turn(fields: Fields, turn: Turn) -> None:
+def _check_turn(fields: Fields, turn: RecordedTurn) -> None:
     seconds = turn.get("timestamp")
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not -LONGEST < seconds < LONGEST:
         fields.defect("timestamp", f"expected a number of seconds, found {describe(seconds)}")
@@ -79,7 +79,7 @@ def _check_state(fields: Fields) -> None:
         state.defect("screenshot", f"expected a file name like screenshot-3-0.png, found {screenshot[:60]!r}")
 
 
-def _check_stored(fields: Fields, turn: Turn) -> None:
+def _check_stored(fields: Fields, turn: RecordedTurn) -> None:
     """What goes into columns must be text that a database holds."""
     for name, text in (("value", value_of(turn)), ("uid", uid_of(turn))):
         if "\0" in text or not _encodes(text):

@@ -158,7 +158,7 @@ class _Demo:
             files=files,
         )
 
-    def _step(self, index: int, turn: replay.Turn) -> StepRecord:
+    def _step(self, index: int, turn: replay.RecordedTurn) -> StepRecord:
         uid, page = replay.uid_of(turn), self._page(index, turn)
         shown = [other for other in candidates(page.tags, page.boxes, replay.viewport_of(turn)) if other != uid]
         attributes = replay.arguments_of(turn, "element").get("attributes")
@@ -187,7 +187,7 @@ class _Demo:
             screenshot=self._screenshot(turn),
         )
 
-    def _page(self, index: int, turn: replay.Turn) -> "_Page":
+    def _page(self, index: int, turn: replay.RecordedTurn) -> "_Page":
         """The page of a turn, read once; an empty one where none was recorded or the whole folder is absent."""
         name = replay.page_name(turn)
         path = f"pages/{name}"
@@ -214,7 +214,7 @@ class _Demo:
             self.boxes[path] = self._object(path) or {}
         return self.boxes[path]
 
-    def _screenshot(self, turn: replay.Turn) -> ImageRecord | None:
+    def _screenshot(self, turn: replay.RecordedTurn) -> ImageRecord | None:
         """The image where it was recorded and is one; a broken file stays a source file."""
         path = f"screenshots/{replay.screenshot_of(turn)}"
         if path not in self.files:
@@ -247,7 +247,9 @@ class _Page:
         return page
 
 
-def group_turns(demo: str, turns: Sequence[replay.Turn], steps: Sequence[StepRecord | None]) -> Iterator[TurnRecord]:
+def group_turns(
+    demo: str, turns: Sequence[replay.RecordedTurn], steps: Sequence[StepRecord | None]
+) -> Iterator[TurnRecord]:
     """The turns of a conversation: one per run of instructor messages, with the steps up to the next run.
 
     `steps` are parallel to `turns`, None for the instructor's. Each message stays in `extra` with its place and time.
@@ -276,7 +278,7 @@ def _turn(demo: str, first: int, said: list[dict[str, Any]], steps: list[StepRec
     )
 
 
-def _site(form: dict[str, Any], turns: Sequence[replay.Turn]) -> Site:
+def _site(form: dict[str, Any], turns: Sequence[replay.RecordedTurn]) -> Site:
     """What our own exports note, else the host and nothing."""
     noted = form.get(SITE)
     texts = [noted.get(key) for key in SITE_KEYS] if isinstance(noted, dict) else []

@@ -34,30 +34,30 @@ ACTIVE_INTENTS = frozenset({"click", "change", "textInput", "scroll", "load", "s
 NEEDS_ELEMENT = frozenset({"click", "change", "submit"})
 MAX_SHOWN = 80  # characters of a name or value in an action's short text
 
-Turn = Mapping[str, Any]  # as published, never changed
+RecordedTurn = Mapping[str, Any]  # as published, never changed
 
 
-def is_chat(turn: Turn) -> bool:
+def is_chat(turn: RecordedTurn) -> bool:
     return bool(turn["type"] == "chat")
 
 
-def is_instruction(turn: Turn) -> bool:
+def is_instruction(turn: RecordedTurn) -> bool:
     """A message of the instructor; everything else is the navigator's."""
     return is_chat(turn) and turn["speaker"] == "instructor"
 
 
-def intent_of(turn: Turn) -> str:
+def intent_of(turn: RecordedTurn) -> str:
     """The intent of a browser turn as recorded; "say" for a message."""
     return SAY if is_chat(turn) else turn["action"]["intent"]
 
 
-def arguments_of(turn: Turn, name: str = "") -> dict[str, Any]:
+def arguments_of(turn: RecordedTurn, name: str = "") -> dict[str, Any]:
     """The arguments of a browser turn, or an object among them; {} where the recording has none."""
     arguments = {} if is_chat(turn) else turn["action"].get("arguments") or {}
     return (arguments.get(name) or {}) if name else arguments
 
 
-def operation_of(turn: Turn) -> str:
+def operation_of(turn: RecordedTurn) -> str:
     """The operation; a change of a list of options is a SELECT."""
     intent = intent_of(turn)
     if intent == "change" and str(arguments_of(turn, "element").get("tagName")).upper() == "SELECT":
@@ -65,14 +65,14 @@ def operation_of(turn: Turn) -> str:
     return "SAY" if intent == SAY else OPERATIONS[intent]
 
 
-def uid_of(turn: Turn) -> str:
+def uid_of(turn: RecordedTurn) -> str:
     """The uid of the element that a browser turn acts on; "" where it has none."""
     attributes = arguments_of(turn, "element").get("attributes")
     uid = attributes.get(UID) if isinstance(attributes, dict) else None
     return uid if isinstance(uid, str) else ""
 
 
-def value_of(turn: Turn) -> str:
+def value_of(turn: RecordedTurn) -> str:
     """What is typed, chosen, loaded, said, copied or pasted; "x y" of a scroll; ids of tabs. "" where nothing is."""
     arguments, properties = arguments_of(turn), arguments_of(turn, "properties")
     values = {
@@ -94,7 +94,7 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def action_repr(turn: Turn) -> str:
+def action_repr(turn: RecordedTurn) -> str:
     """A short text for people: `click [button] Search`, `textInput [input] From: Westmere`, `say: Which day?`."""
     element = arguments_of(turn, "element")
     said = intent_of(turn)
@@ -119,22 +119,22 @@ def _cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 
-def address_of(turn: Turn) -> Any:
+def address_of(turn: RecordedTurn) -> Any:
     """Where a `load` goes; None where the recording does not tell."""
     return arguments_of(turn, "properties").get("url") or arguments_of(turn).get("url")
 
 
-def state_of(turn: Turn) -> Mapping[str, Any]:
+def state_of(turn: RecordedTurn) -> Mapping[str, Any]:
     """Where the turn's page and screenshot are; {} where nothing was recorded."""
     return turn.get("state") or {}
 
 
-def page_name(turn: Turn) -> str:
+def page_name(turn: RecordedTurn) -> str:
     """File name of the page that the turn was taken on; "" where none was recorded."""
     return state_of(turn).get("page") or ""
 
 
-def screenshot_of(turn: Turn) -> str:
+def screenshot_of(turn: RecordedTurn) -> str:
     """File name of the turn's screenshot; "" where none was recorded."""
     return state_of(turn).get("screenshot") or ""
 
@@ -145,14 +145,14 @@ def boxes_name(page: str) -> str:
     return f"bboxes/bboxes-{match[1]}.json" if match else ""
 
 
-def viewport_of(turn: Turn) -> tuple[float, float] | None:
+def viewport_of(turn: RecordedTurn) -> tuple[float, float] | None:
     """(width, height) of the window in CSS pixels; None where the recording does not tell."""
     metadata = arguments_of(turn, "metadata")
     width, height = metadata.get("viewportWidth"), metadata.get("viewportHeight")
     return (width, height) if isinstance(width, int | float) and isinstance(height, int | float) else None
 
 
-def website_of(turns: Sequence[Turn]) -> str:
+def website_of(turns: Sequence[RecordedTurn]) -> str:
     """The host that most browser turns are on, without `www.`; "unknown" where no address was recorded.
 
     WebLINX names no website. Of hosts with equal counts the first one counts.
@@ -174,7 +174,7 @@ def _host(address: Any) -> str:
     return (host or "").removeprefix("www.")
 
 
-def active_turns(turns: Sequence[Turn]) -> Iterator[int]:
+def active_turns(turns: Sequence[RecordedTurn]) -> Iterator[int]:
     """Indices of the turns that action models are trained and evaluated on (section A6.1).
 
     Navigator turns of seven intents with a good screenshot; a chat message without one has that of the nearest
@@ -194,13 +194,13 @@ def active_turns(turns: Sequence[Turn]) -> Iterator[int]:
             yield index
 
 
-def duration_of(turns: Sequence[Turn]) -> float:
+def duration_of(turns: Sequence[RecordedTurn]) -> float:
     """Seconds from the first turn to the last; 0.0 for fewer than two."""
     times = [turn["timestamp"] for turn in turns]
     return round(max(times) - min(times), 3) if times else 0.0
 
 
-def figures(turns: Sequence[Turn]) -> dict[str, Any]:
+def figures(turns: Sequence[RecordedTurn]) -> dict[str, Any]:
     """What statistics count of a demonstration: turns of either speaker, active turns, seconds."""
     instructor = sum(is_instruction(turn) for turn in turns)
     return {

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from lxml import etree
 
-from annotations.dom.elements import Element, elements
+from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.naming import SILENT_TAGS
 from annotations.dom.roles import FIELD_ROLES, TOGGLE_ROLES, is_set
 from annotations.dom.tree import NODE_ID, TEXT
@@ -58,7 +58,7 @@ def _text_line(node: etree._Element, around: _Around) -> list[str]:
     return [_line(around.level, node.get(NODE_ID) or around.node_id, "StaticText", text)]
 
 
-def _element_line(element: Element, title: str | None, around: _Around) -> tuple[list[str], _Around]:
+def _element_line(element: DescribedElement, title: str | None, around: _Around) -> tuple[list[str], _Around]:
     """The element's line, if it is shown, and what is around its children; a `title` has the root alone."""
     inner = around._replace(node_id=element.node_id)
     if title is not None:
@@ -83,7 +83,7 @@ def _line(level: int, node_id: str, role: str, name: str, *properties: str) -> s
     return "\t" * level + " ".join((f"[{node_id}]", role, repr(name), *properties))
 
 
-def _is_shown(element: Element) -> bool:
+def _is_shown(element: DescribedElement) -> bool:
     if element.tag == "label":  # it names a field, which is shown
         return False
     if element.interactive:
@@ -91,7 +91,7 @@ def _is_shown(element: Element) -> bool:
     return bool(element.role and (element.name or element.role not in _PRESENTATIONAL_ROLES))
 
 
-def _properties(element: Element) -> Iterator[str]:
+def _properties(element: DescribedElement) -> Iterator[str]:
     """States in the spelling of the published trees: `checked: false` but `selected: False`."""
     attributes, role = element.attributes, element.role
     if is_set(attributes, "disabled", "aria_disabled"):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from lxml import etree
 
-from annotations.dom.naming import Draft, Labels, labels_of, name_of, option_text, read_drafts, value_of
+from annotations.dom.naming import ElementDraft, Labels, labels_of, name_of, option_text, read_drafts, value_of
 
 MAX_DESCRIPTION = 80
 
@@ -16,7 +16,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Element:
+class DescribedElement:
     """One element that has a backend node id. Texts are not elements; they are in `text` and `name`."""
 
     node_id: str
@@ -34,14 +34,14 @@ class Element:
     options: tuple[tuple[str, str], ...] = ()  # (node id, text) of what a list of options offers
 
 
-def elements(root: etree._Element) -> list[Element]:
+def elements(root: etree._Element) -> list[DescribedElement]:
     """All elements of a page with a backend node id, in document order; the head, scripts and styles are left out."""
     drafts = read_drafts(root)
     labels = labels_of(drafts)
     return [_element(draft, order, labels) for order, draft in enumerate(d for d in drafts if d.node_id)]
 
 
-def describe(element: Element) -> str:
+def describe(element: DescribedElement) -> str:
     """The element as action representations show it: `[button]  Search`; long names are cut with "..."."""
     name = element.name or element.text
     if len(name) > MAX_DESCRIPTION:
@@ -49,11 +49,11 @@ def describe(element: Element) -> str:
     return f"[{element.role or element.tag}]  {name}"
 
 
-def _element(draft: Draft, order: int, labels: Labels) -> Element:
+def _element(draft: ElementDraft, order: int, labels: Labels) -> DescribedElement:
     parent = draft.parent
     while parent is not None and not parent.node_id:
         parent = parent.parent
-    return Element(
+    return DescribedElement(
         node_id=draft.node_id,
         tag=draft.tag,
         role=draft.role,

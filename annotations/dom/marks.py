@@ -13,8 +13,8 @@ from lxml import etree
 from annotations.dom.allowed import CLOSED_TAGS, NODE_ID_ATTRIBUTE, SVG, XHTML
 from annotations.dom.tree import Element, tag_of
 
-Kind = Literal["gold", "predicted", "candidate"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+MarkKind = Literal["gold", "predicted", "candidate"]
+KINDS: tuple[MarkKind, ...] = get_args(MarkKind)
 MAX_LABEL = 40
 MAX_MARKS = 200
 
@@ -30,7 +30,7 @@ class Look:
 
 
 # The palette of static/css/variables.css in its light form: white chips can be read on these colours.
-LOOKS: dict[Kind, Look] = {
+LOOKS: dict[MarkKind, Look] = {
     "gold": Look("#187a48", "solid", 2, 1),
     "predicted": Look("#b34e08", "dashed", 2, 4),
     "candidate": Look("#3b5bdb", "solid", 1, 0),
@@ -43,7 +43,7 @@ class Mark:
     """One marked element. `label` is what its chip says: a candidate's rank, say; "" gives the kind's name."""
 
     node_id: str
-    kind: Kind
+    kind: MarkKind
     label: str = ""
 
     def __post_init__(self) -> None:

@@ -30,7 +30,7 @@ _PICTURE_TAGS = frozenset({"i", "img", "span", "svg"})
 _CONTENT_NAMED_TAGS = frozenset({"label", "legend", "caption", "figcaption"})
 
 
-class Draft:
+class ElementDraft:
     """An element while the page is read: its attributes and, in document order, its texts and elements."""
 
     __slots__ = (
@@ -47,15 +47,15 @@ class Draft:
         "text",
     )
 
-    def __init__(self, element: etree._Element, parent: Union["Draft", None], place: int) -> None:
+    def __init__(self, element: etree._Element, parent: Union["ElementDraft", None], place: int) -> None:
         self.tag = tag_of(element)
         self.attributes: dict[str, str] = dict(element.attrib)
         self.role = role_of(self.tag, self.attributes)
         self.parent = parent
         self.place = place  # among the parent's pieces
         self.depth: int = parent.depth + 1 if parent else 0
-        self.pieces: list[str | Draft] = []
-        self.options: list[Draft] = []
+        self.pieces: list[str | ElementDraft] = []
+        self.options: list[ElementDraft] = []
         self.text = self.inner_name = ""
         self.has_field = self.is_field or self.is_toggle
 
@@ -80,11 +80,11 @@ class Draft:
 class Labels:
     """What names elements from elsewhere on the page; empty on cleaned pages."""
 
-    by_target: Mapping[str, Draft]  # label elements by the `id` that their `for` names
-    by_id: Mapping[str, Draft]
+    by_target: Mapping[str, ElementDraft]  # label elements by the `id` that their `for` names
+    by_id: Mapping[str, ElementDraft]
 
 
-def read_drafts(root: etree._Element) -> list[Draft]:
+def read_drafts(root: etree._Element) -> list[ElementDraft]:
     """All elements of a page but its head, scripts and styles, in document order, with their texts gathered."""
     drafts = list(_walk(root))
     for draft in reversed(drafts):
@@ -97,14 +97,14 @@ def read_drafts(root: etree._Element) -> list[Draft]:
     return drafts
 
 
-def labels_of(drafts: list[Draft]) -> Labels:
+def labels_of(drafts: list[ElementDraft]) -> Labels:
     """Where several share an id, the first one counts."""
     by_id = {draft.attributes["id"]: draft for draft in reversed(drafts) if "id" in draft.attributes}
     labels = {d.attributes["for"]: d for d in reversed(drafts) if d.tag == "label" and "for" in d.attributes}
     return Labels(labels, by_id)
 
 
-def value_of(draft: Draft) -> str:
+def value_of(draft: ElementDraft) -> str:
     """What a field holds; "true" or "false" for something that can be checked; "" for everything else."""
     if draft.is_toggle:
         return "true" if is_set(draft.attributes, "input_checked", "checked", "aria_checked") else "false"
@@ -117,20 +117,20 @@ def value_of(draft: Draft) -> str:
     return ""
 
 
-def is_selected(option: Draft) -> bool:
+def is_selected(option: ElementDraft) -> bool:
     return is_set(option.attributes, "option_selected", "selected", "aria_selected")
 
 
-def option_text(option: Draft) -> str:
+def option_text(option: ElementDraft) -> str:
     return option.text or option.attributes.get("label", "") or option.attributes.get("value", "")
 
 
-def name_of(draft: Draft, labels: Labels) -> str:
+def name_of(draft: ElementDraft, labels: Labels) -> str:
     """The accessible name, at most 120 characters; "" where nothing names the element."""
     return next((name for name in _names(draft, labels) if name), "")[:MAX_NAME].rstrip()
 
 
-def _names(draft: Draft, labels: Labels) -> Iterator[str]:
+def _names(draft: ElementDraft, labels: Labels) -> Iterator[str]:
     """Possible names, the best one first."""
     get = draft.attributes.get
     labelled = (labels.by_id.get(other) for other in get("aria_labelledby", "").split())
@@ -157,24 +157,24 @@ def _names(draft: Draft, labels: Labels) -> Iterator[str]:
         yield _picture_words(draft)
 
 
-def _is_named_by_content(draft: Draft) -> bool:
+def _is_named_by_content(draft: ElementDraft) -> bool:
     return draft.role in CONTENT_NAMED_ROLES or draft.tag in _CONTENT_NAMED_TAGS or draft.interactive
 
 
-def _label_texts(draft: Draft, labels: Labels) -> Iterator[str]:
+def _label_texts(draft: ElementDraft, labels: Labels) -> Iterator[str]:
     """Texts of the label that points to a field, of the one around it, of the one before it."""
     pointing = labels.by_target.get(draft.attributes.get("id", ""))
     yield pointing.text if pointing is not None else ""
     around = _above(draft, lambda other: other.tag == "label", WRAPPING_LEVELS)
     yield around.text if around is not None else ""
     for piece in _before(draft):
-        if isinstance(piece, Draft) and piece.has_field:
+        if isinstance(piece, ElementDraft) and piece.has_field:
             return  # the label belongs to that field
-        if isinstance(piece, Draft) and piece.tag == "label":
+        if isinstance(piece, ElementDraft) and piece.tag == "label":
             yield piece.text
 
 
-def _text_beside(draft: Draft) -> str:
+def _text_beside(draft: ElementDraft) -> str:
     """The text behind a check box, in front of any other field, when no other field is in between."""
     if draft.is_toggle:
         siblings = draft.parent.pieces if draft.parent else []
@@ -191,7 +191,7 @@ def _text_beside(draft: Draft) -> str:
     return ""
 
 
-def _before(draft: Draft) -> Iterator[str | Draft]:
+def _before(draft: ElementDraft) -> Iterator[str | ElementDraft]:
     """What stands close before an element, or before its parent when it comes first in one without text."""
     while draft.parent is not None:
         siblings = draft.parent.pieces
@@ -203,7 +203,9 @@ def _before(draft: Draft) -> Iterator[str | Draft]:
         draft = draft.parent
 
 
-def _above(draft: Draft, wanted: Callable[[Draft], bool], levels: int | None = None) -> Draft | None:
+def _above(
+    draft: ElementDraft, wanted: Callable[[ElementDraft], bool], levels: int | None = None
+) -> ElementDraft | None:
     """The nearest ancestor that is wanted, at most `levels` up."""
     other = draft.parent
     while other is not None and not wanted(other):
@@ -215,8 +217,8 @@ def _above(draft: Draft, wanted: Callable[[Draft], bool], levels: int | None = N
     return other
 
 
-def _walk(root: etree._Element) -> Iterator[Draft]:
-    pending = [(root, Draft(root, None, 0))]
+def _walk(root: etree._Element) -> Iterator[ElementDraft]:
+    pending = [(root, ElementDraft(root, None, 0))]
     while pending:
         element, draft = pending.pop()
         yield draft
@@ -227,23 +229,23 @@ def _walk(root: etree._Element) -> Iterator[Draft]:
             if child.tag == TEXT:
                 _add_text(pieces, "".join(child.itertext()))
             elif isinstance(child.tag, str) and child.tag not in SILENT_TAGS:
-                inner.append((child, Draft(child, draft, len(pieces))))
+                inner.append((child, ElementDraft(child, draft, len(pieces))))
                 pieces.append(inner[-1][1])
             _add_text(pieces, child.tail)
         pending.extend(reversed(inner))
 
 
-def _add_text(pieces: list[str | Draft], text: str | None) -> None:
+def _add_text(pieces: list[str | ElementDraft], text: str | None) -> None:
     if text and (normal := _normal(text)):
         pieces.append(normal)
 
 
-def _gather(draft: Draft) -> None:
+def _gather(draft: ElementDraft) -> None:
     """Text and inner names from the pieces, the elements among them being done already."""
     texts: list[str] = []
     length = 0
     for piece in draft.pieces:
-        if isinstance(piece, Draft):
+        if isinstance(piece, ElementDraft):
             draft.has_field = draft.has_field or piece.has_field
             draft.inner_name = draft.inner_name or _outer_name(piece)
             piece = "" if piece.is_field else piece.text  # options are no text of the page around them
@@ -253,14 +255,14 @@ def _gather(draft: Draft) -> None:
     draft.text = " ".join(texts)[:MAX_TEXT].rstrip()
 
 
-def _outer_name(draft: Draft) -> str:
+def _outer_name(draft: ElementDraft) -> str:
     """What an element without text contributes to the name of the one around it."""
     get = draft.attributes.get
     name = _normal(get("aria_label", "") or get("alt", "") or get("title", "")) or draft.inner_name
     return name or (_picture_words(draft) if draft.tag in _PICTURE_TAGS and not draft.pieces else "")
 
 
-def _picture_words(draft: Draft) -> str:
+def _picture_words(draft: ElementDraft) -> str:
     """All that tells one icon from another; cleaned pages keep the words of svg classes with "icon" in them."""
     words = draft.attributes.get("id", "") or draft.attributes.get("class", "")
     return _normal(words.replace("-", " ").replace("_", " "))

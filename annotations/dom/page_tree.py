@@ -13,13 +13,13 @@ from annotations.dom.tree_rows import clipped
 
 SILENT = frozenset(("", "hidden", "none", "presentation", "null", "undefined", "true", "false"))
 
-Row = list[Any]  # depth from 0, backend node id, tag, label, whether it is gold, whether it is a candidate
+PageTreeRow = list[Any]  # depth from 0, backend node id, tag, label, whether it is gold, whether it is a candidate
 
 
-def page_rows(root: Element, gold: Collection[str], candidates: Collection[str]) -> list[Row]:
+def page_rows(root: Element, gold: Collection[str], candidates: Collection[str]) -> list[PageTreeRow]:
     """One row per element in document order; texts are part of the label of the element that they stand in."""
     gold, candidates = frozenset(gold), frozenset(candidates)
-    rows: list[Row] = []
+    rows: list[PageTreeRow] = []
     pending: list[tuple[Element, int]] = [(root, 0)]
     while pending:
         element, depth = pending.pop()

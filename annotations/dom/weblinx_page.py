@@ -23,7 +23,7 @@ OWN_ATTRIBUTES = frozenset(
 FAR = 1e9  # pixels: beyond this a number is no place on a page
 SMALL = 10  # pixels: an element smaller than this both ways is no candidate
 
-Box = Mapping[str, Any]
+PageBox = Mapping[str, Any]
 
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _DECLARATION = re.compile(r"<\?xml\b")

@@ -8,7 +8,7 @@ from typing import Any
 from annotations.models import Dataset, Edit, Redaction, Release, Verdict
 from annotations.releases.datasheet import PLACES
 
-Reason = dict[str, Any]
+ReleaseReason = dict[str, Any]
 EDITS: dict[str, str] = {
     Edit.Kind.CUT: "cut",
     Edit.Kind.JOIN: "join",
@@ -17,14 +17,14 @@ EDITS: dict[str, str] = {
 }
 
 
-def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[str, list[Reason]]:
+def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[str, list[ReleaseReason]]:
     """Per conversation, in order of time: {"what", "by": user name or "", "at": ISO time, "why"}.
 
     Redactions, edits and verdicts after the older release and up to the newer one; where there are none, the imports
     of that time, and where there is none either, an import that left no job behind (the command line).
     """
     span = _Span(newer.dataset, older.created_at, newer.created_at, names)
-    found: dict[str, list[Reason]] = defaultdict(list)
+    found: dict[str, list[ReleaseReason]] = defaultdict(list)
     for name, reason in [*span.redactions(), *span.edits(), *span.verdicts()]:
         found[name].append(reason)
     imports = span.imports()
@@ -50,7 +50,7 @@ class _Span:
         session = "assignment__item__session"
         return {f"{session}__campaign__target": self.dataset, f"{session}__name__in": self.names}
 
-    def redactions(self) -> list[tuple[str, Reason]]:
+    def redactions(self) -> list[tuple[str, ReleaseReason]]:
         """One reason per conversation, person and kind: how often it was taken out of what, and when it last was."""
         rows = Redaction.objects.filter(
             dataset=self.dataset, conversation__source_id__in=self.names, **self._within("created_at")
@@ -66,7 +66,7 @@ class _Span:
             for (name, by, kind), places in counts.items()
         ]
 
-    def edits(self) -> list[tuple[str, Reason]]:
+    def edits(self) -> list[tuple[str, ReleaseReason]]:
         """One reason per conversation and annotator: how many edits of which kind, and the time of the last."""
         rows = Edit.objects.filter(**self._in_work(), **self._within("at")).order_by("at")
         columns = ("assignment__item__session__name", "user__username", "kind", "at")
@@ -77,7 +77,7 @@ class _Span:
             last[name, by] = at
         return [(name, _reason("annotation", by, last[name, by], _told(kinds))) for (name, by), kinds in counts.items()]
 
-    def verdicts(self) -> list[tuple[str, Reason]]:
+    def verdicts(self) -> list[tuple[str, ReleaseReason]]:
         rows = Verdict.objects.filter(**self._in_work(), **self._within("created_at")).prefetch_related("defects")
         found = []
         for verdict in rows.select_related("verification__user", "assignment__item__session"):
@@ -88,7 +88,7 @@ class _Span:
             found.append((verdict.assignment.item.session.name, _reason(what, by, verdict.created_at, why)))
         return found
 
-    def imports(self) -> list[Reason]:
+    def imports(self) -> list[ReleaseReason]:
         """Of the whole dataset; one that left no job behind where there is none."""
         rows = self.dataset.jobs.imports().filter(**self._within("finished_at")).order_by("finished_at")
         listed = [
@@ -103,7 +103,7 @@ class _Span:
         return listed or [_reason("import", "", self.until)]
 
 
-def _reason(what: str, by: str | None, at: datetime, why: str = "") -> Reason:
+def _reason(what: str, by: str | None, at: datetime, why: str = "") -> ReleaseReason:
     return {"what": what, "by": by or "", "at": at.isoformat(), "why": why}
 
 

@@ -20,7 +20,7 @@ from annotations.releases.scanning import PAGE_FIELDS, PrivateText
 from annotations.sandbox import asking
 
 MARKED = {"snapshot": "html", "raw_snapshot": "raw_html", "snapshot_after": "html_after"}  # as records name them
-Place = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
+RedactedPlace = tuple[int | None, str]  # step (None: outside of steps) and instruction, value, page, …
 
 
 @transaction.atomic
@@ -58,12 +58,12 @@ class _Redactor:
 
     def __init__(self, conversation: Conversation, finding: PrivateText) -> None:
         self.conversation, self.finding = conversation, finding
-        self.counts: Counter[Place] = Counter()
+        self.counts: Counter[RedactedPlace] = Counter()
         self._pages = PageStore()
         self._changed: dict[int, Snapshot] = {}  # page -> the page without the text
         self._cuts: dict[int, list[int]] = {}  # page -> where the text stood
 
-    def run(self) -> Counter[Place]:
+    def run(self) -> Counter[RedactedPlace]:
         self._columns(self.conversation, None, extra="extra")
         for turn in self.conversation.turns.select_related("source_task"):
             self._turn(turn)
@@ -73,7 +73,7 @@ class _Redactor:
             self._file(file)
         return self.counts
 
-    def _out(self, place: Place) -> Callable[[str], str]:
+    def _out(self, place: RedactedPlace) -> Callable[[str], str]:
         """A function that takes the text out of others and counts it at a place."""
 
         def out(text: str) -> str:

@@ -18,7 +18,7 @@ from annotations.releases.datasheet import datasheet
 from annotations.releases.leakage import THRESHOLD
 from annotations.work.desk.tell.events import emit
 
-Progress = Callable[[str, int], None]
+TellFrozen = Callable[[str, int], None]
 TOLD_EVERY = 20  # conversations
 CANARY_SPACE = uuid.UUID("6f1d9f0e-33c5-4d0b-9a3c-6c1f3b7f4a52")  # of the names that canaries are made of
 
@@ -33,7 +33,7 @@ def make_release(
     *,
     accepted_findings: Collection[str] = (),
     threshold: float = THRESHOLD,
-    progress: Progress = lambda phase, done: None,
+    progress: TellFrozen = lambda phase, done: None,
 ) -> Release:
     """Freeze the dataset as it is now under this version; `progress` hears of phases and of conversations done.
 
@@ -110,7 +110,7 @@ def run_release(job: Job) -> bool:
 RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.RELEASE: run_release}
 
 
-def _checksums(conversations: ConversationQuerySet, progress: Progress) -> list[str]:
+def _checksums(conversations: ConversationQuerySet, progress: TellFrozen) -> list[str]:
     """Of what would be frozen now, in order."""
     found: list[str] = []
     for conversation in conversations.for_freezing().iterator(chunk_size=AT_ONCE):

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
-Effect = dict[str, str]
-Box = tuple[int, int, int, int]  # x, y, width, height in CSS pixels
-Content: TypeAlias = "SampleNode | str | Sequence[Content] | None"
+NodeEffect = dict[str, str]
+ScreenBox = tuple[int, int, int, int]  # x, y, width, height in CSS pixels
+NodeContent: TypeAlias = "SampleNode | str | Sequence[NodeContent] | None"
 
-NO_BOX: Box = (-1, -1, -1, -1)
+NO_BOX: ScreenBox = (-1, -1, -1, -1)
 STYLES = Path(__file__).parent / "styles"
 CONTROLS = frozenset({"a", "button", "input", "select", "textarea", "summary"})
 
@@ -34,13 +34,13 @@ class SampleNode:
     attributes: dict[str, str]
     children: list["SampleNode | str"]
     key: str = ""
-    on: Effect | None = None  # effect of a click, or of the enter key in an input
+    on: NodeEffect | None = None  # effect of a click, or of the enter key in an input
     field: str = ""
-    then: Effect | None = None  # effect besides the new value of `field`
+    then: NodeEffect | None = None  # effect besides the new value of `field`
     delegated: bool = False  # its click is handled further up, so a recorder sees no listener on it
     node_id: str = ""
     text_ids: tuple[str, ...] = ()  # ids of the children that are strings, in order
-    box: Box = NO_BOX
+    box: ScreenBox = NO_BOX
 
     @property
     def clickable(self) -> bool:
@@ -75,11 +75,11 @@ class SampleNode:
 
 def el(
     spec: str,
-    *children: Content,
+    *children: NodeContent,
     key: str = "",
-    on: Effect | None = None,
+    on: NodeEffect | None = None,
     field: str = "",
-    then: Effect | None = None,
+    then: NodeEffect | None = None,
     delegated: bool = False,
     **attributes: str | bool | None,
 ) -> SampleNode:
@@ -103,7 +103,7 @@ def _flat(content: object) -> Iterator[SampleNode | str]:
         yield content
 
 
-def go(page: str, **changes: str) -> Effect:
+def go(page: str, **changes: str) -> NodeEffect:
     """Effect of moving to another page: popups close."""
     return {"page": page, "popup": "", "picker": "", **changes}
 
@@ -114,7 +114,7 @@ def stylesheet(name: str) -> str:
     return "".join((STYLES / f"{part}.css").read_text("utf-8") for part in ("base", name, "narrow"))
 
 
-def document(site: str, title: str, *body: Content) -> SampleNode:
+def document(site: str, title: str, *body: NodeContent) -> SampleNode:
     """A whole page with its title and style sheet."""
     head = el(
         "head",

@@ -23,7 +23,7 @@ from annotations.datasets.records import BadRecord, ConversationRecord, SkippedR
 from annotations.datasets.weblinx import IN_UNION, PUBLISHED_SPLITS
 from annotations.datasets.weblinx_build import Demonstration, HTMLPage, box_of, demonstration
 from annotations.datasets.weblinx_side_files import SPLITS_FILE, UNION
-from annotations.datasets.weblinx_turns import Turn, is_chat, is_instruction
+from annotations.datasets.weblinx_turns import RecordedTurn, is_chat, is_instruction
 from annotations.dom.weblinx_page import UID
 
 # Conversation -> split. Websites of test_web, test_geo and the domain of test_cat are not in train; the names of the
@@ -120,11 +120,11 @@ class Recorder:
         turn = {"type": "chat", "speaker": speaker, "utterance": utterance}
         self._add(turn, 1 + 0.4 * len(utterance.split()))
 
-    def _add(self, turn: Turn, pause: float) -> None:
+    def _add(self, turn: RecordedTurn, pause: float) -> None:
         self.seconds = round(self.seconds + pause, 3)
         self.made.turns.append({**turn, "timestamp": self.seconds})
 
-    def _act(self, turn: Turn) -> None:
+    def _act(self, turn: RecordedTurn) -> None:
         """A browser turn of the conversation, after what has to precede it."""
         if self.view.page < 0:
             self._load()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from annotations.sample.page import Content, Effect, SampleNode, VisitState, el
+from annotations.sample.page import NodeContent, NodeEffect, SampleNode, VisitState, el
 
 TODAY = date(2026, 6, 1)  # a Monday; every sample page is seen on this day
 
@@ -42,14 +42,16 @@ def icon(name: str) -> SampleNode:
     return el(f"svg.icon.icon-{name}", el("path", d=ICONS[name]), viewBox="0 0 24 24")
 
 
-def link(content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any) -> SampleNode:
+def link(
+    content: NodeContent, key: str = "", on: NodeEffect | None = None, *, cls: str = "", **attributes: Any
+) -> SampleNode:
     """A hyperlink; without an effect it only furnishes the page."""
     address = on.get("page", "") if on else slug(content) if isinstance(content, str) else ""
     return el("a" + cls, content, key=key, on=on, href=f"/{address}", **attributes)
 
 
 def button(
-    content: Content, key: str = "", on: Effect | None = None, *, cls: str = "", **attributes: Any
+    content: NodeContent, key: str = "", on: NodeEffect | None = None, *, cls: str = "", **attributes: Any
 ) -> SampleNode:
     """A push button."""
     return el("button" + cls, content, key=key, on=on, type="button", **attributes)
@@ -68,8 +70,8 @@ def entry(
     kind: str = "text",
     placeholder: str = "",
     hint: str = "",
-    then: Effect | None = None,
-    on: Effect | None = None,
+    then: NodeEffect | None = None,
+    on: NodeEffect | None = None,
 ) -> SampleNode:
     """A labelled text field for variable `key`; `then` follows typing, `on` a click or the enter key."""
     tag = "textarea" if kind == "area" else "input"
@@ -92,7 +94,9 @@ def suggest(s: VisitState, key: str, label: str, options: Sequence[str], *, plac
     return field
 
 
-def choose(s: VisitState, key: str, label: str, options: Sequence[str], *, then: Effect | None = None) -> SampleNode:
+def choose(
+    s: VisitState, key: str, label: str, options: Sequence[str], *, then: NodeEffect | None = None
+) -> SampleNode:
     """A labelled drop-down for variable `key`; the first option stands until another is selected."""
     current = s[key] or options[0]
     items = [el("option", name, value=slug(name) or "any", option_selected=name == current) for name in options]
@@ -100,14 +104,14 @@ def choose(s: VisitState, key: str, label: str, options: Sequence[str], *, then:
     return el("div.field", el("label", label, for_=f"f-{key}"), control)
 
 
-def check(s: VisitState, key: str, *label: Content) -> SampleNode:
+def check(s: VisitState, key: str, *label: NodeContent) -> SampleNode:
     """A checkbox inside its label: a click on either toggles variable `key`."""
     on = {key: "" if s[key] else "yes"}
     box = el("input", key=key, on=on, type="checkbox", name=key, input_checked=bool(s[key]))
     return el("label.check", box, el("span", *label), on=on)
 
 
-def radio(s: VisitState, key: str, value: str, *label: Content, default: bool = False) -> SampleNode:
+def radio(s: VisitState, key: str, value: str, *label: NodeContent, default: bool = False) -> SampleNode:
     """One choice of variable `key`, named `key-value` in scripts."""
     on = {key: value}
     picked = s[key] == value or (default and not s[key])
@@ -168,7 +172,7 @@ def _day(s: VisitState, key: str, day: date) -> SampleNode:
     return el("td", face)
 
 
-def dialog(title: str, *content: Content, key: str) -> SampleNode:
+def dialog(title: str, *content: NodeContent, key: str) -> SampleNode:
     """A modal window over the page, with a close button named `key-close`."""
     close = button(icon("close"), f"{key}-close", {"popup": ""}, cls=".close", aria_label="Close")
     window = el(
@@ -182,7 +186,7 @@ def facts(pairs: Sequence[tuple[str, str]], cls: str = "") -> SampleNode:
     return el("dl.facts" + cls, [el("div.row", el("dt", name), el("dd", value)) for name, value in pairs])
 
 
-def table(head: Sequence[str], rows: Sequence[SampleNode | Sequence[Content]], caption: str = "") -> SampleNode:
+def table(head: Sequence[str], rows: Sequence[SampleNode | Sequence[NodeContent]], caption: str = "") -> SampleNode:
     """A data table; each row is a `tr` node or a sequence of cells."""
     body = [row if isinstance(row, SampleNode) else el("tr", [el("td", cell) for cell in row]) for row in rows]
     return el(

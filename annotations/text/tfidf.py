@@ -9,7 +9,7 @@ import numpy as np
 
 from annotations.text.stop_words import NO_TOPIC
 
-Vectors = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
+Vectorise = Callable[[list[str]], np.ndarray]  # texts -> one unit vector per row
 
 WORD = re.compile(r"[a-z0-9][a-z0-9'&.-]*[a-z0-9]|[a-z0-9]")
 

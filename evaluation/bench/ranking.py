@@ -28,7 +28,7 @@ from evaluation.bench.scratch import BenchSetting
 TOP = 10
 BATCH = 64  # of the baseline
 TIE = 1e-5  # cosines this close may change places: sums of floats depend on the batch
-Fields = dict[str, str]
+QueryFields = dict[str, str]
 T = TypeVar("T")
 NOTE = (
     "ranking: {steps} steps × {elements} elements, a tenth new at every step, every box moved; elements of all steps ÷ "
@@ -118,9 +118,9 @@ def _scene(demos: list[Demo], steps: int, elements: int) -> list[RankingInput]:
     return scene
 
 
-def _supply(demos: list[Demo], rng: random.Random) -> Iterator[tuple[str, Fields]]:
+def _supply(demos: list[Demo], rng: random.Random) -> Iterator[tuple[str, QueryFields]]:
     """The distinct elements of all pages in random order, again and again, each time under a new uid."""
-    found: dict[str, tuple[str, Fields]] = {}
+    found: dict[str, tuple[str, QueryFields]] = {}
     for demo in demos:
         for turn in ranked_turns(demo):
             for doc in documents(demo, turn):

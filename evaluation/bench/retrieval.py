@@ -26,7 +26,7 @@ K = 10
 TIE = 1e-6  # two cosine distances this close are the same
 TURNS, STEPS, BATCH = 4, 3, 32  # of a conversation with memory; observations searched at once
 
-Found = list[tuple[int, float]]  # exemplar ids and distances, nearest first
+FoundExemplars = list[tuple[int, float]]  # exemplar ids and distances, nearest first
 
 
 def measure(setting: BenchSetting) -> list[Measure]:
@@ -126,7 +126,7 @@ def _search(name: str, dataset: Dataset, queries: np.ndarray, filtered: bool) ->
     ]
 
 
-def _timed(dataset: Dataset, query: np.ndarray, domain: str) -> tuple[Found, float]:
+def _timed(dataset: Dataset, query: np.ndarray, domain: str) -> tuple[FoundExemplars, float]:
     begun = time.perf_counter()
     rows = _pool(dataset, domain).nearest(query, K)
     return [(row.pk, row.distance) for row in rows], time.perf_counter() - begun

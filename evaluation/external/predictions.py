@@ -32,7 +32,7 @@ class ActionPrediction(NamedTuple):
     text: str
 
 
-Place = tuple[str, int]  # name of a demonstration, number of a turn in its replay
+ReplayPlace = tuple[str, int]  # name of a demonstration, number of a turn in its replay
 
 
 def read_actions(path: Path) -> tuple[dict[str, ActionPrediction], list[RecordDefect]]:
@@ -75,12 +75,12 @@ def _action_defect(row: Any, seen: Mapping[str, Any]) -> tuple[str, str]:
     return "", ""
 
 
-def read_replies(path: Path) -> tuple[dict[Place, str], list[RecordDefect]]:
+def read_replies(path: Path) -> tuple[dict[ReplayPlace, str], list[RecordDefect]]:
     """WebLINX's predictions (dmr_wma.md A7): (demo_name, turn_index) -> output_predicted.
 
     The file is a list of objects, or one object per line. The first prediction of a turn counts.
     """
-    found: dict[Place, str] = {}
+    found: dict[ReplayPlace, str] = {}
     defects = []
     for record, row in _objects(path):
         field, message = _reply_defect(row, found)
@@ -91,7 +91,7 @@ def read_replies(path: Path) -> tuple[dict[Place, str], list[RecordDefect]]:
     return found, defects
 
 
-def _reply_defect(row: Any, seen: Mapping[Place, str]) -> tuple[str, str]:
+def _reply_defect(row: Any, seen: Mapping[ReplayPlace, str]) -> tuple[str, str]:
     if isinstance(row, ValueError):
         return "", str(row)
     if not isinstance(row, dict):

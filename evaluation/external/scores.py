@@ -16,7 +16,7 @@ from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.ranking import gold_rank
-from evaluation.metrics.scores import PRESETS, Preset, headlines, score
+from evaluation.metrics.scores import PRESETS, MetricPreset, headlines, score
 from evaluation.metrics.step import step_success
 from evaluation.models import Study
 
@@ -100,7 +100,7 @@ def _by_sample(steps: Iterable[_Gold]) -> dict[str, _Gold]:
     return found
 
 
-def _headlines(outcomes: Sequence[StepOutcome], preset: Preset, is_ranked: bool) -> dict[str, Metric]:
+def _headlines(outcomes: Sequence[StepOutcome], preset: MetricPreset, is_ranked: bool) -> dict[str, Metric]:
     shown = headlines(score(outcomes, preset)).items()
     return {name: value for name, value in shown if is_ranked or not is_ranking(name)}
 

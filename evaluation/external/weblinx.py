@@ -12,12 +12,12 @@ from agents.weblinx.quirks import CORRECTED, FAITHFUL
 from agents.weblinx.turns import PREDICTED_INTENTS, Demo, ReplayTurn
 from annotations.datasets.weblinx_turns import active_turns
 from annotations.models import Conversation, Dataset, Split
-from evaluation.external.predictions import Place, read_replies
+from evaluation.external.predictions import ReplayPlace, read_replies
 from evaluation.external.scores import ExternalScores, refuse_strangers
 from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.ood import OOD, OOD_SPLITS, ood_means, splits_of
 from evaluation.metrics.outcomes import Metric
-from evaluation.metrics.scores import PRESETS, Preset
+from evaluation.metrics.scores import PRESETS, MetricPreset
 from evaluation.metrics.weblinx_groups import aggregate
 from evaluation.metrics.weblinx_turns import TurnReply, TurnScores, compare, gold_action, is_scored, score_turns
 from evaluation.models import Study
@@ -70,7 +70,7 @@ class _Weblinx:
 
     def __init__(self) -> None:
         self.scores: dict[str, Scored] = {preset: [] for preset in Study.Preset.values}
-        self.known: set[Place] = set()
+        self.known: set[ReplayPlace] = set()
         self.names: list[str] = []
         self.missing: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -107,7 +107,7 @@ class _Weblinx:
         return turn.intent in PREDICTED_INTENTS and is_scored(demo, turn, gold_action(demo, turn))
 
 
-def _metrics(scored: Scored, split: str, preset: Preset) -> dict[str, Metric]:
+def _metrics(scored: Scored, split: str, preset: MetricPreset) -> dict[str, Metric]:
     """The metrics of all demonstrations together; for `ood`, the means of those that all four splits have."""
     if split != OOD:
         return _weblinx_metrics([turns for _, turns in scored], preset)
@@ -116,7 +116,7 @@ def _metrics(scored: Scored, split: str, preset: Preset) -> dict[str, Metric]:
     )
 
 
-def _weblinx_metrics(demos: list[list[TurnScores]], preset: Preset) -> dict[str, Metric]:
+def _weblinx_metrics(demos: list[list[TurnScores]], preset: MetricPreset) -> dict[str, Metric]:
     """Named unconditional means over turns, "click iou" and the like after the six of the tables."""
     quirks = FAITHFUL if preset == Study.Preset.FAITHFUL else CORRECTED
     together = aggregate([turn for turns in demos for turn in turns], quirks)

@@ -12,11 +12,11 @@ from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.grouping import Groups
 from evaluation.metrics.outcomes import Metric, StepOutcome
 
-Preset = Literal["faithful", "corrected"]
-PRESETS: tuple[Preset, ...] = ("faithful", "corrected")
+MetricPreset = Literal["faithful", "corrected"]
+PRESETS: tuple[MetricPreset, ...] = ("faithful", "corrected")
 
 
-def preset_named(name: str) -> Preset:
+def preset_named(name: str) -> MetricPreset:
     """ValueError where there is none of this name."""
     for preset in PRESETS:
         if preset == name:
@@ -24,20 +24,20 @@ def preset_named(name: str) -> Preset:
     raise ValueError(f"preset must be one of {', '.join(PRESETS)}; got {name!r}")
 
 
-Line = tuple[str, str, Unit]  # name in the result, key in METRICS, grouping
+ScoreLine = tuple[str, str, Unit]  # name in the result, key in METRICS, grouping
 
 RANKING_PUBLISHED = ("recall@1", "recall@3", "recall@5", "recall@10", "recall@20", "recall@50", "recall@100")
 # The published aggregates that overlook the skipped tail (the four marco_* values); conversation success is ours.
-FAITHFUL_COUNTED: list[Line] = [
+FAITHFUL_COUNTED: list[ScoreLine] = [
     *((metric, metric, grouping) for metric, grouping in PUBLISHED.values() if grouping != "step"),
     ("conversation_success", "conversation_success", "conversation"),
 ]
-FAITHFUL_ALL: list[Line] = [
+FAITHFUL_ALL: list[ScoreLine] = [
     *((metric, metric, grouping) for metric, grouping in PUBLISHED.values() if grouping == "step"),
     *((metric, metric, "step") for metric in RANKING_PUBLISHED),
     ("mrr", "mrr@50", "step"),
 ]
-CORRECTED: list[Line] = [
+CORRECTED: list[ScoreLine] = [
     (metric, metric, GROUPINGS[METRICS[metric].unit][place])
     for place in range(3)  # all headlines first, then the other groupings
     for metric in CORRECTED_METRICS
@@ -54,7 +54,7 @@ SLICES: dict[str, tuple[Unit, ...]] = {
 
 def score(
     outcomes: Sequence[StepOutcome],
-    preset: Preset,
+    preset: MetricPreset,
     seed: int = 0,
     resamples: int = 1000,
     *,
@@ -86,7 +86,7 @@ def headlines(metrics: Iterable[Metric]) -> dict[str, Metric]:
 
 
 def slices(
-    outcomes: Iterable[StepOutcome], by: str, preset: Preset = "corrected", seed: int = 0, resamples: int = 1000
+    outcomes: Iterable[StepOutcome], by: str, preset: MetricPreset = "corrected", seed: int = 0, resamples: int = 1000
 ) -> dict[str, list[Metric]]:
     """The same values per website, domain, turn_index or operation, keyed by the slice's name in sorted order.
 
@@ -108,7 +108,7 @@ def slices(
     }
 
 
-def _measure(outcomes: Sequence[StepOutcome], lines: list[Line], seed: int, resamples: int) -> list[Metric]:
+def _measure(outcomes: Sequence[StepOutcome], lines: list[ScoreLine], seed: int, resamples: int) -> list[Metric]:
     if not outcomes:
         return [Metric(name, 0.0, 0.0, 0.0, 0, grouping) for name, _, grouping in lines]
     groups = Groups(outcomes)

@@ -11,7 +11,7 @@ from urllib.parse import urlparse
 from sacrebleu.metrics import CHRF
 
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
-from agents.weblinx.turns import ELEMENT_INTENTS, Box
+from agents.weblinx.turns import ELEMENT_INTENTS, RecordedBox
 from annotations.dom.weblinx_page import UID
 
 TEXT_INTENTS = frozenset("say textinput copy paste load change".split())
@@ -144,11 +144,11 @@ def _segments(url: str, quirks: WeblinxQuirks) -> set[str]:
     return {host, *path.split("/")} if path else {host}
 
 
-def _box(action: WeblinxAction) -> Box | None:
+def _box(action: WeblinxAction) -> RecordedBox | None:
     return (action.element or {}).get("bbox")
 
 
-def _overlap(one: Box, other: Box) -> tuple[float, float]:
+def _overlap(one: RecordedBox, other: RecordedBox) -> tuple[float, float]:
     """Areas of the intersection and of the union."""
     width = min(one["right"], other["right"]) - max(one["left"], other["left"])
     height = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])

@@ -33,7 +33,7 @@ class Mean:
     n: int
 
 
-Column = Callable[[TurnScores], float | None]
+GroupColumn = Callable[[TurnScores], float | None]
 
 
 def aggregate(scores: Sequence[TurnScores], quirks: WeblinxQuirks = FAITHFUL) -> dict[tuple[str, str], Mean]:
@@ -60,7 +60,7 @@ def aggregate(scores: Sequence[TurnScores], quirks: WeblinxQuirks = FAITHFUL) ->
     return result
 
 
-def _mean(rows: Sequence[TurnScores], column: Column) -> Mean:
+def _mean(rows: Sequence[TurnScores], column: GroupColumn) -> Mean:
     conditional = [value for turn in rows if (value := column(turn)) is not None]
     unconditional = [value for turn in rows if (value := column(turn) if _matched(turn) else 0.0) is not None]
     return Mean(_average(conditional), _average(unconditional), len(unconditional))
@@ -74,7 +74,7 @@ def _matched(turn: TurnScores) -> bool:
     return turn.metrics["intent-match"] != 0
 
 
-def _metric(name: str) -> Column:
+def _metric(name: str) -> GroupColumn:
     return lambda turn: turn.metrics[name]
 
 

@@ -20,7 +20,7 @@ PRESET_WORDS = {
     "faithful": "published quirks and groupings",
     "corrected": "all steps count, mean over conversations",
 }
-Place = tuple[str, str]  # split ("" = all, "ood" = mean of four), metric
+TableCell = tuple[str, str]  # split ("" = all, "ood" = mean of four), metric
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class PublishedRow:
     """What one row of a paper's table says of a recipe; only cells that have a column here."""
 
     label: str
-    values: dict[Place, float]
+    values: dict[TableCell, float]
 
 
 @dataclass
@@ -40,7 +40,7 @@ class RecipeRow:
     seed: int
     limit: int | None
     websites: tuple[str, ...] = ()  # only conversations on these
-    scores: dict[Place, IntervalValue] = field(default_factory=dict)
+    scores: dict[TableCell, IntervalValue] = field(default_factory=dict)
     incomplete: bool = False  # of some run not every step has a result
     published: list[PublishedRow] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)  # sentences on models that were trained on other inputs
@@ -225,7 +225,7 @@ def _metrics(runs: Iterable[Run], scores: dict[int, dict[str, Score]]) -> list[s
 
 
 def _published(row: RecipeRow, table: ReportTable) -> list[PublishedRow]:
-    found: dict[str, dict[Place, float]] = {}
+    found: dict[str, dict[TableCell, float]] = {}
     for cell in published.of_recipe(row.recipe, table.data):
         if cell.split in table.splits and cell.metric in table.metrics:
             found.setdefault(cell.label, {})[cell.split, cell.metric] = cell.value

@@ -6,13 +6,13 @@ from typing import Any
 
 from agents.models import Run
 from evaluation.metrics.outcomes import Metric, StepOutcome
-from evaluation.metrics.scores import Preset
+from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Breakdown
 from evaluation.scores import failures
 from evaluation.scores.failures import Slice
 
 
-def store_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> None:
+def store_breakdown(run: Run, preset: MetricPreset, judged: list[StepOutcome]) -> None:
     """Replace what is kept of the run under a preset; `judged` are all of its steps."""
     found = compute_breakdown(run, preset, judged)
     content = {
@@ -23,7 +23,7 @@ def store_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> None
     Breakdown.objects.update_or_create(run=run, preset=preset, defaults={"step_count": len(judged), "content": content})
 
 
-def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:
+def stored_breakdown(run: Run, preset: MetricPreset) -> dict[str, Any] | None:
     """What was kept of a run that comes with `done`, its stored steps; None when there are others now."""
     kept = Breakdown.objects.filter(run=run, preset=preset, step_count=run.done).first()
     if kept is None:
@@ -36,7 +36,7 @@ def stored_breakdown(run: Run, preset: Preset) -> dict[str, Any] | None:
     }
 
 
-def compute_breakdown(run: Run, preset: Preset, judged: list[StepOutcome]) -> dict[str, Any]:
+def compute_breakdown(run: Run, preset: MetricPreset, judged: list[StepOutcome]) -> dict[str, Any]:
     """`counts` (reason, failed steps), `by_turn` and `by_website`."""
     return {
         "counts": failures.counted(run, run.steps.failed()),

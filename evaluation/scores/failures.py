@@ -7,7 +7,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from agents.models import Run, TrajectoryStep
 from annotations.models import Target
 from evaluation.metrics.outcomes import Metric, StepOutcome
-from evaluation.metrics.scores import Preset, headlines, slices
+from evaluation.metrics.scores import MetricPreset, headlines, slices
 
 NEAR = 5  # "gold in the top 5": ranks 0 to 4
 
@@ -62,14 +62,14 @@ def counted(run: Run, rows: QuerySet[TrajectoryStep]) -> list[tuple[Reason, int]
     return list(zip(found, counts.values(), strict=True))
 
 
-def by_turn(outcomes: list[StepOutcome], preset: Preset, last: int = 6) -> list[Slice]:
+def by_turn(outcomes: list[StepOutcome], preset: MetricPreset, last: int = 6) -> list[Slice]:
     """Per place of the turn in its conversation; the places from `last` on are one slice."""
     merged = [replace(outcome, turn_index=min(outcome.turn_index, last - 1)) for outcome in outcomes]
     found = slices(merged, "turn_index", preset)
     return [_slice(f"{last}+" if int(index) == last - 1 else str(int(index) + 1), found[index]) for index in found]
 
 
-def by_website(outcomes: list[StepOutcome], preset: Preset) -> list[Slice]:
+def by_website(outcomes: list[StepOutcome], preset: MetricPreset) -> list[Slice]:
     return [_slice(name, metrics) for name, metrics in slices(outcomes, "website", preset).items()]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.db.models import Avg, Sum
 
 from agents.models import Run, TrajectoryStep
-from evaluation.metrics.scores import Preset
+from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import stored_breakdown
 from evaluation.scores.tables import FULL_NAMES, main_metrics
@@ -48,7 +48,7 @@ class PlotData:
 
 
 @dataclass(frozen=True)
-class Line:
+class PlotLine:
     """One recipe's marks in a panel, in pixels; `style` is the same in all panels."""
 
     recipe: str
@@ -65,7 +65,7 @@ class Panel:
     """One split; all panels of a plot have the same axes."""
 
     split: str
-    lines: list[Line]
+    lines: list[PlotLine]
     x_ticks: list[tuple[float, str]]
     y_ticks: list[tuple[float, int]]
 
@@ -80,7 +80,7 @@ class HeatCell:
 
 
 @dataclass
-class Drawn:
+class DrawnPlot:
     """A plot as its page shows it: panels of lines, or a heat map."""
 
     data: PlotData
@@ -89,7 +89,7 @@ class Drawn:
     heat: list[tuple[str, str, list[HeatCell | None]]] = field(default_factory=list)  # split, website, cells by recipe
 
 
-def plots_of(runs: list[Run], preset: Preset, sees_gold: Callable[[str], bool]) -> list[PlotData]:
+def plots_of(runs: list[Run], preset: MetricPreset, sees_gold: Callable[[str], bool]) -> list[PlotData]:
     """Those that have something to show. Where a run fails is only of splits whose gold may be seen."""
     labels = _labels(runs)
     open_runs = [run for run in runs if sees_gold(run.split)]
@@ -103,10 +103,10 @@ def plots_of(runs: list[Run], preset: Preset, sees_gold: Callable[[str], bool]) 
     return [data for data in found if data.points]
 
 
-def drawn(data: PlotData) -> Drawn:
+def drawn(data: PlotData) -> DrawnPlot:
     recipes = sorted({point.recipe for point in data.points})  # the same line in every plot of a study
     styles = {recipe: place % STYLES for place, recipe in enumerate(recipes)}
-    shown = Drawn(data, [(styles[recipe], recipe) for recipe in recipes])
+    shown = DrawnPlot(data, [(styles[recipe], recipe) for recipe in recipes])
     if data.name == "by_website":
         shown.heat = _heat(data, recipes)
     else:
@@ -124,7 +124,7 @@ def _labels(runs: Iterable[Run]) -> dict[int, str]:
     }
 
 
-def _recall(runs: list[Run], labels: dict[int, str], preset: Preset) -> PlotData:
+def _recall(runs: list[Run], labels: dict[int, str], preset: MetricPreset) -> PlotData:
     rows = Score.objects.headline(preset).filter(run__in=runs, metric__startswith="recall@")
     of_run = {run.pk: run for run in runs}
     points = [
@@ -134,7 +134,9 @@ def _recall(runs: list[Run], labels: dict[int, str], preset: Preset) -> PlotData
     return PlotData("recall", "Recall of the gold element at k", "candidates kept (k)", points)
 
 
-def _slices(runs: list[Run], labels: dict[int, str], preset: Preset, slices: str, title: str, x_name: str) -> PlotData:
+def _slices(
+    runs: list[Run], labels: dict[int, str], preset: MetricPreset, slices: str, title: str, x_name: str
+) -> PlotData:
     """Turn success of each slice, as it was kept when the run was scored."""
     points = []
     for run in runs:
@@ -145,7 +147,7 @@ def _slices(runs: list[Run], labels: dict[int, str], preset: Preset, slices: str
     return PlotData(slices, title, x_name, points)
 
 
-def _price(runs: list[Run], labels: dict[int, str], preset: Preset, unit: str) -> PlotData:
+def _price(runs: list[Run], labels: dict[int, str], preset: MetricPreset, unit: str) -> PlotData:
     """The main metric against what a step takes: seconds, or money where calls had a price."""
     metric = "turn_success" if "turn_success" in main_metrics(runs) else main_metrics(runs)[0]
     scores = {score.run_id: score for score in Score.objects.headline(preset).filter(run__in=runs, metric=metric)}
@@ -176,7 +178,7 @@ def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
                 if (point.split, point.recipe) == (split, recipe)
             ]
             if marks:
-                lines.append(Line(recipe, style, marks))
+                lines.append(PlotLine(recipe, style, marks))
         panels.append(Panel(split or "all splits", lines, x_ticks, y_ticks))
     return panels
 

@@ -13,7 +13,7 @@ from agents.recipes.lacking import asks_endpoint
 from annotations.access import rules
 from annotations.access.rules import User
 from evaluation.metrics import label
-from evaluation.metrics.scores import PRESETS, Preset, preset_named
+from evaluation.metrics.scores import PRESETS, MetricPreset, preset_named
 from evaluation.models import ReviewedRun, Score, Shard, Study
 from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
@@ -117,7 +117,7 @@ def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[
     return {"study": study, "preset": preset, "plots": found, "hidden": not all(sees(run.split) for run in runs)}
 
 
-def _preset(query: QueryDict, study: Study) -> Preset:
+def _preset(query: QueryDict, study: Study) -> MetricPreset:
     asked = (query.get("preset", ""), study.preset, Study.Preset.CORRECTED)  # the last of a row that names none
     return preset_named(next(name for name in asked if name in PRESETS))
 
@@ -167,7 +167,7 @@ def _chosen(runs: list[Run], tables: list[score_tables.ScoreTable], wanted: str 
     return named or best or next((run for run in runs if run.done), None)
 
 
-def _failing(run: Run, preset: Preset) -> dict[str, Any]:
+def _failing(run: Run, preset: MetricPreset) -> dict[str, Any]:
     found = stored_breakdown(run, preset)
     if found is None:
         judged = outcomes(run, preset) if "rank" in run.recipe else []  # a recipe of an older version has no slices

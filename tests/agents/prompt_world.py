@@ -18,7 +18,7 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import ChatPrompt, Generated, Prompt
+from agents.stages.plan.generator import ChatPrompt, Generated, PlannerPrompt
 from agents.stages.simplify.snippets import RationaleRequest
 from agents.types import (
     DecisionUsage,
@@ -151,7 +151,7 @@ class Asked:
         self.samples = ("`CLICK [5]`", "`CLICK [6]`") if several else ("None",)
         self.said: list[Any] = []
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         self.said += [_told(prompt) for prompt in prompts]
         return [Generated(self.samples[0], "", DecisionUsage(), others=self.samples[1:]) for _ in prompts]
 
@@ -171,7 +171,7 @@ def _chat(messages: Any) -> list[list[str]]:
     return [[message.role, message.content] for message in messages]
 
 
-def _told(prompt: Prompt) -> list[Any]:
+def _told(prompt: PlannerPrompt) -> list[Any]:
     if isinstance(prompt, ChatPrompt):
         return [_chat(prompt.messages), prompt.stop, prompt.flat]
     parts = [[part.sender, part.text] for part in (*prompt.history, *prompt.current)]

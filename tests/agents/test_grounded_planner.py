@@ -5,12 +5,12 @@ import pytest
 from agents.encoders.embedding import HashEncoder
 from agents.stages.plan.grounded import plan
 from agents.types import Action, Observation, PastAction
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 
 OPTIONS = (("21", "Kayak"), ("22", "Sailing dinghy"), ("23", "Rowing boat"))
-BUTTON = Element("11", "button", role="button", name="Reserve", interactive=True)
-FIELD = Element("5", "input", role="textbox", name="Harbour", interactive=True)
-LIST = Element("6", "select", role="combobox", name="Boat", interactive=True, options=OPTIONS)
+BUTTON = DescribedElement("11", "button", role="button", name="Reserve", interactive=True)
+FIELD = DescribedElement("5", "input", role="textbox", name="Harbour", interactive=True)
+LIST = DescribedElement("6", "select", role="combobox", name="Boat", interactive=True, options=OPTIONS)
 
 
 def observation(instruction: str, *past: PastAction) -> Observation:
@@ -28,7 +28,7 @@ def observation(instruction: str, *past: PastAction) -> Observation:
     )
 
 
-def act(element: Element, instruction: str, *past: PastAction, recalled: tuple[str, ...] = ()) -> Action:
+def act(element: DescribedElement, instruction: str, *past: PastAction, recalled: tuple[str, ...] = ()) -> Action:
     return plan(element, observation(instruction, *past), HashEncoder(), recalled).action
 
 
@@ -36,14 +36,14 @@ def act(element: Element, instruction: str, *past: PastAction, recalled: tuple[s
     ("element", "operation"),
     [
         (BUTTON, "CLICK"),
-        (Element("1", "a", role="link", name="Imprint"), "CLICK"),
-        (Element("1", "input", role="checkbox", name="Insurance"), "CLICK"),
-        (Element("1", "input", role="radio", name="Half a day"), "CLICK"),
-        (Element("1", "div", name="Map"), "CLICK"),
+        (DescribedElement("1", "a", role="link", name="Imprint"), "CLICK"),
+        (DescribedElement("1", "input", role="checkbox", name="Insurance"), "CLICK"),
+        (DescribedElement("1", "input", role="radio", name="Half a day"), "CLICK"),
+        (DescribedElement("1", "div", name="Map"), "CLICK"),
         (FIELD, "TYPE"),
-        (Element("1", "input", role="searchbox", name="Search"), "TYPE"),
-        (Element("1", "input", role="spinbutton", name="Persons"), "TYPE"),
-        (Element("1", "textarea", role="textbox", name="Message"), "TYPE"),
+        (DescribedElement("1", "input", role="searchbox", name="Search"), "TYPE"),
+        (DescribedElement("1", "input", role="spinbutton", name="Persons"), "TYPE"),
+        (DescribedElement("1", "textarea", role="textbox", name="Message"), "TYPE"),
         (LIST, "SELECT"),
     ],
 )
@@ -73,7 +73,7 @@ def test_the_option_that_the_instruction_names_is_chosen(name) -> None:
 
 
 def test_a_list_without_options_still_gives_an_action() -> None:
-    empty = Element("6", "select", role="combobox", name="Boat")
+    empty = DescribedElement("6", "select", role="combobox", name="Boat")
     assert act(empty, "We take the kayak.") == Action("SELECT", "6", "")
 
 

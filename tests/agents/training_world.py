@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from agents.stages.simplify.snippets import PastStep
 from agents.training.examples import PlanningStep, RankingStep
-from agents.training.pairs import Line, Pairs, prepare
-from agents.training.samples import Ids
+from agents.training.pairs import LinesOf, Pairs, prepare
+from agents.training.samples import PromptAndAnswer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -32,7 +32,7 @@ class TextSamples:
     def __init__(self, pairs: Sequence[TextPair], tokenizer: "PreTrainedTokenizerBase", max_length: int) -> None:
         self.pairs, self.tokenizer, self.max_length, self.size = pairs, tokenizer, max_length, len(pairs)
 
-    def get(self, epoch: int, indices: Sequence[int]) -> list[Ids]:
+    def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]:
         chosen = [self.pairs[index] for index in indices]
         prompts = self.tokenizer([pair.prompt for pair in chosen])["input_ids"]
         answers = self.tokenizer(text_target=[pair.answer for pair in chosen])["input_ids"]
@@ -118,7 +118,7 @@ def groups_of(steps: Sequence[RankingStep]):
     return groups
 
 
-def drawn(steps: Sequence[RankingStep], line: Line, path: Path, epochs: int = 1) -> Pairs:
+def drawn(steps: Sequence[RankingStep], line: LinesOf, path: Path, epochs: int = 1) -> Pairs:
     assert prepare(groups_of(steps), line, path, lambda: False) == "done"
     return Pairs(path, epochs)
 

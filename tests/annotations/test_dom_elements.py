@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotations.dom.elements import Element, describe, elements
+from annotations.dom.elements import DescribedElement, describe, elements
 from annotations.dom.tree import parse
 
 RECORDED = """<html backend_node_id="1"><head><title><text>Nordline</text></title></head>
@@ -25,7 +25,7 @@ RECORDED = """<html backend_node_id="1"><head><title><text>Nordline</text></titl
 
 
 @pytest.fixture(scope="module")
-def page() -> dict[str, Element]:
+def page() -> dict[str, DescribedElement]:
     return {element.node_id: element for element in elements(parse(RECORDED))}
 
 

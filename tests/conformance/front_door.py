@@ -18,7 +18,7 @@ from agents.stages import state
 from agents.stages.compose import trajectories
 from agents.stages.plan import generator
 from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.rank.score_file import ScoreFile
 from agents.types import DecisionUsage, PromptExemplar
 from annotations.corpus.importing import import_files
@@ -46,7 +46,7 @@ class Scripted:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         self.largest = max(self.largest, len(prompts))
         return [Generated(self._reply(json.dumps(asdict(prompt))), "", DecisionUsage()) for prompt in prompts]
 

@@ -14,7 +14,7 @@ from agents.prompts.render import Prompt as Text
 from agents.recipes.settings import Quirks, RankSettings
 from agents.stages.compose import action_strings
 from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import ChatPrompt, Generated, Prompt
+from agents.stages.plan.generator import ChatPrompt, Generated, PlannerPrompt
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrRanker
 from agents.stages.rank.inputs import RankingInput
@@ -82,7 +82,7 @@ class Replies:
     def count_tokens(self, text: str) -> int:
         return len(text.split())
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         self.asked += [prompt for prompt in prompts if isinstance(prompt, ChatPrompt)]
         return [Generated(next(self.replies), "", DecisionUsage()) for _ in prompts]
 

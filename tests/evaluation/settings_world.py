@@ -25,10 +25,10 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import building
-from agents.runs.runner import Sample, UndecidedSteps, _in_reach
+from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
 from agents.stages import registry
 from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.plan.learned.fit import Settings
 from agents.stages.plan.local import prompt_ids
 from agents.stages.rank import kinds as rank_kinds
@@ -122,7 +122,7 @@ class Scripted:
     def count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def generate(self, prompts: Sequence[Prompt], sampling: object = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: object = None) -> list[Generated]:
         limits = self.settings["max_tokens"], self.settings["max_piece"]
         self.asked += [
             [prompt_ids(prompt, self.tokenizer, *limits), getattr(prompt, "openings", ())] for prompt in prompts
@@ -176,7 +176,7 @@ class SettingsWorld:
         self.models = {name: Scripted(name, self.tokenizer) for name in (self.weights["t5"], self.weights["t5-2"])}
         self.llm = Scripted("endpoint", self.tokenizer)
         self.encoders: dict[str, CachedEncoder] = {}
-        self.samples: dict[Any, list[Sample]] = {}
+        self.samples: dict[Any, list[UndecidedStep]] = {}
         patch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
         patch.setenv("LLM_MODEL", "some-model")
         patch.setattr(building, "encoder_named", self._encoder)
@@ -244,7 +244,9 @@ class SettingsWorld:
         _embed(rows, encoders)
         return run
 
-    def _scored(self, recipe: Recipe, samples: Sequence[Sample], decisions: Sequence[dict[str, Any]]) -> list[Any]:
+    def _scored(
+        self, recipe: Recipe, samples: Sequence[UndecidedStep], decisions: Sequence[dict[str, Any]]
+    ) -> list[Any]:
         """What counts beside a decision: the steps without gold in reach, and what online induction asks."""
         induced = []
         if recipe.recall.induction == "online":
@@ -258,13 +260,13 @@ class SettingsWorld:
         reached = _in_reach(recipe, samples)
         return [str(induced), [reached(s.observation, r) for s, r in zip(samples, rankings, strict=True)]]
 
-    def _samples(self, recipe: Recipe) -> list[Sample]:
+    def _samples(self, recipe: Recipe) -> list[UndecidedStep]:
         key = recipe.data, registry.told(recipe), recipe.observe.observation != "text"
         if key not in self.samples:
             self.samples[key] = _turns() if recipe.data == "weblinx" else self._steps(recipe)
         return self.samples[key]
 
-    def _steps(self, recipe: Recipe) -> list[Sample]:
+    def _steps(self, recipe: Recipe) -> list[UndecidedStep]:
         run = factories.make_run(self.dataset, recipe=literature.to_dict(recipe))
         tested = self.dataset.conversations.filter(split=Split.TEST_TASK).order_by("pk")
         for conversation in tested:
@@ -339,7 +341,7 @@ def _turns() -> list[Any]:
     silent += [browser("click", uid, 9.0 + number) for number, uid in enumerate(("go", "go", "field"))]
     unspoken = Demo.from_replay("silent", {"data": [*map(_on_page, silent, range(len(silent)))]}, PAGES)
     return [
-        Sample(None, None, turn.index, _of_turn(100 * number + turn.index, demo, turn.index))  # type: ignore[arg-type]
+        UndecidedStep(None, None, turn.index, _of_turn(100 * number + turn.index, demo, turn.index))  # type: ignore[arg-type]
         for number, demo in enumerate((spoken, unspoken))
         for turn in demo.turns
     ]

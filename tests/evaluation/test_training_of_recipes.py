@@ -15,7 +15,7 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, planned, snippet_form
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated, Prompt
+from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.plan.local import prompt_ids
 from agents.stages.registry import trained_for, training_of
 from agents.training.card import Training, card
@@ -71,9 +71,9 @@ class _Keeps:
     """In place of a model: keeps what it is asked."""
 
     def __init__(self) -> None:
-        self.prompts: list[Prompt] = []
+        self.prompts: list[PlannerPrompt] = []
 
-    def generate(self, prompts: Sequence[Prompt]) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt]) -> list[Generated]:
         self.prompts += prompts
         return [Generated("None", "", DecisionUsage()) for _ in prompts]
 

@@ -45,7 +45,7 @@ class Manifest:
     rows: dict[str, int] = field(default_factory=dict)
 
 
-class Readable(Protocol):
+class ReadableArchive(Protocol):
     """A member of an archive, or a file."""
 
     def read(self, size: int = ..., /) -> bytes: ...
@@ -54,7 +54,7 @@ class Readable(Protocol):
 class Hashed:
     """A file whose checksum is taken while it is read."""
 
-    def __init__(self, source: Readable) -> None:
+    def __init__(self, source: ReadableArchive) -> None:
         self.source, self.sha256, self.size = source, hashlib.sha256(), 0
 
     def read(self, size: int = -1) -> bytes:
@@ -83,7 +83,7 @@ class ArchiveWriter:
         if kind is not None:
             self.tar.close()
 
-    def add_dump(self, stream: Readable) -> None:
+    def add_dump(self, stream: ReadableArchive) -> None:
         number = 0
         while part := stream.read(PART_BYTES):
             self.add(f"database/{number:06}", io.BytesIO(part), len(part))
@@ -106,7 +106,7 @@ class ArchiveWriter:
         self.tar.close()
 
 
-def read(stream: BinaryIO) -> Iterator[tuple[str, Readable]]:
+def read(stream: BinaryIO) -> Iterator[tuple[str, ReadableArchive]]:
     """(name, content) of each member in order; whatever a backup does not write is refused."""
     seen: set[str] = set()
     try:
@@ -132,7 +132,7 @@ def _check(info: tarfile.TarInfo, seen: set[str]) -> None:
     seen.add(info.name)
 
 
-def read_json(name: str, content: Readable) -> dict[str, Any]:
+def read_json(name: str, content: ReadableArchive) -> dict[str, Any]:
     data = bytearray()
     while len(data) <= JSON_BYTES and (piece := content.read(64 * 1024)):
         data += piece

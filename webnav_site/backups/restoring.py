@@ -72,7 +72,7 @@ def look_through(path: Path, identity: Path | None, folder: Path) -> Looked:
     return Looked(looking.version, looking.manifest, folder)
 
 
-def _look_at(name: str, content: archive.Readable, looking: _Looking) -> None:
+def _look_at(name: str, content: archive.ReadableArchive, looking: _Looking) -> None:
     if looking.manifest is not None:
         raise ArchiveDamaged(f"{name!r} comes after the manifest")
     if name == archive.MANIFEST:
@@ -95,7 +95,7 @@ def _compare(found: dict[str, dict[str, Any]], manifest: Manifest) -> None:
         raise ArchiveDamaged("the archive holds no database")
 
 
-def _unpack(content: archive.Readable, target: Path | None) -> None:
+def _unpack(content: archive.ReadableArchive, target: Path | None) -> None:
     """Into a new file of the owner's; None: only read, for the checksum."""
     if target is None:
         while content.read(CHUNK):

@@ -14,12 +14,12 @@ from rest_framework.request import Request
 
 from annotations.access import rules
 from webnav_site.edge.limits import EdgeLimits
-from webnav_site.edge.refusals import Scope
+from webnav_site.edge.refusals import AsgiScope
 
 UPLOADS = ("/datasets/import/", "/api/imports/")  # where files are uploaded
 
 
-def body_limit(scope: Scope, limits: EdgeLimits) -> int:
+def body_limit(scope: AsgiScope, limits: EdgeLimits) -> int:
     """How many bytes the sender of this request may send. Called in a thread: it asks the database."""
     close_old_connections()
     try:
@@ -32,7 +32,7 @@ def body_limit(scope: Scope, limits: EdgeLimits) -> int:
         close_old_connections()
 
 
-def _user(scope: Scope) -> rules.User | AnonymousUser:
+def _user(scope: AsgiScope) -> rules.User | AnonymousUser:
     """Who the session's cookie or the token names, as the views will see them."""
     request = HttpRequest()
     request.method, request.path = scope["method"], scope["path"]

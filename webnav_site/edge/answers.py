@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 from webnav_site.edge.connections import CONNECTION
 from webnav_site.edge.limits import KIB, EdgeLimits
 from webnav_site.edge.pools import Pools
-from webnav_site.edge.refusals import Gone, Scope, Send
+from webnav_site.edge.refusals import AsgiScope, Gone, Send
 
 PIECE = 64 * KIB  # what must be fetched within `fetch_seconds`
 FILE_PIECE = 4 * PIECE  # what is read from the disk at a time
@@ -73,7 +73,7 @@ def made_by(wsgi: Wsgi, environ: Environ) -> Answer:
 class Sender:
     """Sends one answer to one client, which must keep fetching it."""
 
-    def __init__(self, scope: Scope, send: Send, limits: EdgeLimits) -> None:
+    def __init__(self, scope: AsgiScope, send: Send, limits: EdgeLimits) -> None:
         self.scope, self._send, self.limits = scope, send, limits
         self.context = copy_context()  # of the view and of what makes its download
         self.until = time.monotonic() + limits.download_seconds

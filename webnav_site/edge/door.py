@@ -20,7 +20,7 @@ from webnav_site.edge.clients import ALL, CLIENTS, Clients, TooMuch
 from webnav_site.edge.connections import CONNECTION
 from webnav_site.edge.limits import EdgeLimits
 from webnav_site.edge.pools import Pools
-from webnav_site.edge.refusals import Gone, Receive, Scope, Send, TurnedAway, announced, answer
+from webnav_site.edge.refusals import AsgiScope, Gone, Receive, Send, TurnedAway, announced, answer
 
 LATE_HEADERS = [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 # What watches the app, and how it is answered when the database keeps its threads waiting.
@@ -39,7 +39,7 @@ class Door:
         self.pools = Pools(limits)
         self._probes: dict[str, dict[bytes, asyncio.Future[Answer]]] = {path: {} for path in LATE}
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         scope = _as_wsgi_can_tell(scope)
         try:
             if scope["path"] in LATE and scope["method"] in ("GET", "HEAD"):
@@ -54,7 +54,7 @@ class Door:
         except Gone:
             await _hang_up(scope, receive)
 
-    async def _work(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _work(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         client = client_network(scope["client"][0])
         sender = self._sender(scope, send)
         async with self._body(scope, receive, client) as body:
@@ -63,17 +63,17 @@ class Door:
         with self.clients.holding(client, "bytes", len(made.whole or b""), sys.maxsize):
             await sender.send(made, self.pools)
 
-    def _sender(self, scope: Scope, send: Send) -> Sender:
+    def _sender(self, scope: AsgiScope, send: Send) -> Sender:
         return Sender(scope, send, self.limits)
 
-    def _executor(self, scope: Scope) -> Executor:
+    def _executor(self, scope: AsgiScope) -> Executor:
         return self.pools.uploads if self._is_upload(announced(scope)) else self.pools.pages
 
     def _is_upload(self, length: int) -> bool:
         return length > self.limits.anonymous_bytes
 
     @asynccontextmanager
-    async def _body(self, scope: Scope, receive: Receive, client: str) -> AsyncIterator[BinaryIO]:
+    async def _body(self, scope: AsgiScope, receive: Receive, client: str) -> AsyncIterator[BinaryIO]:
         """The body of a request; it counts until it is forgotten."""
         limits, holding, length = self.limits, self.clients.holding, _length(scope)
         is_upload = self._is_upload(length)
@@ -89,7 +89,7 @@ class Door:
             async with bodies.received(receive, length, bodies.pace(limits, is_upload), place) as body:
                 yield body
 
-    async def _check_size(self, scope: Scope, length: int) -> None:
+    async def _check_size(self, scope: AsgiScope, length: int) -> None:
         """Raises TurnedAway for a body that is too large for its sender, before a byte of it is read."""
         most = self.limits.upload_bytes
         if length <= most:
@@ -110,14 +110,14 @@ class Door:
         ):
             return await loop.run_in_executor(executor, sender.make, self.wsgi, environ)
 
-    async def _watched(self, scope: Scope) -> Answer:
+    async def _watched(self, scope: AsgiScope) -> Answer:
         """An answer in any case: from threads of its own, and a failing one when the database keeps them waiting."""
         task = self._probe(scope)
         if task is not None:
             await asyncio.wait({task}, timeout=self.limits.health_seconds)
         return task.result() if task is not None and task.done() else LATE[scope["path"]]
 
-    def _probe(self, scope: Scope) -> asyncio.Future[Answer] | None:
+    def _probe(self, scope: AsgiScope) -> asyncio.Future[Answer] | None:
         """The work on an answer, which all who ask alike wait for."""
         probes, headers = self._probes[scope["path"]], dict(scope["headers"])
         own = headers.get(b"cookie", b"") + headers.get(b"authorization", b"")
@@ -136,12 +136,12 @@ class Door:
         return probes[key]
 
 
-def _environ(scope: Scope, body: BinaryIO) -> Environ:
+def _environ(scope: AsgiScope, body: BinaryIO) -> Environ:
     """What WSGI says of a request; a2wsgi has types of its own for what ASGI and a file are."""
     return cast(Environ, build_environ(cast(HTTPScope, scope), cast(Body, body)))
 
 
-def _as_wsgi_can_tell(scope: Scope) -> Scope:
+def _as_wsgi_can_tell(scope: AsgiScope) -> AsgiScope:
     """No header name with `_` (`X_Forwarded_Proto` would read like the proxy's own `X-Forwarded-Proto`); the client is
     who it is, so what is said about it is left out; and only a named proxy says whether it came by https."""
     peer, port = scope.get("client") or ("", 0)
@@ -150,14 +150,14 @@ def _as_wsgi_can_tell(scope: Scope) -> Scope:
     return {**scope, "headers": wanted, "client": (client_address(scope), port)}
 
 
-def _length(scope: Scope) -> int:
+def _length(scope: AsgiScope) -> int:
     """Raises TurnedAway for a body of unknown length, which would read as empty."""
     if any(name == b"transfer-encoding" for name, _ in scope["headers"]):
         raise TurnedAway(411, "Send the body with a Content-Length.")
     return announced(scope)
 
 
-async def _hang_up(scope: Scope, receive: Receive) -> None:
+async def _hang_up(scope: AsgiScope, receive: Receive) -> None:
     """The server wants to see a request end: it does when the connection is gone."""
     if connection := scope.get(CONNECTION):
         connection.abort()

@@ -5,7 +5,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-Scope = dict[str, Any]
+AsgiScope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
@@ -25,7 +25,7 @@ class Gone(Exception):
     """The client has hung up."""
 
 
-async def answer(refused: TurnedAway, scope: Scope, receive: Receive, send: Send) -> None:
+async def answer(refused: TurnedAway, scope: AsgiScope, receive: Receive, send: Send) -> None:
     """Say why, and hang up: the rest of the body is not wanted.
 
     A client that is still sending would lose the answer if the connection were closed at once, so what it sends in the
@@ -49,7 +49,7 @@ async def answer(refused: TurnedAway, scope: Scope, receive: Receive, send: Send
     await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def _read_and_forget(scope: Scope, receive: Receive) -> None:
+async def _read_and_forget(scope: AsgiScope, receive: Receive) -> None:
     if not announced(scope) or any(name == b"expect" for name, _ in scope["headers"]):
         return  # nothing comes, or the client asked first whether it may
     try:
@@ -60,6 +60,6 @@ async def _read_and_forget(scope: Scope, receive: Receive) -> None:
         pass
 
 
-def announced(scope: Scope) -> int:
+def announced(scope: AsgiScope) -> int:
     """Length of the body that the headers announce; the server has checked that it is one number."""
     return next((int(value) for name, value in scope["headers"] if name == b"content-length"), 0)

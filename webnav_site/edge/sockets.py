@@ -9,7 +9,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from annotations.access.clients import client_address, client_network
 from webnav_site.edge.clients import CLIENTS, Clients
 from webnav_site.edge.limits import EdgeLimits
-from webnav_site.edge.refusals import Receive, Scope, Send
+from webnav_site.edge.refusals import AsgiScope, Receive, Send
 
 NOT_FOUND, TOO_MANY = 4404, 4429  # what a socket is closed with
 DENIAL = "websocket.http.response"  # an answer to the handshake, where the server can send one
@@ -22,7 +22,7 @@ class Sockets:
     def __init__(self, inner, limits: EdgeLimits, clients: Clients = CLIENTS) -> None:
         self.inner, self.limits, self.clients = inner, limits, clients
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         client = client_network(client_address(scope))
         if not self.clients.take(client, "sockets", 1, self.limits.client_sockets):
             await refuse(scope, receive, send, 429, TOO_MANY)
@@ -43,12 +43,12 @@ class Socket(WebSocketsSansIOProtocol):
         self.handshake_complete |= self.close_sent
 
 
-async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+async def not_found(scope: AsgiScope, receive: Receive, send: Send) -> None:
     """The last route: no path of ours."""
     await refuse(scope, receive, send, 404, NOT_FOUND)
 
 
-async def refuse(scope: Scope, receive: Receive, send: Send, status: int, code: int) -> None:
+async def refuse(scope: AsgiScope, receive: Receive, send: Send, status: int, code: int) -> None:
     """Refuse the handshake with a status, or else with a code that means the same."""
     await receive()
     if DENIAL in scope.get("extensions", {}):

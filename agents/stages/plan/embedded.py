@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from agents.llm.protocol import Llm, Request, Sampling, exactly
 from agents.llm.tokens import TokenCounter, counter
 from agents.stages.compose.sequence import PagePart
-from agents.stages.plan.generator import ChatGenerator, PagePrompt, Prompt
+from agents.stages.plan.generator import ChatGenerator, PagePrompt, PlannerPrompt
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class EmbeddedGenerator(ChatGenerator):
         super().__init__(llm, model, max_tokens, sampling)
         self.room = room
 
-    def request(self, prompt: Prompt, drawn: Sampling) -> Request:
+    def request(self, prompt: PlannerPrompt, drawn: Sampling) -> Request:
         if not isinstance(prompt, PagePrompt):
             return replace(super().request(prompt, drawn), pattern=prompt.form)
         shown = fitted(prompt, self.room, counter(self.model))

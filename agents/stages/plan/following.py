@@ -13,7 +13,7 @@ from agents.stages.plan.kinds import Planning
 from agents.stages.rank.learned import LearnedElements
 from agents.stages.state import StepState
 from agents.types import Action
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 
 if TYPE_CHECKING:
     from agents.stages.plan.learned.model import LearnedPrediction
@@ -91,7 +91,7 @@ class FollowingElement(Planning):
         return tuple(float(share) * one.beside_share for share, one in zip(shares, known, strict=False))
 
     def _followed(self, state: StepState) -> list[tuple[Action, dict[str, str]]]:
-        best: tuple[Element, ...] = state.best
+        best: tuple[DescribedElement, ...] = state.best
         recalled = [snippet.instruction for snippet in state.snippets]
         recalled += reversed(state.observation.earlier_instructions)
         sources = list(dict.fromkeys(recalled))

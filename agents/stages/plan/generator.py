@@ -60,7 +60,7 @@ class ChatPrompt:
         return self.messages
 
 
-Prompt = PagePrompt | ChatPrompt
+PlannerPrompt = PagePrompt | ChatPrompt
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Generator(Protocol):
     `sampling` replaces what the recipe says, for one call: several samples of a prompt, say.
     """
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]: ...
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: Sampling | None = None) -> list[Generated]: ...
 
     def count_tokens(self, text: str) -> int: ...
 
@@ -110,14 +110,14 @@ class ChatGenerator:
         self.model = model or llm.info.model
         self.max_tokens, self.sampling = max_tokens, sampling
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: Sampling | None = None) -> list[Generated]:
         drawn = sampling or self.sampling
         requests = [self.request(prompt, drawn) for prompt in prompts]
         return [
             _generated(request, reply) for request, reply in zip(requests, complete(self.llm, requests), strict=True)
         ]
 
-    def request(self, prompt: Prompt, drawn: Sampling) -> Request:
+    def request(self, prompt: PlannerPrompt, drawn: Sampling) -> Request:
         """What is asked for a prompt."""
         stop = prompt.stop if isinstance(prompt, ChatPrompt) else ()
         temperature, top_p = drawn.temperature, drawn.top_p

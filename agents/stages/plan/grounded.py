@@ -9,7 +9,7 @@ import numpy as np
 from agents.encoders.embedding import Encoder
 from agents.stages.plan.values import PLACEHOLDER, best_option, candidate_values, words
 from agents.types import Action, Observation
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 
 TYPED_ROLES = frozenset({"textbox", "searchbox", "spinbutton"})
 CHOSEN_ROLES = frozenset({"combobox", "listbox"})
@@ -25,7 +25,7 @@ class GroundedPlan:
     why: dict[str, str]
 
 
-def operation_of(element: Element) -> str:
+def operation_of(element: DescribedElement) -> str:
     """SELECT for lists of options, TYPE for text fields, CLICK for everything else."""
     if element.tag == "select" or (element.role in CHOSEN_ROLES and element.options):
         return "SELECT"
@@ -38,7 +38,9 @@ def operation_of(element: Element) -> str:
     return "CLICK"
 
 
-def plan(element: Element, observation: Observation, encoder: Encoder, recalled: Sequence[str] = ()) -> GroundedPlan:
+def plan(
+    element: DescribedElement, observation: Observation, encoder: Encoder, recalled: Sequence[str] = ()
+) -> GroundedPlan:
     """Act on the chosen element. `recalled`: instructions of earlier turns, searched when this one names no value."""
     operation = operation_of(element)
     if operation == "CLICK":
@@ -59,7 +61,7 @@ def _where(number: int) -> str:
     return "the instruction" if number == 0 else "an earlier instruction"
 
 
-def _option(element: Element, sources: Sequence[str], encoder: Encoder) -> tuple[str, str]:
+def _option(element: DescribedElement, sources: Sequence[str], encoder: Encoder) -> tuple[str, str]:
     """An option that is named (now or earlier), else the one nearest in meaning to the instruction."""
     texts = [text for _, text in element.options]
     for number, source in enumerate(sources):
@@ -75,7 +77,7 @@ def _option(element: Element, sources: Sequence[str], encoder: Encoder) -> tuple
     return offered[best], f"no option is named; nearest in meaning ({scores[best]:.2f})"
 
 
-def _typed(element: Element, sources: Sequence[str], used: Sequence[str], encoder: Encoder) -> tuple[str, str]:
+def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str], encoder: Encoder) -> tuple[str, str]:
     label = element.name or element.text
     for number, source in enumerate(sources):
         spans = candidate_values(source, used, label)

@@ -12,7 +12,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.models import lacking_model
 from agents.stages.plan.embedded import EmbeddedGenerator, Room
-from agents.stages.plan.generator import ChatGenerator, Generated, Generator, Prompt
+from agents.stages.plan.generator import ChatGenerator, Generated, Generator, PlannerPrompt
 from agents.stages.plan.local import LocalGenerator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.state import StepState
@@ -87,7 +87,7 @@ class AskingPlanner(Planning):
     def generate(self, states: Sequence[StepState]) -> list[tuple[StepState, Generated]]:
         """The states with a prompt, and what the model answered each."""
         asked = [(state, state.prompt) for state in states if state.prompt is not None]
-        prompts: list[Prompt] = [prompt for _, prompt in asked]
+        prompts: list[PlannerPrompt] = [prompt for _, prompt in asked]
         answers = self.generator.generate(prompts) if prompts else []
         found = [(state, generated) for (state, _), generated in zip(asked, answers, strict=True)]
         for state, generated in found:

@@ -8,14 +8,16 @@ from agents.encoders import adapters
 from agents.llm.protocol import GREEDY, Sampling, cut
 from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.stages.plan.drawing import drawing
-from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, Prompt, transcript
+from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
 from agents.stages.plan.reading import Remembering, encoded
 from agents.types import DecisionUsage
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
 
 
-def prompt_ids(prompt: Prompt, tokenizer: Any, max_tokens: int = MAX_INPUT, max_piece: int = MAX_PIECE) -> list[int]:
+def prompt_ids(
+    prompt: PlannerPrompt, tokenizer: Any, max_tokens: int = MAX_INPUT, max_piece: int = MAX_PIECE
+) -> list[int]:
     """The token ids that a local model reads: the same in training and in use.
 
     Page prompts have the published layout (planners.md 4.2). Other prompts are one text, cut to `max_tokens`: the
@@ -41,7 +43,7 @@ def token_count(tokenizer: Any, text: str) -> int:
     return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def prompt_text(prompt: Prompt) -> str:
+def prompt_text(prompt: PlannerPrompt) -> str:
     """A prompt as a person reads it."""
     return prompt.flat if isinstance(prompt, ChatPrompt) and prompt.flat else transcript(prompt.chat())
 
@@ -84,7 +86,7 @@ class LocalGenerator:
     def count_tokens(self, text: str) -> int:
         return token_count(self.tokenizer, text)
 
-    def generate(self, prompts: Sequence[Prompt], sampling: Sampling | None = None) -> list[Generated]:
+    def generate(self, prompts: Sequence[PlannerPrompt], sampling: Sampling | None = None) -> list[Generated]:
         """Batches are of about one length for a model that reads whole prompts; of prompts that begin alike for one
         that remembers beginnings."""
         sampling = sampling or self.sampling
@@ -105,7 +107,7 @@ class LocalGenerator:
             start = end
         return [generated for generated in found if generated is not None]
 
-    def _generated(self, prompt: Prompt, read: int, answers: list[list[int]], n: int) -> Generated:
+    def _generated(self, prompt: PlannerPrompt, read: int, answers: list[list[int]], n: int) -> Generated:
         texts = [str(self.tokenizer.decode(tokens, skip_special_tokens=True)) for tokens in answers]
         if isinstance(prompt, ChatPrompt):
             texts = [cut(text, prompt.stop) for text in texts]
@@ -114,7 +116,7 @@ class LocalGenerator:
         return Generated(texts[0], prompt_text(prompt), usage, others=tuple(texts[1:]))
 
     def _answers(
-        self, ids: list[list[int]], prompts: list[Prompt], sampling: Sampling, memory: Remembering | None
+        self, ids: list[list[int]], prompts: list[PlannerPrompt], sampling: Sampling, memory: Remembering | None
     ) -> list[list[int]]:
         """Generated token ids without padding, one list for each prompt; samples of a prompt stand side by side."""
         pad = self.tokenizer.pad_token_id if self.tokenizer.pad_token_id is not None else self.tokenizer.eos_token_id
@@ -131,7 +133,7 @@ class LocalGenerator:
         end = self.tokenizer.eos_token_id
         return [_until(row[skip:], end) for row in out.tolist()]
 
-    def _allowed(self, prompts: list[Prompt], skip: int) -> Callable[[int, Any], list[int]]:
+    def _allowed(self, prompts: list[PlannerPrompt], skip: int) -> Callable[[int, Any], list[int]]:
         """For each row and what it has written so far, the tokens that may follow."""
         every = list(range(len(self.tokenizer)))
         end = [self.tokenizer.eos_token_id]

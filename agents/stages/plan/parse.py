@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-Choice = Sequence[str]  # backend node id, text
+ListedElement = Sequence[str]  # backend node id, text
 
 NONE_OPTION = "A"  # "A. None of the above"
 FIRST_OPTION = "B"
@@ -41,13 +41,13 @@ class ParsedReply:
     action: str
 
 
-def parse_multichoice(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
+def parse_multichoice(text: str, choices: Sequence[ListedElement], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
     """The element of the reply's option letter; raises IndexError for an empty reply under quirk Q8."""
     option, action = read_option(text, quirks)
     return ParsedReply(option_element(option, choices, quirks), action)
 
 
-def parse_generation(text: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
+def parse_generation(text: str, choices: Sequence[ListedElement], quirks: ParseQuirks = FAITHFUL) -> ParsedReply:
     """The element whose id or text the reply repeats; under quirk Q10 no choices at all raise ValueError."""
     text = text.strip()
     action = read_action(text)
@@ -78,7 +78,7 @@ def read_action(text: str) -> str:
     return f"{operation.group(1) if operation else ''} {value.group(1).strip() if value else ''}"
 
 
-def option_element(option: str, choices: Sequence[Choice], quirks: ParseQuirks = FAITHFUL) -> str | None:
+def option_element(option: str, choices: Sequence[ListedElement], quirks: ParseQuirks = FAITHFUL) -> str | None:
     """Backend node id of an option letter; None for "A" and for options beyond the choices."""
     index = ord(option) - ord(FIRST_OPTION)
     lowest = -len(choices) if quirks.q9_option_before_a_wraps else 0
@@ -87,7 +87,7 @@ def option_element(option: str, choices: Sequence[Choice], quirks: ParseQuirks =
     return choices[index][0]
 
 
-def _most_similar_pair(line: str, choices: Sequence[Choice]) -> str:
+def _most_similar_pair(line: str, choices: Sequence[ListedElement]) -> str:
     """Q10: the published code compares the line's characters with the two strings of each pair.
 
     Only a node id or text of one character can be equal to a character, so nearly every ratio is 0 and the
@@ -97,7 +97,7 @@ def _most_similar_pair(line: str, choices: Sequence[Choice]) -> str:
     return choices[ratios.index(max(ratios))][0]
 
 
-def _most_similar_text(line: str, choices: Sequence[Choice]) -> str | None:
+def _most_similar_text(line: str, choices: Sequence[ListedElement]) -> str | None:
     """What Q10 meant to do: the choice whose text is most like the line; None when none has anything in common."""
     ratios = [SequenceMatcher(None, line, choice[1]).ratio() for choice in choices]
     best = max(ratios, default=0.0)

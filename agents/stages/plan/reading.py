@@ -14,10 +14,10 @@ from agents.encoders.batches import token_batches, token_budget
 if TYPE_CHECKING:
     import torch
 
-Rows = Sequence[Sequence[int]]
+TokenRows = Sequence[Sequence[int]]
 
 
-def encoded(model: Any, rows: Rows) -> dict[str, Any]:
+def encoded(model: Any, rows: TokenRows) -> dict[str, Any]:
     """What `generate` of a sequence-to-sequence model takes in place of its inputs. Rows of about the same length are
     read together, equal ones once."""
     import torch
@@ -52,7 +52,7 @@ class Remembering:
         self.model = model
         self.cache, self.ids = DynamicCache(config=model.config), list[int]()  # of the row that was read last
 
-    def remembered(self, rows: Rows, pad: int) -> dict[str, Any]:
+    def remembered(self, rows: TokenRows, pad: int) -> dict[str, Any]:
         """What `generate` takes: the rows with padding before them, and what the model remembers of all but their last
         tokens; that is left out for a model whose memory cannot be cut and put together."""
         import torch

@@ -19,7 +19,7 @@ from agents.types import Observation, RankedCandidate
 from agents.weblinx.tokens import FastTokenizer
 
 MAX_LENGTH = 512
-Pair = tuple[str, str]
+QueryAndText = tuple[str, str]
 
 
 class CrossEncoderRanker:
@@ -76,7 +76,7 @@ class CrossEncoderRanker:
         scored = dict(zip(pairs, self._score_pairs(pairs), strict=True))
         return [np.array([scored[query, text] for text in texts], dtype=np.float32) for query, texts in steps]
 
-    def tokenize(self, pairs: Sequence[Pair]) -> list[dict[str, list[int]]]:
+    def tokenize(self, pairs: Sequence[QueryAndText]) -> list[dict[str, list[int]]]:
         """What the tokenizer gives for each pair on its own, from queries and texts tokenized once each."""
         backend = getattr(self.tokenizer, "backend_tokenizer", None)
         if backend is None or not pairs:  # a tokenizer in Python has no parts to join
@@ -98,12 +98,12 @@ class CrossEncoderRanker:
             for pair in joined
         ]
 
-    def _tokenize_pair(self, pair: Pair) -> dict[str, list[int]]:
+    def _tokenize_pair(self, pair: QueryAndText) -> dict[str, list[int]]:
         # lists, as a lone empty text would not be taken for the second of a pair
         rows = self.tokenizer([pair[0]], [pair[1]], truncation="longest_first", max_length=self.max_length)
         return {name: values[0] for name, values in rows.items()}
 
-    def _score_pairs(self, pairs: Sequence[Pair]) -> np.ndarray:
+    def _score_pairs(self, pairs: Sequence[QueryAndText]) -> np.ndarray:
         torch = self._torch
         rows: list[dict[str, Any]] = self.tokenize(pairs)
         result = np.zeros(len(rows), dtype=np.float32)

@@ -7,7 +7,7 @@ import numpy as np
 from agents.recipes.settings import RankSettings
 from agents.stages.plan.values import best_option, content_words, words
 from agents.types import Observation
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 
 NEIGHBOURHOOD = 8.0  # elements within which reading order falls to 1/e
 BACKWARDS = 0.3
@@ -36,7 +36,7 @@ def lexical_overlap(texts: Sequence[str], instruction: str, done: Sequence[str])
     return result
 
 
-def reading_order(elements: Sequence[Element], last_node_id: str | None) -> np.ndarray:
+def reading_order(elements: Sequence[DescribedElement], last_node_id: str | None) -> np.ndarray:
     """Closeness in 0..1 to the element acted on last: people fill in forms from top to bottom, so what comes next
     counts more than what came before. Zero without an earlier action. Shape (len(elements),)."""
     place = next((i for i, element in enumerate(elements) if element.node_id == last_node_id), None)
@@ -47,14 +47,14 @@ def reading_order(elements: Sequence[Element], last_node_id: str | None) -> np.n
     return np.where(distance > 0, closeness, np.where(distance < 0, BACKWARDS * closeness, 0.0)).astype(np.float32)
 
 
-def named_option(elements: Sequence[Element], instruction: str) -> np.ndarray:
+def named_option(elements: Sequence[DescribedElement], instruction: str) -> np.ndarray:
     """How well the instruction names an option of each list of options, 0..1. Shape (len(elements),)."""
     found = [best_option([text for _, text in e.options], instruction) if e.options else None for e in elements]
     return np.array([score[1] if score else 0.0 for score in found], dtype=np.float32)
 
 
 def score_elements(
-    elements: Sequence[Element],
+    elements: Sequence[DescribedElement],
     names: Sequence[str],
     vectors: np.ndarray,
     query: np.ndarray,

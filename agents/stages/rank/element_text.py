@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable
 
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 
 NAME_WORDS = 12
 CONTEXT_WORDS = 10
 
 
-def element_texts(elements: Iterable[Element]) -> dict[str, str]:
+def element_texts(elements: Iterable[DescribedElement]) -> dict[str, str]:
     """Node id -> "button Search"; an element that is not the only one of its text gets the words around it:
     "button Book · Nordic Express 07:05 Single 42.00"."""
     elements = list(elements)
@@ -22,12 +22,12 @@ def element_texts(elements: Iterable[Element]) -> dict[str, str]:
     }
 
 
-def _plain(element: Element) -> str:
+def _plain(element: DescribedElement) -> str:
     name = " ".join((element.name or element.text or "").split()[:NAME_WORDS])
     return f"{element.role or element.tag} {name}".strip()
 
 
-def _context(element: Element, by_id: dict[str, Element]) -> str:
+def _context(element: DescribedElement, by_id: dict[str, DescribedElement]) -> str:
     """First words of the nearest ancestor that has words besides the element's own; "" without one."""
     own = set((element.name or element.text or "").split())
     parent = by_id.get(element.parent_id or "")

@@ -16,7 +16,7 @@ from agents.stages.rank.rankings import Rankings
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 from annotations.dom.limits import PageError
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _ranking(step: PreparedStep, prediction: "LearnedPrediction") -> tuple[Ranke
     )
 
 
-def _described(element: Element) -> str:
+def _described(element: DescribedElement) -> str:
     return f"{element.role or element.tag} {' '.join((element.name or element.text).split()[:12])}".strip()
 
 

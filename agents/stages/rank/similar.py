@@ -15,7 +15,7 @@ from agents.stages.rank.rankings import Rankings
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate, Snippet
-from annotations.dom.elements import Element, elements
+from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.limits import PageError
 from annotations.sandbox.deadline import page_deadline
 
@@ -24,7 +24,7 @@ from annotations.sandbox.deadline import page_deadline
 class _OfferedPage:
     """The elements of a page that may be chosen, with their texts."""
 
-    elements: list[Element]
+    elements: list[DescribedElement]
     texts: list[str]
     total: int  # of all elements
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite
 
 DENSE = 250_000  # cells of a matrix that is solved as a whole
 
-Pair = tuple[int, int]
+MatchedPlaces = tuple[int, int]
 
 
 class Edges:
@@ -25,9 +25,9 @@ class Edges:
         return Edges(self.rows[which], self.columns[which], self.worth[which])
 
 
-def heaviest(edges: Edges) -> list[Pair]:
+def heaviest(edges: Edges) -> list[MatchedPlaces]:
     """The pairs whose worth has the greatest sum."""
-    found: list[Pair] = []
+    found: list[MatchedPlaces] = []
     while len(edges):
         sure = _sure(edges)
         found += zip(edges.rows[sure].tolist(), edges.columns[sure].tolist(), strict=True)
@@ -78,7 +78,7 @@ def _connected(edges: Edges) -> Iterator[Edges]:
         yield edges.at(part)
 
 
-def _solved(edges: Edges) -> list[Pair]:
+def _solved(edges: Edges) -> list[MatchedPlaces]:
     rows, row = np.unique(edges.rows, return_inverse=True)
     columns, column = np.unique(edges.columns, return_inverse=True)
     if len(rows) * len(columns) <= DENSE:
@@ -92,7 +92,7 @@ def _solved(edges: Edges) -> list[Pair]:
 
 def _solved_sparsely(
     rows: np.ndarray, row: np.ndarray, columns: np.ndarray, column: np.ndarray, worth: np.ndarray
-) -> list[Pair]:
+) -> list[MatchedPlaces]:
     """Every row has a column of its own beside, which is worth nothing: there it has no partner."""
     alone, most = np.arange(len(rows)), worth.max() + 1  # costs, above 0 as a sparse matrix wants them
     costs = np.r_[most - worth, np.full(len(rows), most)]

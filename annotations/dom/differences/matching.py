@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from annotations.dom.differences.assignment import Edges, Pair, heaviest
+from annotations.dom.differences.assignment import Edges, MatchedPlaces, heaviest
 from annotations.dom.differences.items import Change, PageDifference, PageItem, items
 
 ROLE, ID, PLACE = 0.5, 0.5, 0.02  # what differing costs beside the words; places decide between equals
@@ -22,7 +22,7 @@ SMALL = 250_000  # pairs of two pages that are all compared
 NEAR = 6  # partners of an element that are compared on larger pages
 COMMON = 40  # elements of a larger page beyond which a word names none of them
 
-Words = tuple[csr_array, csr_array]  # which words each element of either page has
+WordCounts = tuple[csr_array, csr_array]  # which words each element of either page has
 _WORD = re.compile(r"\w+")
 
 
@@ -64,7 +64,7 @@ def _without_partner(
     return here[shared:], there[shared:]
 
 
-def matched(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
+def matched(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[MatchedPlaces]:
     """The pairs of the cheapest matching, exact up to SMALL pairs, among the likeliest partners beyond."""
     if not old or not new:
         return []
@@ -76,7 +76,7 @@ def matched(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
 
 
 def costs(
-    old: Sequence[PageItem], new: Sequence[PageItem], words: Words, rows: np.ndarray, columns: np.ndarray
+    old: Sequence[PageItem], new: Sequence[PageItem], words: WordCounts, rows: np.ndarray, columns: np.ndarray
 ) -> np.ndarray:
     """What each of these pairs costs."""
     old_words, new_words = words
@@ -101,7 +101,7 @@ def _differ(
     return differ
 
 
-def words_of(old: Sequence[PageItem], new: Sequence[PageItem]) -> Words:
+def words_of(old: Sequence[PageItem], new: Sequence[PageItem]) -> WordCounts:
     """Which words an element has, those of both pages in the same columns."""
     vocabulary: dict[str, int] = {}
     first, second = ([_numbers(item.content, vocabulary) for item in page] for page in (old, new))
@@ -123,7 +123,7 @@ def _all(old: Sequence[PageItem], new: Sequence[PageItem]) -> tuple[np.ndarray, 
     return rows.ravel(), columns.ravel()
 
 
-def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: Words) -> tuple[np.ndarray, np.ndarray]:
+def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: WordCounts) -> tuple[np.ndarray, np.ndarray]:
     """Pairs with telling words in common, with one id, or as many elements of their role before them."""
     old_words, new_words = words
     telling = (old_words.sum(axis=0) <= COMMON) & (new_words.sum(axis=0) <= COMMON)

@@ -9,10 +9,10 @@ import numpy as np
 from munkres import Munkres
 from scipy.optimize import linear_sum_assignment
 
-from annotations.dom.differences.assignment import Pair
+from annotations.dom.differences.assignment import MatchedPlaces
 from annotations.dom.differences.items import Change, PageDifference, PageItem, published_items
 
-Matching = Callable[[Sequence[PageItem], Sequence[PageItem]], list[Pair]]
+Matching = Callable[[Sequence[PageItem], Sequence[PageItem]], list[MatchedPlaces]]
 
 UNCHANGED = "Previous Action did not make any changes"
 NO_ACTION = "None"
@@ -59,7 +59,7 @@ def published_lists(difference: PageDifference) -> tuple[str, str, str]:
     return new, deleted, updated
 
 
-def cheapest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
+def cheapest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[MatchedPlaces]:
     """Of several cheapest matchings the one that the `munkres` package finds, so the sum is written as it was there."""
     if not old or not new:
         return []
@@ -67,7 +67,7 @@ def cheapest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
     return [(int(row), int(column)) for row, column in Munkres().compute(costs)]
 
 
-def dearest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[Pair]:
+def dearest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[MatchedPlaces]:
     if not old or not new:
         return []
     costs = -100.0 * _equal(old, new, "content") - 0.5 * _equal(old, new, "role")
@@ -90,7 +90,7 @@ def _by_ids(before: str, after: str, match: Matching) -> PageDifference:
     )
 
 
-def _changes(old: Sequence[PageItem], new: Sequence[PageItem], pairs: Sequence[Pair]) -> tuple[Change, ...]:
+def _changes(old: Sequence[PageItem], new: Sequence[PageItem], pairs: Sequence[MatchedPlaces]) -> tuple[Change, ...]:
     return tuple(Change(old[row], new[column]) for row, column in pairs if old[row] != new[column])
 
 

@@ -36,8 +36,10 @@ DAYS = (
     "Sat 20 June",
     "Sun 21 June",
 )
-Train = tuple[str, str, str, str, int, bool, int]  # number, leaves, arrives, time, stops, night train, seat price
-TRAINS: tuple[Train, ...] = (
+NordlineTrain = tuple[
+    str, str, str, str, int, bool, int
+]  # number, leaves, arrives, time, stops, night train, seat price
+TRAINS: tuple[NordlineTrain, ...] = (
     ("N 12", "06:40", "13:05", "6 h 25", 7, False, 48),
     ("N 14", "08:10", "13:58", "5 h 48", 3, False, 64),
     ("N 22", "10:40", "17:22", "6 h 42", 9, False, 44),

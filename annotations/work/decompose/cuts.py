@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from annotations.text.alike_words import alike, informative, placed_words
-from annotations.text.tfidf import Vectors, tfidf
+from annotations.text.tfidf import Vectorise, tfidf
 
 PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
 UNEVEN = 0.5  # the most that a part counts against its length, at twice or none of the wanted one
@@ -71,7 +71,7 @@ def title_of(html: str) -> str:
 
 
 def propose_cuts(
-    steps: Sequence[SeenStep], tasks: Sequence[str], parts: int, vectors: Vectors | None = None
+    steps: Sequence[SeenStep], tasks: Sequence[str], parts: int, vectors: Vectorise | None = None
 ) -> list[CutPart]:
     """`parts` parts of the steps, at least one per task and at most one per step. `tasks`: their instructions;
     `vectors` embeds the texts of steps, which are compared by their words without it."""
@@ -87,7 +87,7 @@ def propose_cuts(
     return [CutPart(steps[place].key, _reasons(signs[place], place in forced), asked[place]) for place in places]
 
 
-def _signs(steps: Sequence[SeenStep], vectors: Vectors) -> list[dict[str, float]]:
+def _signs(steps: Sequence[SeenStep], vectors: Vectorise) -> list[dict[str, float]]:
     """What speaks for a cut before each step, by name."""
     rows = vectors([f"{step.text} {step.value}" for step in steps])
     found: list[dict[str, float]] = [{}]

@@ -12,8 +12,6 @@ from annotations.work.desk.propose.proposing import settle
 from annotations.work.desk.tell.events import emit
 from annotations.work.release.publishing import publish
 
-State = Assignment.State
-
 
 @transaction.atomic
 def open_work(session: Session) -> Item:
@@ -31,7 +29,9 @@ def submit(assignment: Assignment) -> None:
     """
     item = assignment.lock()
     if assignment.state not in Assignment.UNFINISHED:
-        raise NotReady(["It was submitted already." if assignment.state == State.SUBMITTED else "It was given back."])
+        raise NotReady(
+            ["It was submitted already." if assignment.state == Assignment.State.SUBMITTED else "It was given back."]
+        )
     if problems := assignment.missing():
         raise NotReady(problems)
     fix_mentions(assignment)
@@ -40,7 +40,10 @@ def submit(assignment: Assignment) -> None:
     _tell("item.submitted", assignment)
     if item.stage == Stage.REWRITE and not item.session.is_gold:
         _open_verification(assignment)
-    if item.state == Item.State.OPEN and item.assignments.filter(state=State.SUBMITTED).count() >= item.overlap:
+    if (
+        item.state == Item.State.OPEN
+        and item.assignments.filter(state=Assignment.State.SUBMITTED).count() >= item.overlap
+    ):
         # A rewrite is done when one of its annotations has passed; that of a gold item is compared, not verified.
         done = item.stage != Stage.REWRITE or item.session.is_gold
         item.move_to(Item.State.DONE if done else Item.State.SUBMITTED)
@@ -87,7 +90,9 @@ def _open_verification(subject: Assignment) -> None:
     item = _open(subject.item.session, Stage.VERIFY, subject.item.session.campaign.verify_overlap, subject)
     if subject.round > 1:
         Item.objects.filter(pk=item.pk).update(state=Item.State.OPEN, finished_at=None)
-        item.assignments.filter(state=State.SUBMITTED).update(state=State.ASSIGNED, round=subject.round)
+        item.assignments.filter(state=Assignment.State.SUBMITTED).update(
+            state=Assignment.State.ASSIGNED, round=subject.round
+        )
 
 
 def _tell(event: str, assignment: Assignment) -> None:

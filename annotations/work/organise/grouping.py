@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from annotations.text.stop_words import NO_TOPIC
-from annotations.text.tfidf import Vectors, tfidf
+from annotations.text.tfidf import Vectorise, tfidf
 
 SHOWN = 3  # entities that a reason names
 QUOTED = re.compile(r"[\"“”]([^\"“”]{2,60})[\"“”]|(?<!\w)'([^']{2,60})'(?!\w)")
@@ -70,7 +70,9 @@ class Suggestion:
     score: float
 
 
-def suggest(tasks: Iterable[TaskFacts], vectors: Vectors | None = None, rules: Rules | None = None) -> list[Suggestion]:
+def suggest(
+    tasks: Iterable[TaskFacts], vectors: Vectorise | None = None, rules: Rules | None = None
+) -> list[Suggestion]:
     """Proposals of two or more tasks, in dataset order; a task is in at most one.
 
     `vectors` embeds the instructions; without it they are compared by the words that they share (TF-IDF). An
@@ -101,7 +103,7 @@ def entities(task: TaskFacts) -> dict[str, str]:
     return kept
 
 
-def _of_site(tasks: list[TaskFacts], vectors: Vectors, rules: Rules) -> list[Suggestion]:
+def _of_site(tasks: list[TaskFacts], vectors: Vectorise, rules: Rules) -> list[Suggestion]:
     if len(tasks) < 2:
         return []
     rows = vectors([task.text for task in tasks])

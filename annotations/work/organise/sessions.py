@@ -20,7 +20,7 @@ from annotations.models import (
     Step,
     Turn,
 )
-from annotations.text.tfidf import Vectors
+from annotations.text.tfidf import Vectorise
 from annotations.work.organise import grouping
 
 Layout = dict[int, list[int]]  # session -> its tasks (conversations of the source) in order
@@ -265,7 +265,7 @@ ACTIONS: dict[str, Callable[[Organising, dict[str, Any]], SessionChange]] = {
 
 def suggest(
     campaign: Campaign,
-    vectors: Vectors | None = None,
+    vectors: Vectorise | None = None,
     model_name: str = "tf-idf",
     rules: grouping.Rules | None = None,
 ) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 from annotations.text.alike_words import Word, alike, placed_words
 from annotations.text.stop_words import NOT_INFORMATIVE
-from annotations.work.desk.edits.mentions import Mention
+from annotations.work.desk.edits.mentions import MarkedMention
 from annotations.work.desk.edits.warned import PartText
 from annotations.work.rewrite.warnings import check_rewrites
 
@@ -33,7 +33,7 @@ class Rewrite:
 
     step: int
     rewrite: str
-    mentions: list[Mention] = field(default_factory=list)
+    mentions: list[MarkedMention] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

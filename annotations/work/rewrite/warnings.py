@@ -6,7 +6,7 @@ The heuristics are light: they compare words (`annotations/text/alike_words.py`)
 from collections.abc import Iterable, Sequence
 
 from annotations.text.alike_words import SaidWords, Word, informative, place_of, placed_words, says
-from annotations.work.desk.edits.mentions import Mention
+from annotations.work.desk.edits.mentions import MarkedMention
 from annotations.work.desk.edits.warned import PartText, Warned
 
 REFERRING = frozenset("it its them they their those these this that there one ones same".split())
@@ -106,7 +106,7 @@ def _mentions(part: PartText, place: int, parts: Sequence[PartText]) -> list[War
     return found
 
 
-def _wrong_antecedent(mention: Mention, name: str, place: int, parts: Sequence[PartText]) -> str | None:
+def _wrong_antecedent(mention: MarkedMention, name: str, place: int, parts: Sequence[PartText]) -> str | None:
     """What is wrong with a mention's antecedent, as a sentence."""
     antecedent = mention["antecedent"]
     if antecedent is None:

@@ -9,7 +9,7 @@ from agents.stages.plan.learned.history import History
 from agents.stages.plan.learned.instruction import Instruction, dates, normal, phrase_at, times, tokens
 from agents.stages.plan.learned.mentions import Columns, name_columns, word_columns
 from agents.stages.plan.learned.page import PageCandidates, markup_words, number
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 from annotations.dom.roles import TOGGLE_ROLES
 
 VERSION = 1  # of the columns; a model is only read with the version it was trained with
@@ -199,7 +199,7 @@ def _is_asked(value: str, instruction: Instruction) -> bool:
     return bool(set(dates(value)) & set(instruction.dates) or set(times(value)) & set(instruction.times))
 
 
-def _names_option(element: Element, instruction: Instruction) -> bool:
+def _names_option(element: DescribedElement, instruction: Instruction) -> bool:
     return any(text and phrase_at(tokens(text), instruction.lower) for _, text in element.options)
 
 

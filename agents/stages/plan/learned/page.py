@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from agents.stages.plan.learned.instruction import Date, month_number, normal, ordinal_words, tokens
-from annotations.dom.elements import Element, elements
+from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.tree import parse
 
 NAME_WORDS = 12
@@ -61,11 +61,11 @@ _KIND_WORDS = {
 class PageCandidates:
     """A page's candidates in document order, and everything else on it."""
 
-    everything: list[Element]
-    candidates: list[Element]
+    everything: list[DescribedElement]
+    candidates: list[DescribedElement]
 
     @cached_property
-    def by_id(self) -> dict[str, Element]:
+    def by_id(self) -> dict[str, DescribedElement]:
         return {element.node_id: element for element in self.everything}
 
     @cached_property
@@ -83,7 +83,7 @@ class PageCandidates:
         known: dict[str, set[str]] = {}
         return [[self._words(block, known) for block in self._blocks(element)] for element in self.candidates]
 
-    def _blocks(self, element: Element) -> list[Element]:
+    def _blocks(self, element: DescribedElement) -> list[DescribedElement]:
         """The element and the ancestors that say more than what is below them."""
         blocks, above = [element], element
         for _ in range(element.depth):  # a page may use an id twice, so parents could go round in a circle
@@ -93,7 +93,7 @@ class PageCandidates:
         return blocks + [blocks[-1]] * (LEVELS - len(blocks))
 
     @staticmethod
-    def _words(element: Element, known: dict[str, set[str]]) -> set[str]:
+    def _words(element: DescribedElement, known: dict[str, set[str]]) -> set[str]:
         if element.node_id not in known:
             known[element.node_id] = set(tokens(element.name)) | set(tokens(element.text))
         return known[element.node_id]
@@ -133,7 +133,7 @@ def read_page(html: str, candidate_ids: Sequence[str]) -> PageCandidates:
     return PageCandidates(everything, offered)
 
 
-def name(element: Element) -> str:
+def name(element: DescribedElement) -> str:
     return element.name or element.text
 
 
@@ -143,17 +143,17 @@ def number(text: str) -> float | None:
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
-def name_text(element: Element) -> str:
+def name_text(element: DescribedElement) -> str:
     """What the encoder reads as the element's name."""
     return " ".join(name(element).split()[:NAME_WORDS])
 
 
-def markup_text(element: Element) -> str:
+def markup_text(element: DescribedElement) -> str:
     """What the encoder reads of the markup: tag, role, and the words of id and classes."""
     return " ".join(dict.fromkeys([element.tag, element.role, *markup_words(element)])).strip()
 
 
-def markup_words(element: Element) -> list[str]:
+def markup_words(element: DescribedElement) -> list[str]:
     """Words of the attributes that authors name things by: `icon-trash` is "icon" and "trash"."""
     get = element.attributes.get
     texts = [get(key, "") for key in ("id", "class", "name", "type", "placeholder", "title", "aria_label")]

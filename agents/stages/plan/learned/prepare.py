@@ -13,7 +13,7 @@ from agents.stages.plan.learned.instruction import Instruction, read
 from agents.stages.plan.learned.mentions import word_weights
 from agents.stages.plan.learned.page import PageCandidates, markup_text, name_text, read_page
 from agents.types import NoCandidates, Observation
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 from annotations.sandbox.deadline import page_deadline
 from annotations.text.stop_words import NO_MENTION
 
@@ -74,7 +74,7 @@ def prepare(observation: Observation, common: Collection[str]) -> PreparedStep:
 
 
 def prepare_values(
-    step: PreparedStep, element: Element, operation: str, earlier: Sequence[str], common: Collection[str]
+    step: PreparedStep, element: DescribedElement, operation: str, earlier: Sequence[str], common: Collection[str]
 ) -> Values:
     found = spans.spans(operation, element, step.page, step.instruction, earlier)
     columns = spans.columns(found, operation, element, step.page, step.instruction, step.history, common)

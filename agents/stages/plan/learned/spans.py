@@ -10,7 +10,7 @@ from agents.stages.plan.learned.history import History
 from agents.stages.plan.learned.instruction import Instruction, phrase_at, read, tokens
 from agents.stages.plan.learned.page import PageCandidates, markup_words, name
 from agents.stages.plan.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
-from annotations.dom.elements import Element
+from annotations.dom.elements import DescribedElement
 from annotations.text.stop_words import NO_MENTION
 
 KEYS = ("Enter", "ArrowLeft", "ArrowUp", "ArrowRight", "ArrowDown")
@@ -39,7 +39,7 @@ class ValueSpan:
 
 
 def spans(
-    operation: str, element: Element, page: PageCandidates, instruction: Instruction, earlier: Sequence[str]
+    operation: str, element: DescribedElement, page: PageCandidates, instruction: Instruction, earlier: Sequence[str]
 ) -> list[ValueSpan]:
     """Possible values for an operation on an element, each text once; none for CLICK."""
     if operation == "SELECT":
@@ -94,7 +94,7 @@ def _lead(instruction: Instruction, place: int) -> str:
     return " ".join(instruction.lower[max(0, place - LEAD) : max(0, place)])
 
 
-def label_text(element: Element) -> str:
+def label_text(element: DescribedElement) -> str:
     """What the encoder reads as the field's label."""
     return name(element) or " ".join(markup_words(element))
 
@@ -102,7 +102,7 @@ def label_text(element: Element) -> str:
 def columns(
     found: Sequence[ValueSpan],
     operation: str,
-    element: Element,
+    element: DescribedElement,
     page: PageCandidates,
     instruction: Instruction,
     history: History,
@@ -170,7 +170,7 @@ def _place(span: ValueSpan, instruction: Instruction, common: Collection[str]) -
     ]
 
 
-def _look(span: ValueSpan, element: Element) -> list[float]:
+def _look(span: ValueSpan, element: DescribedElement) -> list[float]:
     text, kind = span.text, element.attributes.get("type", "")
     is_date, is_number = span.source == "date", bool(re.fullmatch(r"-?\d+(?:\.\d+)?", text))
     return [

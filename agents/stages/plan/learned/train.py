@@ -30,7 +30,7 @@ from agents.stages.plan.learned.texts import TextTable, encode_all
 
 METRICS, CHECKPOINT = "metrics.json", "checkpoint"
 
-Progress = Callable[[str, int, int], None]  # phase ("read", "encode", "fit"), done, total
+TellEpoch = Callable[[str, int, int], None]  # phase ("read", "encode", "fit"), done, total
 
 
 class NothingToLearn(ValueError):
@@ -52,7 +52,7 @@ class Readings:
 def read(
     examples: Iterable[Example],
     settings: Settings,
-    on_progress: Progress = lambda phase, done, total: None,
+    on_progress: TellEpoch = lambda phase, done, total: None,
     dev: Iterable[Example] = (),
 ) -> Readings:
     """Read every page once. Raises NothingToLearn."""
@@ -71,7 +71,7 @@ def train(
     encoder: Encoder,
     settings: Settings,
     folder: Path,
-    on_progress: Progress = lambda phase, done, total: None,
+    on_progress: TellEpoch = lambda phase, done, total: None,
 ) -> dict[str, Any]:
     """Fit the networks and write `folder` (weights, config.json, metrics.json); the metrics.
 
@@ -103,7 +103,7 @@ def train(
 
 
 def _fit_all(
-    flat: Flat, vectors: np.ndarray, settings: Settings, checkpoint: Path, on_progress: Progress
+    flat: Flat, vectors: np.ndarray, settings: Settings, checkpoint: Path, on_progress: TellEpoch
 ) -> tuple[list[Network], list[list[float]]]:
     """Networks that differ only in their seed, and the loss of each one's epochs."""
     networks, losses = [], []

@@ -1,7 +1,7 @@
 """Brightrail's live departures and delay refunds."""
 
 from annotations.sample.catalogues.brightrail import BOARD, POPULAR, STATIONS
-from annotations.sample.page import Content, SampleNode, VisitState, el, go
+from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, links, radio, suggest, table
 
 DELAYS = ("15–29 minutes", "30–59 minutes", "60–119 minutes", "Two hours or more", "Train cancelled")
@@ -147,7 +147,9 @@ def refund_sent_page(s: VisitState) -> list[SampleNode]:
         note,
         again,
     )
-    routes: list[list[Content]] = [[el("b", start), el("b", end), time, price] for start, end, time, price in POPULAR]
+    routes: list[list[NodeContent]] = [
+        [el("b", start), el("b", end), time, price] for start, end, time, price in POPULAR
+    ]
     return [
         el(
             "section.page.block.split.wide",

@@ -1,7 +1,7 @@
 """Casa Verde's front page, list and saved houses."""
 
 from annotations.sample.catalogues.casaverde import GOODS, HOUSES, PLACES, REVIEWS, House, slug_of
-from annotations.sample.page import Content, SampleNode, VisitState, el, go
+from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.casaverde.frame import search_form
 from annotations.sample.widgets import button, check, choose, dialog, entry, icon, link, links, slug, table
 
@@ -162,7 +162,7 @@ def wide_card(s: VisitState, house: House) -> SampleNode:
 def saved_page(s: VisitState) -> list[SampleNode]:
     """Houses with a heart."""
     saved = [house for house in HOUSES if house.name in s["saved"].split("|")]
-    rows: list[list[Content]] = [
+    rows: list[list[NodeContent]] = [
         [
             house.name,
             house.place,

@@ -1,7 +1,7 @@
 """Fern & Fell's header, footer and the blocks that several pages share."""
 
 from annotations.sample.catalogues.fernandfell import CATEGORIES, ITEMS, SHOPS, Article
-from annotations.sample.page import Content, SampleNode, VisitState, el, go
+from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.widgets import entry, icon, link, links, slug, table
 
 FOOTER = (
@@ -90,7 +90,7 @@ def lines(s: VisitState) -> list[Line]:
 def shelf() -> SampleNode:
     """Small things people add at the end."""
     small = [item for item in ITEMS if item.price < 50]
-    rows: list[list[Content]] = [
+    rows: list[list[NodeContent]] = [
         [item.name, item.text, f"£{item.price}", link("Look", f"shelf-{item.key}", go("product", item=item.key))]
         for item in small
     ]

@@ -1,7 +1,7 @@
 """Nordline's booking pages and the change of a booked trip."""
 
-from annotations.sample.catalogues.nordline import BERTHS, DAYS, EXTRAS, LINES, STORIES, Berth, Train
-from annotations.sample.page import Content, SampleNode, VisitState, el, go
+from annotations.sample.catalogues.nordline import BERTHS, DAYS, EXTRAS, LINES, STORIES, Berth, NordlineTrain
+from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, receipt, total
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, link, links, radio, slug, table
 
@@ -33,7 +33,7 @@ def cabin_page(s: VisitState) -> list[SampleNode]:
     return [el("div.page.side.right", body, receipt(s))]
 
 
-def berth_cards(s: VisitState, train: Train, picked: Berth) -> list[SampleNode]:
+def berth_cards(s: VisitState, train: NordlineTrain, picked: Berth) -> list[SampleNode]:
     """Kinds of places on the train."""
     cards = []
     for berth in BERTHS:
@@ -189,7 +189,7 @@ def trip_page(s: VisitState) -> list[SampleNode]:
         button("Find my trip", "find", {"found": "yes"}, cls=".go"),
     )
     found = found_trip(s)
-    lines: list[list[Content]] = [
+    lines: list[list[NodeContent]] = [
         [el("span.line", number), el("b", name), way, often, time, link("Stops")]
         for number, name, way, often, time in LINES
     ]

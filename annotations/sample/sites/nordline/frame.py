@@ -1,6 +1,6 @@
 """Nordline's header and footer, and what is in the booking."""
 
-from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth, Train
+from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth, NordlineTrain
 from annotations.sample.page import SampleNode, VisitState, el, go
 from annotations.sample.widgets import choose, facts, icon, link, links, slug
 
@@ -41,7 +41,7 @@ def people(s: VisitState) -> int:
     return int(s["adults"] or 1) + int(s["youth"] or 0)
 
 
-def chosen(s: VisitState) -> tuple[Train, Berth]:
+def chosen(s: VisitState) -> tuple[NordlineTrain, Berth]:
     """The train and berth picked so far."""
     train = next((train for train in TRAINS if train[0] == s["train"]), TRAINS[7])
     return train, next((berth for berth in BERTHS if berth.name == s["berth"]), BERTHS[0])

@@ -1,7 +1,7 @@
 """Nordline's planner, timetable and stops."""
 
-from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS, Train
-from annotations.sample.page import Content, SampleNode, VisitState, el, go
+from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS, NordlineTrain
+from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, ends
 from annotations.sample.widgets import button, choose, dialog, icon, link, slug, stepper, table
 
@@ -34,7 +34,7 @@ def planner(s: VisitState) -> SampleNode:
 
 def home_page(s: VisitState) -> list[SampleNode]:
     """Planner over a landscape, lines, stories."""
-    lines: list[list[Content]] = [
+    lines: list[list[NodeContent]] = [
         [el("span.line", number), el("b", name), way, often, time, link("Stops")]
         for number, name, way, often, time in LINES
     ]
@@ -72,7 +72,7 @@ def home_page(s: VisitState) -> list[SampleNode]:
     ]
 
 
-def shown_trains(s: VisitState) -> list[Train]:
+def shown_trains(s: VisitState) -> list[NordlineTrain]:
     """Trains that run when asked, in the order asked."""
     found = [
         train

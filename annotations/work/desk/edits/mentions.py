@@ -15,10 +15,10 @@ PHENOMENA = {
 }
 MAX_MENTIONS = 50
 
-Mention = dict[str, Any]
+MarkedMention = dict[str, Any]
 
 
-def canonical(mentions: Any, rewrites: Mapping[int, str], step: int) -> list[Mention]:
+def canonical(mentions: Any, rewrites: Mapping[int, str], step: int) -> list[MarkedMention]:
     """The mentions of the part that begins at `step`, with exactly the known fields and the words of their places.
 
     `rewrites`: the rewrite of each part by its first step. ValueError for what is no list of mentions.
@@ -31,7 +31,7 @@ def canonical(mentions: Any, rewrites: Mapping[int, str], step: int) -> list[Men
     return found
 
 
-def anchored(mentions: list[Mention], rewrites: Mapping[int, str], step: int) -> list[Mention]:
+def anchored(mentions: list[MarkedMention], rewrites: Mapping[int, str], step: int) -> list[MarkedMention]:
     """The mentions with the places that their words have now; one whose words are gone keeps its old place."""
     found = []
     for mention in mentions:
@@ -42,13 +42,13 @@ def anchored(mentions: list[Mention], rewrites: Mapping[int, str], step: int) ->
     return found
 
 
-def places(mentions: list[Mention]) -> list[tuple[int, ...]]:
+def places(mentions: list[MarkedMention]) -> list[tuple[int, ...]]:
     """Where mentions and their antecedents are, without what they say."""
     marked = [(mention, mention.get("antecedent")) for mention in mentions]
     return [(m["start"], m["end"], *((a["step"], a["start"], a["end"]) if a else ())) for m, a in marked]
 
 
-def _canonical(mention: Any, rewrites: Mapping[int, str], step: int) -> Mention:
+def _canonical(mention: Any, rewrites: Mapping[int, str], step: int) -> MarkedMention:
     if not isinstance(mention, dict) or not isinstance(mention.get("id"), str) or not 0 < len(mention["id"]) <= 64:
         raise ValueError("a mention needs an id")
     if mention.get("phenomenon") not in PHENOMENA:

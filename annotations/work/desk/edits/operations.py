@@ -27,7 +27,7 @@ class Content:
 
     instruction: str = ""
     rewrite: str = ""
-    mentions: list[marks.Mention] = field(default_factory=list)
+    mentions: list[marks.MarkedMention] = field(default_factory=list)
 
 
 Draft = dict[int, Content]
@@ -202,7 +202,7 @@ def _mark(draft: Draft, operation: EditOp) -> Made:
     return Made("applied" if now == now_before else "merged", replace(operation, before=stored, after=kept))
 
 
-def _canonical(draft: Mapping[int, Content], step: int, mentions: Any) -> list[marks.Mention]:
+def _canonical(draft: Mapping[int, Content], step: int, mentions: Any) -> list[marks.MarkedMention]:
     try:
         return marks.canonical(mentions, rewrites(draft), step)
     except ValueError as error:

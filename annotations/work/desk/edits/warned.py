@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from annotations.work.desk.edits.mentions import Mention
+from annotations.work.desk.edits.mentions import MarkedMention
 
 
 @dataclass(frozen=True)
@@ -13,7 +13,7 @@ class PartText:
     step: int
     instruction: str
     rewrite: str = ""
-    mentions: list[Mention] = field(default_factory=list)
+    mentions: list[MarkedMention] = field(default_factory=list)
     values: tuple[str, ...] = ()
 
 

@@ -11,7 +11,7 @@ from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.desk.measure import agreement
 from annotations.work.desk.measure.agreement import Agreement, Counts
 
-Pair = tuple[Any, Any]  # two users, the one with the smaller id first
+AnswerPair = tuple[Any, Any]  # two users, the one with the smaller id first
 
 
 @dataclass
@@ -43,9 +43,9 @@ class _Tally:
     """Values by session, for the estimate, and by pair of people."""
 
     by_session: dict[int, list] = field(default_factory=lambda: defaultdict(list))
-    by_pair: dict[Pair, list] = field(default_factory=lambda: defaultdict(list))
+    by_pair: dict[AnswerPair, list] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, session: int, pair: Pair, values: Iterable[Any]) -> None:
+    def add(self, session: int, pair: AnswerPair, values: Iterable[Any]) -> None:
         values = list(values)
         self.by_session[session] += values
         self.by_pair[pair] += values
@@ -159,11 +159,11 @@ def _by_code(campaign: Campaign, judged: list[dict[str, Any]], kind: str) -> lis
 
 
 def _pair_rows(cuts: _Tally, words: _Tally, judged: list[dict[str, Any]]) -> list[PairRow]:
-    ratings: dict[Pair, list[tuple[bool, bool]]] = defaultdict(list)
+    ratings: dict[AnswerPair, list[tuple[bool, bool]]] = defaultdict(list)
     for one in judged:
         for first, second in combinations(one["who"], 2):
             ratings[first, second].append((one["who"][first], one["who"][second]))
-    rows: dict[Pair, PairRow] = {}
+    rows: dict[AnswerPair, PairRow] = {}
     for pair, values in cuts.by_pair.items():
         row = rows.setdefault(pair, PairRow(*pair))
         row.cuts, row.cuts_n = sum(values) / len(values), len(values)

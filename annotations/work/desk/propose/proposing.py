@@ -14,13 +14,12 @@ from annotations.access import rules
 from annotations.jobs import running
 from annotations.models import Assignment, Campaign, Job, Part, Proposal, Stage, Step
 from annotations.text.merging import pieces
-from annotations.text.tfidf import Vectors
+from annotations.text.tfidf import Vectorise
 from annotations.work.decompose.cuts import Face, SeenStep, face_of, propose_cuts
 from annotations.work.rewrite.rewrites import propose_rewrites
 
 EMBEDDED = {Proposal.Kind.CUTS: "pages and forms 1", Proposal.Kind.REWRITE: "repeated words 1"}
 STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWRITE}
-Outcome = Proposal.Outcome
 
 
 connections: Callable[[], list[str]] = list
@@ -31,7 +30,7 @@ class NoProposals(ValueError):
     """Nothing can be proposed here; the message says why."""
 
 
-def propose(assignment: Assignment, kind: str, vectors: Vectors | None = None, encoder: str = "") -> Proposal:
+def propose(assignment: Assignment, kind: str, vectors: Vectorise | None = None, encoder: str = "") -> Proposal:
     """A new proposal by rules; `vectors` embeds texts, `encoder` names what does. Raises NoProposals."""
     check(assignment, kind)
     if kind == Proposal.Kind.CUTS:
@@ -96,15 +95,15 @@ def settle(assignment: Assignment) -> None:
 
     Unchanged: all that was proposed stands there; edited: it was accepted and changed; rejected: it was not accepted.
     """
-    proposals = list(assignment.proposals.filter(outcome=Outcome.OPEN))
+    proposals = list(assignment.proposals.filter(outcome=Proposal.Outcome.OPEN))
     if not proposals:
         return
     parts, accepted = assignment.ordered_parts(), assignment.edits.accepted_proposals()
     for proposal in proposals:
         measure = _cut_distance if proposal.kind == Proposal.Kind.CUTS else _rewrite_distance
         proposal.distance = measure(proposal.content["parts"], parts)
-        used = Outcome.EDITED if proposal.pk in accepted else Outcome.REJECTED
-        proposal.outcome = Outcome.UNCHANGED if proposal.distance == 0 else used
+        used = Proposal.Outcome.EDITED if proposal.pk in accepted else Proposal.Outcome.REJECTED
+        proposal.outcome = Proposal.Outcome.UNCHANGED if proposal.distance == 0 else used
         proposal.decided_at = timezone.now()
     Proposal.objects.bulk_update(proposals, ["outcome", "distance", "decided_at"])
 
@@ -122,7 +121,7 @@ def edit_distance(a: Sequence[str], b: Sequence[str]) -> float:
     return row[-1] / longest if longest else 0.0
 
 
-def _cuts(assignment: Assignment, vectors: Vectors | None) -> list[dict[str, Any]]:
+def _cuts(assignment: Assignment, vectors: Vectorise | None) -> list[dict[str, Any]]:
     steps, tasks = seen_steps(assignment)
     if not steps:
         raise NoProposals("The session has no steps.")
