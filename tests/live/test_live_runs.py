@@ -21,9 +21,10 @@ from evaluation.models import Study
 from evaluation.scores.live import episodes_of
 from evaluation.studies.running import create_study, resume_study, run_inline
 from tests import factories
+from tests.live.conftest import KeptBrowser
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
 TASKS = ("click-checkboxes", "login-user", "click-button-sequence")
 
 
@@ -118,8 +119,9 @@ def test_limits_end_an_episode_without_a_reward(miniwob, monkeypatch) -> None:
 
 
 def kill_browsers(spared: EnvironmentProcess, most: int) -> None:
-    """Of at most so many of this process's environments, but for one."""
-    workers = [child for child in psutil.Process(os.getpid()).children() if child.pid != spared.pid]
+    """Of at most so many of this process's environments that are at work, but for one."""
+    at_rest = {spared.pid, *(kept.pid for kept in KeptBrowser.idle)}
+    workers = [child for child in psutil.Process(os.getpid()).children() if child.pid not in at_rest]
     own = [worker for worker in workers if "agents.environments.worker" in worker.cmdline()]
     for worker in own[:most]:
         for child in worker.children(recursive=True):

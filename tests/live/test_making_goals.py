@@ -49,7 +49,7 @@ def start(project: Project, **more) -> Job:
 
 
 @pytest.mark.browser
-def test_what_the_form_asks_for_becomes_a_dataset_of_goals(has_chromium, admin: Client, project: Project) -> None:
+def test_what_the_form_asks_for_becomes_a_dataset_of_goals(kept_browsers, admin: Client, project: Project) -> None:
     answer = admin.post("/live-goals/", WANTED | {"project": project.pk})
     job = Job.objects.get()
     assert answer["Location"] == f"/jobs/{job.pk}/"
@@ -82,7 +82,7 @@ def _asked(job: Job, project: Project, **more) -> dict:
 
 
 @pytest.mark.browser
-def test_it_goes_on_where_a_slice_ended(has_chromium, project: Project, monkeypatch) -> None:
+def test_it_goes_on_where_a_slice_ended(kept_browsers, project: Project, monkeypatch) -> None:
     monkeypatch.setattr(goals, "STORED_AT_ONCE", 2)
     monkeypatch.setattr(stopping, "asked", lambda: True)
     job, again = worked(start(project, episodes=3))
