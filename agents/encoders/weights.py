@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Protocol
 
 # Settings of recipes, trainings and memory that say which weights are read.
-MODEL_SETTINGS = ("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "base", "encoder", "ranker")
+MODEL_SETTINGS = (
+    *("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "imagine.model", "imagine.value_model"),
+    *("base", "encoder", "ranker"),
+)
 MINILM = "all-MiniLM-L6-v2"
 STARTER = "starter-"  # how models begin that stand in for weights that nobody has here
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name

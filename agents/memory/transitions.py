@@ -14,6 +14,7 @@ from agents.types import Action
 from agents.world_model.calibration import Calibration
 from agents.world_model.effects import Effect, effects_of
 from agents.world_model.predicting import PastCase, RetrievedEffects, Situation
+from agents.world_model.valuing import EmbeddedValue
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.differences import difference
 from annotations.dom.limits import PageError
@@ -143,11 +144,34 @@ class PastTransitions:
         found = rows.filter(transition__role=situation.target.role).nearest(vector, k) or rows.nearest(vector, k)
         return [_case(one) for one in found]
 
+    def prepare(self) -> None:
+        """Make what is missing: the transitions of the train split, their vectors, the fit. ValueError where there are
+        none."""
+        train = self.dataset.conversations.filter(split=Split.TRAIN)
+        self.add(train.exclude(transitions__isnull=False).in_order().values_list("pk", flat=True))
+        self.embed()
+        if not self.dataset.transitions.exists():
+            raise ValueError(f"{self.dataset.name} has no train split with pages before and after actions to look up")
+        if self.fit is None:
+            from agents.memory.fitting import fit_world_model
+
+            fit_world_model(self)
+
+    @property
+    def fit(self) -> WorldModelFit | None:
+        """What was fitted on these transitions last."""
+        return WorldModelFit.objects.filter(dataset=self.dataset, encoder=self.encoder.name).first()
+
     def world_model(self) -> RetrievedEffects:
         """What predicts by these transitions, as sure as it has shown itself to be right."""
-        fit = WorldModelFit.objects.filter(dataset=self.dataset, encoder=self.encoder.name).first()
+        fit = self.fit
         curve = {key: tuple(value) for key, value in fit.calibration.items()} if fit else {}
         return RetrievedEffects(self, Calibration(**curve))
+
+    def value(self) -> EmbeddedValue:
+        """What values actions by these transitions."""
+        fit = self.fit
+        return EmbeddedValue(tuple(fit.value["weights"]), fit.value["bias"]) if fit and fit.value else EmbeddedValue()
 
 
 def _case(vector: TransitionVector) -> PastCase:

@@ -73,10 +73,30 @@ ENDPOINT: tuple[Holds, str] = (
     lambda recipe, blocks: recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded",
     "plan.backend=endpoint",
 )
-IMAGINED: tuple[Holds, str] = (
-    lambda recipe, blocks: recipe.imagine.kind == "world_model",
-    "imagine.kind=world_model",
-)
+WORLDS = ("world_model", "trained", "retrieval")
+
+
+def _is(setting: str, *wanted: str) -> tuple[Holds, str]:
+    """Whether a setting has one of these values."""
+    return lambda recipe, blocks: str(values_of(recipe)[setting]) in wanted, f"{setting}={_either(wanted)}"
+
+
+def _both(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
+    words = " and ".join(said for _, said in conditions)
+    return lambda recipe, blocks: all(holds(recipe, blocks) for holds, _ in conditions), words
+
+
+def _one_of(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
+    words = " or ".join(said for _, said in conditions)
+    return lambda recipe, blocks: any(holds(recipe, blocks) for holds, _ in conditions), words
+
+
+IMAGINED = _is("imagine.kind", *WORLDS)
+ASKED_WORLD = _is("imagine.kind", "world_model")
+ASKED_VALUE = _is("imagine.value", "likert")
+GRADED = _is("imagine.value", "likert", "progress")
+TRAINED_HERE = _one_of(_is("imagine.kind", "trained"), _is("imagine.value", "progress"))
+PROMPTED = _both(IMAGINED, _one_of(_is("imagine.kind", "world_model", "trained"), GRADED))
 REPEATING = "a planner whose replies are drawn"
 STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
 # Setting -> when it counts although its kind is chosen, and that in words.
@@ -138,8 +158,15 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         lambda recipe, blocks: not recipe.quirks.wq22_imagines_every_sample,
         "quirks.wq22_imagines_every_sample=false",
     ),
-    "imagine.model": ENDPOINT,
-    "imagine.max_new_tokens": ENDPOINT,
+    "imagine.value": IMAGINED,
+    "imagine.value_samples": _both(IMAGINED, GRADED),
+    "imagine.value_model": _both(IMAGINED, _is("imagine.value", "progress")),
+    "imagine.share_weight": IMAGINED,
+    "imagine.model": _one_of(_is("imagine.kind", "trained"), _both(ASKED_WORLD, ENDPOINT)),
+    "imagine.max_new_tokens": _both(PROMPTED, _one_of(TRAINED_HERE, ENDPOINT)),
+    "imagine.temperature": PROMPTED,
+    "imagine.top_p": PROMPTED,
+    "imagine.page_tokens": PROMPTED,
     "quirks.wq22_imagines_every_sample": IMAGINED,
     "quirks.wq23_takes_sample_of_that_place": (
         lambda recipe, blocks: IMAGINED[0](recipe, blocks) and planner_of(recipe).repeats,
@@ -167,6 +194,7 @@ BESIDES: dict[str, tuple[Holds, str]] = {
         ),
         "recall.state_in_query=true",
     ),
+    "prompts.pack": _both(IMAGINED, GRADED),
     "recall.induction_style": (
         lambda recipe, blocks: "workflows" in blocks and recipe.recall.induction == "online",
         "workflows (recall.workflows) and recall.induction=online",

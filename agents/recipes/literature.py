@@ -105,6 +105,15 @@ _GROUNDED = Recipe(
     plan=PlanSettings(kind="grounded"),
     quirks=Quirks.of("corrected"),
 )
+_WITH_WORLD_MODEL = dataclasses.replace(
+    _GROUNDED,
+    name="grounded-world-model",
+    parent="grounded",
+    description="grounded, looking before it acts: past transitions of the train split say what its best actions would "
+    "change, and what that is worth.",
+    plan=PlanSettings(kind="grounded", samples=5, temperature=0.1),
+    imagine=ImagineSettings("retrieval", samples=5, value="embedded", share_weight=1.0),
+)
 _MINDACT_RECIPE = Recipe(
     "mindact",
     "Cross encoder, then multi-choice knock-out over the whole conversation.",
@@ -294,6 +303,7 @@ _RECIPES = (
         plan=_SAMPLED,
         imagine=ImagineSettings("majority"),
     ),
+    _WITH_WORLD_MODEL,
 )
 
 RECIPES: dict[str, Recipe] = {recipe.name: recipe for recipe in _RECIPES}

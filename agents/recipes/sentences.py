@@ -12,12 +12,7 @@ from agents.stages.registry import chosen, planner_of
 
 STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
-IMAGINE = {
-    "none": "Imagines nothing: the planner's action is taken.",
-    "world_model": "A world model says where each of the {k} most frequent of {n} sampled actions would lead; the "
-    "best-valued one is taken.",
-    "majority": "Of {n} sampled actions the most frequent one is taken.",
-}
+NOTHING_IMAGINED = "Imagines nothing: the planner's action is taken."
 ACT = "The action is stored and judged; the next step starts from the recorded page, whatever was chosen."
 
 
@@ -66,7 +61,7 @@ def stages(recipe: Recipe, parent: Recipe | None = None, beyond: Sequence[Recipe
         "simplify": _simplify(recipe),
         "compose": _compose(recipe),
         "plan": planner_of(recipe).sentence(recipe),
-        "imagine": IMAGINE[recipe.imagine.kind].format(k=recipe.imagine.samples, n=recipe.plan.samples),
+        "imagine": _own(recipe, "imagine.kind") or NOTHING_IMAGINED,
         "act": ACT,
     }
     line = [recipe, *([parent] if parent else []), *beyond]

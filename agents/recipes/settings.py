@@ -196,12 +196,29 @@ class ImagineSettings(SettingGroup):
     stage = "imagine"
 
     kind: str = setting(
-        "none", "how actions are compared before one is chosen", choices=("none", "world_model", "majority")
+        "none",
+        "how actions are compared before one is chosen: by what a language model (world_model), one trained here "
+        "(trained) or past transitions (retrieval) say of their outcome, or by how often they were drawn (majority)",
+        choices=("none", "world_model", "trained", "retrieval", "majority"),
     )
     samples: int = setting(3, "most frequent actions of the planner's samples that are imagined", least=1)
+    value: str = setting(
+        "likert",
+        "how outcomes are valued: a language model gives 1 to 5 (likert), one trained here says how far on the way "
+        "they are (progress), or what past transitions tell (embedded)",
+        choices=("likert", "progress", "embedded"),
+    )
     value_samples: int = setting(20, "answers of the value function to each of them", least=1)
+    share_weight: float = setting(
+        0.0,
+        "weight of the planner's own probability of an action, its logarithm, beside that of its value; 0: none",
+        least=0,
+    )
     depth: int = setting(1, "actions in a row that are imagined before the last state is valued", least=1, most=5)
-    model: str = setting("", "the endpoint's model that imagines and values; empty: the planner's")
+    model: str = setting(
+        "", "the model that imagines: of the endpoint (and values), empty the planner's; or trained here"
+    )
+    value_model: str = setting("", "the model trained here that values outcomes (progress)")
     temperature: float = setting(1.0, "sampling temperature of its answers", least=0)
     top_p: float = setting(0.95, "share of probability that its tokens are drawn of", above=0, most=1)
     max_new_tokens: int = setting(500, "longest answer, in tokens", least=1)

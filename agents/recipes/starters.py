@@ -13,6 +13,7 @@ from agents.encoders.weights import MINILM
 from agents.llm import connection, embedded
 from agents.recipes import lacking
 from agents.recipes.literature import Recipe
+from agents.recipes.settings import ImagineSettings
 from agents.stages.registry import planner_of
 
 # What the embedded model is given of a step: it reads about 450 tokens a second on two cores, and a step should take
@@ -20,6 +21,7 @@ from agents.stages.registry import planner_of
 PROMPT_TOKENS = 3_072  # of a trajectory prompt: with 1,536 every fifth page of the sample had no room with its history
 PAGE_TOKENS, PIECE_TOKENS = 768, 320  # of a page prompt, and of its longest part
 ELEMENTS = 10  # of a knock-out: three questions
+SAMPLES = 4  # replies of each prompt
 BATCH = 8  # steps between two looks at whether to go on
 GUIDED = ("multichoice", "generation")  # it can only answer in the expected form
 KINDS = {"cross_encoder": "cross_encoder", "dmr": "dual_encoder"}  # rank.kind -> kind of model
@@ -64,7 +66,8 @@ def _with_embedded(recipe: Recipe) -> Recipe:
     model = _stand_in() if plan.backend == "local" else connection.embedded_model()
     if not model:
         return recipe
-    plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=plan.kind in GUIDED)
+    samples = min(plan.samples, SAMPLES)
+    plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=plan.kind in GUIDED, samples=samples)
     compose = dataclasses.replace(
         compose,
         context_tokens=min(compose.context_tokens, PROMPT_TOKENS),
@@ -73,7 +76,17 @@ def _with_embedded(recipe: Recipe) -> Recipe:
     )
     rank = dataclasses.replace(recipe.rank, top_k=min(recipe.rank.top_k, ELEMENTS))
     batch = min(recipe.batch_size, BATCH)
-    return dataclasses.replace(recipe, plan=plan, compose=compose, rank=rank, batch_size=batch)
+    return dataclasses.replace(
+        recipe, plan=plan, compose=compose, rank=rank, batch_size=batch, imagine=_embedded_world(recipe)
+    )
+
+
+def _embedded_world(recipe: Recipe) -> ImagineSettings:
+    """A model that knows so little imagines nothing of use: past transitions do it, and value it."""
+    imagine = recipe.imagine
+    if imagine.kind != "world_model" or imagine.model:
+        return imagine
+    return dataclasses.replace(imagine, kind="retrieval", value="embedded")
 
 
 def _stand_in() -> str:
@@ -102,6 +115,10 @@ def stands_in(recipe: Recipe) -> list[str]:
     if embedded.is_embedded(filled.plan.model) and not recipe.plan.model:
         place = recipe.plan.base or "the large models that papers ask (GPT-3.5, GPT-4)"
         said.append(f"{filled.plan.model}, untrained, answers in the place of {place}")
+        if filled.plan.samples < recipe.plan.samples:
+            said.append(f"it draws {filled.plan.samples} replies in the place of {recipe.plan.samples}")
+        if filled.imagine.kind != recipe.imagine.kind:
+            said.append("past transitions of the train split imagine and value in its place (imagine.kind=retrieval)")
         if filled.rank.top_k < recipe.rank.top_k:
             said.append(f"it is shown {filled.rank.top_k} elements of a page in the place of {recipe.rank.top_k}")
     return said

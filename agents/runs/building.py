@@ -8,6 +8,7 @@ from agents.llm.protocol import Llm
 from agents.memory.build import SnippetForm
 from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
+from agents.memory.transitions import PastTransitions
 from agents.models import PromptPack, Run
 from agents.pipeline import Pipeline
 from agents.prompts.packs import NoSuchText, Pack
@@ -49,7 +50,8 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     memory = DatasetMemory(run.dataset, encoder, form, run.seed, run if online else None, exemplar_key=key)
     pack = pack_of(recipe, run.dataset)
     writer = RationaleWriter(llm, pack=pack)
-    return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack))
+    remembered = PastTransitions(run.dataset, encoder)
+    return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack, remembered=remembered))
 
 
 def build_training(

@@ -15,6 +15,7 @@ from agents.stages.simplify.past import PastPages
 from agents.stages.simplify.snippets import MissingRationales
 from agents.stages.state import StepState
 from agents.types import Memory, Ranker
+from agents.world_model.remembered import Remembered
 
 
 class CannotRun(ValueError):
@@ -34,6 +35,7 @@ class Parts:
     ranker: Ranker | None = None
     generator: Generator | None = None
     pack: Pack | None = None  # None: the packaged one
+    remembered: Remembered | None = None  # past transitions, for kinds of `imagine`
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)

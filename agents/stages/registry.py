@@ -11,7 +11,8 @@ from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
-from agents.stages.imagine.choosing import MostFrequent, WorldModel
+from agents.stages.imagine.choosing import MostFrequent
+from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, WorldModel
 from agents.stages.kind import CannotRun, StageKind
 from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
 from agents.stages.plan.action_strings import ActionString
@@ -57,7 +58,12 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "trajectory": NextAction,
         "action_string": ActionString,
     },
-    "imagine.kind": {"world_model": WorldModel, "majority": MostFrequent},
+    "imagine.kind": {
+        "world_model": WorldModel,
+        "trained": TrainedWorldModel,
+        "retrieval": RetrievedWorldModel,
+        "majority": MostFrequent,
+    },
 }
 """Setting -> its value -> the kind, in the order in which those of one stage run."""
 

@@ -10,9 +10,11 @@ from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.imagine import scores
-from agents.stages.imagine.asking import described
+from agents.stages.imagine.asking import Asking, described
 from agents.stages.kind import CannotRun, Parts
 from agents.types import Action, Decision, RankedCandidate
+from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.tree import parse
 from tests.agents.fixed_ranker import FixedRanker
 from tests.agents.llm_server import LlmServer, failure, prompt_text, serve
 from tests.agents.test_policy import ListMemory, observation
@@ -175,13 +177,10 @@ def test_a_long_page_is_cut_to_its_budget():
     page = "<html backend_node_id='1'>" + "".join(
         f"<button backend_node_id='{n}'><text backend_node_id='{n}0'>Number {n}</text></button>" for n in range(11, 400)
     )
-    from agents.stages.imagine.asking import Asking
-    from agents.stages.state import StepState
-
     recipe = literature.override(literature.get("wma"), {"imagine.page_tokens": "100"})
     with serve(sampled(RESERVE)) as server:
-        asking = Asking(Parts(recipe, llm=ChatLlm(Endpoint(server.url, "m"))))
-        text = asking.page(StepState.of(observation("x", page + "</html>"), 0))
+        asking = Asking.of_endpoint(Parts(recipe, llm=ChatLlm(Endpoint(server.url, "m"))))
+        text = asking.cut(accessibility_tree(parse(page + "</html>")))
     assert 50 < asking.generator.count_tokens(text) <= 100
     assert text.startswith("[1] RootWebArea")
 

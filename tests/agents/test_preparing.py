@@ -52,10 +52,18 @@ def make_dataset(**fields: Any) -> Dataset:
 
 def test_with_three_small_rankers_every_recipe_that_is_built_can_run(tmp_path: Path) -> None:
     ready = {name for name, recipe in RECIPES.items() if not starters.missing(recipe)}
-    assert ready == {"grounded", "dmr-minilm", "weblinx-flan-t5", "weblinx-flan-t5-w10"}
+    assert ready == {"grounded", "grounded-world-model", "dmr-minilm", "weblinx-flan-t5", "weblinx-flan-t5-w10"}
     have(tmp_path, *STARTERS)
     lacking = {name for name, recipe in RECIPES.items() if starters.missing(recipe)}
     assert lacking == LATER
+
+
+def test_where_the_embedded_model_stands_in_past_transitions_imagine(tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS)
+    filled = starters.with_starters(literature.get("wma"))
+    assert (filled.imagine.kind, filled.imagine.value, filled.plan.samples) == ("retrieval", "embedded", 4)
+    assert any("past transitions" in said for said in starters.stands_in(literature.get("wma")))
+    assert starters.with_starters(literature.get("cot")).imagine.kind == "majority"
 
 
 def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_path: Path) -> None:

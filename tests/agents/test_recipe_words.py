@@ -27,6 +27,7 @@ TEXTS = {
     "plan.model",
     "plan.base",
     "imagine.model",
+    "imagine.value_model",
 }  # names of models: no list of them
 WEIGHTS = {f"rank.{name}" for name in ("lexical_weight", "role_weight", "order_weight", "option_weight")}
 

@@ -109,7 +109,8 @@ BUILT = [name for name, recipe in RECIPES.items() if not recipe.needs]
 def test_recipes_say_what_they_lack_and_how_to_get_it(monkeypatch) -> None:
     for name in ("LLM_BASE_URL", "LLM_MODEL"):
         monkeypatch.delenv(name, raising=False)
-    assert {name for name in RECIPES if not missing(literature.get(name))} == {"grounded", "dmr-minilm"}
+    ready = {"grounded", "grounded-world-model", "dmr-minilm"}
+    assert {name for name in RECIPES if not missing(literature.get(name))} == ready
     assert missing(literature.get("deberta")) == [
         "rank.model: train one from microsoft/deberta-v3-base (manage.py train_ranker DATASET --recipe deberta "
         "--name NAME) or name a folder"

@@ -27,6 +27,7 @@ from agents.recipes.literature import Recipe
 from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
 from agents.stages import registry
+from agents.stages.imagine import asking
 from agents.stages.plan import kinds as plan_kinds
 from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.plan.learned.fit import Settings
@@ -117,7 +118,7 @@ class Scripted:
 
     def configure(self, **settings: Any) -> None:
         self.asked.append([self.name, {key: str(value) for key, value in settings.items()}])
-        self.settings = settings
+        self.settings = {"max_piece": 512} | settings
 
     def count_tokens(self, text: str) -> int:
         return len(self.tokenizer(text, add_special_tokens=False)["input_ids"])
@@ -181,6 +182,7 @@ class SettingsWorld:
         patch.setenv("LLM_MODEL", "some-model")
         patch.setattr(building, "encoder_named", self._encoder)
         patch.setattr(plan_kinds, "_weights", self.models.__getitem__)
+        patch.setattr(asking, "imagining_weights", self.models.__getitem__)
         patch.setattr(rank_kinds, "dmr_encoder", self._dmr)
         _keep_pages(patch)
 
@@ -195,6 +197,8 @@ class SettingsWorld:
         needed = {"simplify.page_elements": "2", "rank.top_k": "3", "compose.piece_tokens": "200"}
         if recipe.recall.k:
             needed["recall.k"] = "2"
+        if recipe.imagine.samples > 3:
+            needed["imagine.samples"] = "3"
         if recipe.rank.kind == "cross_encoder":
             needed["rank.model"] = self.weights["cross"]
         elif not recipe.rank.model:
@@ -212,6 +216,8 @@ class SettingsWorld:
             "rank.kind=dmr": encoder,
             "rank.kind=score_file": {"rank.model": str(self.scores)},
             "plan.backend=local": planner,
+            "imagine.kind=trained": {"imagine.model": self.weights["t5"]},
+            "imagine.value=progress": {"imagine.value_model": self.weights["t5"]},
             **{f"plan.kind={kind}": planner for kind in ASKING},
         }
         return models.get(f"{name}={value}", {})
@@ -299,6 +305,8 @@ def _dataset(encoders: Sequence[str]) -> Dataset:
         (Split.TEST_TASK, second),
     ):
         factories.make_conversation(turns=4, steps=2, split=split, dataset=dataset, website=site)
+    for step in Step.objects.filter(turn__conversation__split=Split.TRAIN, index=0):  # what actions did, for retrieval
+        Step.objects.filter(pk=step.pk).update(snapshot_after=step.turn.steps.get(index=1).snapshot)
     tested = Step.objects.filter(turn__conversation__split=Split.TEST_TASK).order_by("pk")
     for step in tested:
         step.screenshot = factories.make_screenshot()

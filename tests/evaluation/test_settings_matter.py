@@ -36,6 +36,7 @@ OTHER: dict[str, tuple[str, ...]] = {  # values to try of settings that are no c
     "compose.candidates": ("1",),
     "rank.element_limit": ("30",),
     "imagine.page_tokens": ("16",),
+    "plan.samples": ("2",),
     "imagine.samples": ("2",),
     "imagine.depth": ("2",),
 }

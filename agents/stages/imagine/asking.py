@@ -1,40 +1,52 @@
 """What the stage `imagine` asks a language model about: the page, what was done, the action. Core."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import lru_cache
 
+from agents.encoders import weights
 from agents.llm.protocol import Message, Sampling
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.generator import ChatGenerator, ChatPrompt, Generated, Generator
 from agents.stages.plan.kinds import generator_of
+from agents.stages.plan.local import LocalGenerator
+from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.state import StepState
 from agents.types import Action, DecisionUsage
-from annotations.dom.accessibility import accessibility_tree
 
 NOTHING_DONE = "None"
+OWN_WEIGHTS = ("trained", "retrieval")  # kinds whose imagine.model is none of the endpoint
+AROUND_PAGE = 1_024  # tokens of a prompt beside the page
 
 
 class Asking:
     """Fills the texts of a pack and has them answered; what it took is noted at the states that asked."""
 
-    def __init__(self, parts: Parts) -> None:
-        self.parts, self.settings = parts, parts.recipe.imagine
-        self.generator = self._generator()
+    def __init__(self, parts: Parts, generator: Generator) -> None:
+        self.parts, self.settings, self.generator = parts, parts.recipe.imagine, generator
 
-    def _generator(self) -> Generator:
-        """Longer answers than a planner gives, of a model of its own where one is named."""
-        if self.parts.recipe.plan.kind == "grounded":
-            return self._endpoint()
-        planner = generator_of(self.parts)
-        if not isinstance(planner, ChatGenerator):
-            return planner
-        return ChatGenerator(planner.llm, self.settings.model or planner.model, self.settings.max_new_tokens)
+    @classmethod
+    def of_endpoint(cls, parts: Parts) -> "Asking":
+        """What plans, with longer answers and of a model of its own where one is named; of a planner that asks nothing
+        there is no model to take, so the endpoint's."""
+        settings = parts.recipe.imagine
+        model = "" if settings.kind in OWN_WEIGHTS else settings.model
+        if parts.recipe.plan.kind != "grounded":
+            planner = generator_of(parts)
+            if not isinstance(planner, ChatGenerator):
+                return cls(parts, planner)
+            return cls(parts, ChatGenerator(planner.llm, model or planner.model, settings.max_new_tokens))
+        if parts.llm is None:
+            raise CannotRun(f"{parts.recipe.name} asks an LLM endpoint what actions lead to, and none was given")
+        return cls(parts, ChatGenerator(parts.llm, model, settings.max_new_tokens))
 
-    def _endpoint(self) -> Generator:
-        """Of a planner that asks nothing there is no model to take."""
-        if self.parts.llm is None:
-            raise CannotRun(f"{self.parts.recipe.name} asks an LLM endpoint what actions lead to, and none was given")
-        return ChatGenerator(self.parts.llm, self.settings.model, self.settings.max_new_tokens)
+    @classmethod
+    def of_weights(cls, parts: Parts, setting: str, name: str) -> "Asking":
+        """A model that was trained here."""
+        generator: LocalGenerator = loaded(setting, name, imagining_weights)
+        settings = parts.recipe.imagine
+        generator.configure(max_new_tokens=settings.max_new_tokens, max_tokens=settings.page_tokens + AROUND_PAGE)
+        return cls(parts, generator)
 
     def answers(
         self, text: str, asked: Sequence[tuple[StepState, Mapping[str, str]]], samples: int = 1
@@ -58,17 +70,28 @@ class Asking:
         if answer.error:
             state.note("imagine", errors=[*noted.get("errors", []), answer.error])
 
-    def page(self, state: StepState) -> str:
-        """The page as an accessibility tree, cut behind the last line that fits."""
-        lines = accessibility_tree(state.observation.root).split("\n")
-        fits, beyond = 0, len(lines) + 1
-        while beyond - fits > 1:
-            middle = (fits + beyond) // 2
-            if self.generator.count_tokens("\n".join(lines[:middle])) <= self.settings.page_tokens:
-                fits = middle
-            else:
-                beyond = middle
-        return "\n".join(lines[:fits])
+    def cut(self, tree: str) -> str:
+        """A page as an accessibility tree, cut behind the last line that fits."""
+        return cut_tree(tree, self.settings.page_tokens, self.generator.count_tokens)
+
+
+def cut_tree(tree: str, tokens: int, count: Callable[[str], int]) -> str:
+    """The first lines that have at most so many tokens: the same in training and in use."""
+    lines = tree.split("\n")
+    fits, beyond = 0, len(lines) + 1
+    while beyond - fits > 1:
+        middle = (fits + beyond) // 2
+        if count("\n".join(lines[:middle])) <= tokens:
+            fits = middle
+        else:
+            beyond = middle
+    return "\n".join(lines[:fits])
+
+
+@lru_cache(maxsize=KEPT_MODELS)
+def imagining_weights(name: str) -> LocalGenerator:
+    """Apart from those that plan: they are asked otherwise."""
+    return LocalGenerator(weights.source(name))
 
 
 def described(action: Action, page: str) -> str:

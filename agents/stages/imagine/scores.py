@@ -62,6 +62,13 @@ def corrected(answers: Sequence[str]) -> Valuation:
     return Valuation(_mean(valid).mean if valid else None, tuple(read))
 
 
+def progress(answers: Sequence[str]) -> Valuation:
+    """0 to 1 in any usual spelling, given last; answers that cannot be read are left out of the mean."""
+    read = [_fraction(found[-1].rstrip(".")) if (found := _stated(answer)) else None for answer in answers]
+    valid = [value for value in read if value is not None]
+    return Valuation(_mean(valid).mean if valid else None, tuple(read))
+
+
 def next_state(answer: str) -> NextState:
     """What stands after the two tags; empty where the second is lacking."""
     before, tag, after = answer.partition(NEXT_STATE)
@@ -87,8 +94,17 @@ READINGS: dict[str, Callable[[Sequence[str]], Valuation]] = {"faithful": likert,
 """How the answers of a prompted value function become one score, by preset."""
 
 
+PROGRESS: dict[str, Callable[[Sequence[str]], Valuation]] = {"faithful": value_model_mind2web, "corrected": progress}
+"""The same for a value function that was trained to say how far on the way a step is."""
+
+
+def _stated(answer: str) -> list[str]:
+    """The numbers that are given as a score, those after the tag before any others."""
+    return _TAGGED.findall(answer) or _LENIENT.findall(answer)
+
+
 def _graded(answer: str) -> float | None:
-    found = _TAGGED.findall(answer) or _LENIENT.findall(answer)
+    found = _stated(answer)
     value = _number(found[-1].rstrip(".")) if found else None
     return value if value is not None and LIKERT[0] <= value <= LIKERT[-1] else None
 

@@ -1,0 +1,51 @@
+"""An action on its way through the stage `imagine`: what is expected of it, and what that is worth. Core."""
+
+import math
+from dataclasses import dataclass
+
+from agents.stages.imagine.asking import previous
+from agents.stages.imagine.scores import Valuation
+from agents.stages.state import StepState
+from agents.types import Action
+from agents.world_model.predicting import Prediction, Situation
+
+NO_SCORE = Valuation(None, ())
+
+
+@dataclass
+class Considered:
+    """One of the actions that compete at a step."""
+
+    state: StepState
+    action: Action | None
+    share: float  # how probable the planner finds it
+    tree: str  # the page as an accessibility tree
+    words: str  # the action as it is asked about
+    page: str = ""  # the tree as far as there is room for it in a prompt
+    expected: str = ""  # what is expected of it, and of the imagined actions after it
+    done: str = ""
+    next_action: str = ""
+    is_unread: bool = False  # an answer of the world model said no outcome
+    prediction: Prediction | None = None  # by past transitions
+    score: Valuation = NO_SCORE
+
+    def rating(self, share_weight: float) -> float:
+        """Its value, as far as that is wanted with how probable it was; one that nobody could read is below all."""
+        if self.score.mean is None:
+            return -math.inf
+        if not share_weight:
+            return self.score.mean
+        return math.log(max(self.score.mean, TINY)) + share_weight * math.log(max(self.share, TINY))
+
+    @property
+    def situation(self) -> Situation:
+        seen = self.state.observation
+        action = self.action or Action("")
+        return Situation(self.state.instruction, self.tree, action, seen.website, seen.conversation)
+
+    def filled(self, **more: str) -> dict[str, str]:
+        """What is filled into the texts that ask about it."""
+        return {"objective": self.state.instruction, "previous": previous(self.state)} | more
+
+
+TINY = 1e-9

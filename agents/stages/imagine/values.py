@@ -1,0 +1,99 @@
+"""`imagine.value`: what an expected outcome is worth, by a language model or by past transitions. Core."""
+
+from collections.abc import Sequence
+
+from agents.recipes.literature import Recipe
+from agents.stages.imagine.asking import Asking
+from agents.stages.imagine.considered import Considered
+from agents.stages.imagine.scores import PROGRESS, READINGS, Valuation
+from agents.stages.kind import CannotRun, Parts
+from agents.stages.models import lacking_model
+from agents.world_model.predicting import Prediction
+from agents.world_model.valuing import EmbeddedValue
+
+
+class Valuing:
+    """One way to value; `parts` as those of kinds of stages."""
+
+    asks = False  # texts of the pack, of a language model
+    words = ""  # what it is, in a sentence about a recipe
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts, self.recipe = parts, parts.recipe
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return []
+
+    def prepare(self) -> None:
+        """Before the first step."""
+
+    def value(self, considered: Sequence[Considered]) -> None:
+        """Set the score of each."""
+        raise NotImplementedError
+
+
+class AskedValue(Valuing):
+    """A language model grades each outcome from 1 to 5, several times."""
+
+    asks = True
+    words = "a language model grades the outcomes"
+    readings = READINGS
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.asking = self._asking()
+
+    def _asking(self) -> Asking:
+        return Asking.of_endpoint(self.parts)
+
+    def value(self, considered: Sequence[Considered]) -> None:
+        asked = []
+        for one in considered:
+            page = one.page or self.asking.cut(one.tree)
+            told = one.filled(observation=page, action=one.words, next_state=one.expected)
+            asked.append((one.state, told))
+        read, samples = self.readings[self.recipe.preset], self.recipe.imagine.value_samples
+        for one, answer in zip(considered, self.asking.answers("value", asked, samples), strict=True):
+            one.score = read(answer.texts)
+
+
+class ProgressValue(AskedValue):
+    """A model trained here says how far on the way each outcome is, from 0 to 1, several times."""
+
+    words = "a model trained here says how far on the way each outcome is"
+    readings = PROGRESS
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        trainer = "manage.py train_world_model DATASET --value"
+        return lacking_model("imagine.value_model", recipe.imagine.value_model, "", trainer)
+
+    def _asking(self) -> Asking:
+        return Asking.of_weights(self.parts, "imagine.value_model", self.recipe.imagine.value_model)
+
+
+class TransitionValue(Valuing):
+    """What past transitions tell: whether such an action is one that people take, and whether it does what is asked."""
+
+    words = "past transitions tell how likely each is right"
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        if parts.remembered is None:
+            raise CannotRun(f"{self.recipe.name} values by past transitions, and none were given")
+        self.remembered = parts.remembered
+        self.weights = EmbeddedValue()
+
+    def prepare(self) -> None:
+        self.remembered.prepare()
+        self.weights = self.remembered.value()
+
+    def value(self, considered: Sequence[Considered]) -> None:
+        for one in considered:
+            worth = self.weights.of(one.situation, one.prediction or Prediction((), 0.0, 0.0))
+            one.score = Valuation(worth, (worth,))
+
+
+VALUES: dict[str, type[Valuing]] = {"likert": AskedValue, "progress": ProgressValue, "embedded": TransitionValue}
+"""`imagine.value` -> what values."""

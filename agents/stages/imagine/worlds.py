@@ -1,0 +1,221 @@
+"""`imagine.kind`: the action that a world model and a value function find best (WMA; dmr_wma.md B3). Core."""
+
+import math
+from collections.abc import Sequence
+
+from agents.recipes.literature import Recipe
+from agents.stages.imagine.asking import NOTHING_DONE, Asking, described, previous
+from agents.stages.imagine.choosing import Choosing
+from agents.stages.imagine.considered import Considered
+from agents.stages.imagine.scores import next_state
+from agents.stages.imagine.values import VALUES, Valuing
+from agents.stages.kind import CannotRun, Parts
+from agents.stages.models import lacking_model
+from agents.stages.state import StepState
+from annotations.dom.accessibility import accessibility_tree
+
+UNREAD = "the world model's answer could not be read"
+VALUED = ("samples", "value", "value_samples", "value_model", "share_weight", "model")
+ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
+
+
+class Imagining(Choosing):
+    """Each of the most frequent actions is imagined, valued, and the best one taken; the more frequent one of
+    equals."""
+
+    reads = frozenset(f"imagine.{name}" for name in (*VALUED, *ASKED))
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.values: Valuing = VALUES[self.recipe.imagine.value](parts)
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        settings = recipe.imagine
+        actions = f"each of the {settings.samples} most frequent of {recipe.plan.samples} sampled actions"
+        weighed = ", as the planner's own probability does" if settings.share_weight else ""
+        value = VALUES[settings.value].words
+        return f"{cls.says(recipe)} {actions} would lead; {value}, which counts{weighed}, and the best one is taken."
+
+    @classmethod
+    def says(cls, recipe: Recipe) -> str:
+        """Who says where an action leads, as the beginning of a sentence."""
+        return "A world model says where"
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        return VALUES[recipe.imagine.value].lacking(recipe)
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        """Of a planner that asks nothing it takes the actions, not the model."""
+        return recipe.imagine.value == "likert"
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"value"} if VALUES[recipe.imagine.value].asks else set())
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        try:
+            self.values.prepare()
+        except ValueError as error:
+            raise CannotRun(str(error)) from error
+
+    def run(self, states: Sequence[StepState]) -> None:
+        asking = [(state, self._compared(state)) for state in states if not state.error and self.drawn(state)]
+        considered = [one for _, found in asking if len(found) > 1 for one in found]
+        self.imagine(considered)
+        self.values.value(considered)
+        for state, found in asking:
+            self._take(state, found)
+
+    def imagine(self, considered: Sequence[Considered]) -> None:
+        """Set what is expected of each."""
+        raise NotImplementedError
+
+    def page(self, tree: str) -> str:
+        """The part of a page that prompts show."""
+        return tree
+
+    def _compared(self, state: StepState) -> list[Considered]:
+        drawn, quirks = self.drawn(state), self.recipe.quirks
+        k = len(drawn) if quirks.wq22_imagines_every_sample else self.recipe.imagine.samples
+        found = self.compared(state, k)
+        one_alone = len(found.choices) < 2  # is not imagined
+        tree = "" if one_alone else accessibility_tree(state.observation.root)
+        page = "" if one_alone else self.page(tree)
+        self.note(state, self.recipe.imagine.kind, found)
+        return [
+            Considered(state, action, share, tree, described(action, page) if action else "None", page)
+            for action, share in zip(found.choices, found.shares, strict=True)
+        ]
+
+    def _take(self, state: StepState, found: Sequence[Considered]) -> None:
+        weight = self.recipe.imagine.share_weight
+        ratings = [one.rating(weight) for one in found]
+        best = max(range(len(found)), key=lambda place: ratings[place])
+        taken = found[best].action
+        if self.recipe.quirks.wq23_takes_sample_of_that_place:
+            taken = state.drawn[best]
+        valued = len(found) > 1
+        state.note("imagine", scores=[list(one.score.each) for one in found] if valued else [])
+        if valued and weight:
+            state.note("imagine", ratings=[round(rating, 4) for rating in ratings if math.isfinite(rating)])
+        if unread := sum(one.is_unread for one in found):
+            state.note("imagine", unread=unread)
+        state.close(taken)
+        state.branches = tuple(
+            self.branch(
+                state,
+                one.action,
+                prediction=(one.expected or UNREAD) if valued else "the only action drawn",
+                value=one.score.mean if valued else None,
+                chosen=one.action == taken,
+            )
+            for one in found
+        )
+
+
+class WorldModel(Imagining):
+    """A language model says what each of the most frequent actions leads to."""
+
+    reads = Imagining.reads | {"imagine.depth", "prompts.pack"}
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        self.asking = self._asking()
+
+    def _asking(self) -> Asking:
+        return Asking.of_endpoint(self.parts)
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded"
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        further = {"imagined_action"} if recipe.imagine.depth > 1 else set()
+        return super().texts(recipe) | {"world_model"} | further
+
+    def page(self, tree: str) -> str:
+        return self.asking.cut(tree)
+
+    def imagine(self, considered: Sequence[Considered]) -> None:
+        for level in range(self.recipe.imagine.depth):
+            if level:
+                self._go_on(considered)
+            self._imagine(considered)
+
+    def _imagine(self, considered: Sequence[Considered]) -> None:
+        asked = [
+            (
+                one.state,
+                one.filled(observation=one.expected or one.page, action=one.next_action or one.words)
+                | ({"previous": one.done} if one.done else {}),
+            )
+            for one in considered
+        ]
+        for one, answer in zip(considered, self.asking.answers("world_model", asked), strict=True):
+            predicted = next_state(answer.text).text
+            one.is_unread |= not predicted
+            one.expected = "\n".join(part for part in (one.expected, one.next_action, predicted) if part)
+
+    def _go_on(self, considered: Sequence[Considered]) -> None:
+        """What would be done next on the page that was imagined."""
+        for one in considered:
+            so_far = [one.done or previous(one.state), one.next_action or one.words]
+            one.done = "\n".join(line for line in so_far if line != NOTHING_DONE)
+        asked = [(one.state, one.filled(observation=one.expected) | {"previous": one.done}) for one in considered]
+        for one, answer in zip(considered, self.asking.answers("imagined_action", asked), strict=True):
+            one.next_action = answer.text.strip()
+
+
+class TrainedWorldModel(WorldModel):
+    """A model trained here (manage.py train_world_model) says what each of the most frequent actions leads to."""
+
+    def _asking(self) -> Asking:
+        return Asking.of_weights(self.parts, "imagine.model", self.recipe.imagine.model)
+
+    @classmethod
+    def says(cls, recipe: Recipe) -> str:
+        return f"A world model trained here ({recipe.imagine.model or 'not named'}) says where"
+
+    @classmethod
+    def asks_llm(cls, recipe: Recipe) -> bool:
+        return recipe.imagine.value == "likert"
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        trainer = "manage.py train_world_model DATASET"
+        return [*super().lacking(recipe), *lacking_model("imagine.model", recipe.imagine.model, "", trainer)]
+
+
+class RetrievedWorldModel(Imagining):
+    """The past transitions that are most like each of the most frequent actions say what it changes, and how sure that
+    is."""
+
+    def __init__(self, parts: Parts) -> None:
+        super().__init__(parts)
+        if parts.remembered is None:
+            raise CannotRun(f"{self.recipe.name} looks up past transitions, and none were given")
+        self.remembered = parts.remembered
+
+    @classmethod
+    def says(cls, recipe: Recipe) -> str:
+        return "Past transitions like it say where"
+
+    def prepare(self, conversation_ids: Sequence[int]) -> None:
+        super().prepare(conversation_ids)
+        try:
+            self.remembered.prepare()
+        except ValueError as error:
+            raise CannotRun(str(error)) from error
+
+    def imagine(self, considered: Sequence[Considered]) -> None:
+        predictions = self.remembered.world_model().predict([one.situation for one in considered])
+        for one, prediction in zip(considered, predictions, strict=True):
+            one.prediction, one.expected = prediction, prediction.text
+        for state in {id(one.state): one.state for one in considered}.values():
+            own = [one.prediction for one in considered if one.state is state and one.prediction]
+            state.note("imagine", confidences=[round(prediction.confidence, 4) for prediction in own])
+            state.note("imagine", cases=[[case.key for case in prediction.cases[:3]] for prediction in own])
