@@ -4,12 +4,12 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
 from typing import Any, TypeVar
 
 from annotations.models import Release
 from annotations.models.pages import digest
 from annotations.releases.reasons import reasons_between
+from annotations.text.opcodes import opcodes
 
 CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split", "extra", "files")
 OPEN_CONVERSATION_FIELDS = ("website", "domain", "subdomain", "split")  # where gold is hidden
@@ -76,7 +76,7 @@ def word_diff(before: str, after: str) -> list[tuple[str, str]]:
     "same" and "in" ones `after`."""
     one, two = WORD.findall(before), WORD.findall(after)
     pieces: list[tuple[str, str]] = []
-    for tag, start, end, other_start, other_end in SequenceMatcher(None, one, two, autojunk=False).get_opcodes():
+    for tag, start, end, other_start, other_end in opcodes(one, two):
         if tag == "equal":
             pieces.append(("same", "".join(one[start:end])))
             continue

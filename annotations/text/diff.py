@@ -1,10 +1,10 @@
 """Texts cut into runs for reading: what changed from one to the other, and what is marked in them. Core."""
 
 from collections.abc import Iterable
-from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from annotations.text.merging import pieces
+from annotations.text.opcodes import opcodes
 
 
 class Span(NamedTuple):
@@ -27,7 +27,7 @@ def changed(before: str, after: str) -> tuple[list[Span], list[Span]]:
     a, b = pieces(before), pieces(after)
     places_a, places_b = _places(a), _places(b)
     gone, come = [], []
-    for kind, a_start, a_end, b_start, b_end in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+    for kind, a_start, a_end, b_start, b_end in opcodes(a, b):
         if kind != "equal":
             gone.append(Span(places_a[a_start], places_a[a_end], "del"))
             come.append(Span(places_b[b_start], places_b[b_end], "ins"))

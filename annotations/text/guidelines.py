@@ -1,9 +1,10 @@
 """Guidelines as shown: their Markdown as blocks of plain text, and what a version changed."""
 
-import difflib
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+
+from annotations.text.opcodes import opcodes
 
 HEADING = re.compile(r"(#{1,6})\s+(.*)")
 ENTRY = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+(.*)")
@@ -56,7 +57,7 @@ def changes(before: str, after: str) -> list[DiffLine]:
 
 
 def _changes(before: list[str], after: list[str]) -> Iterator[DiffLine]:
-    for code, a, b, c, d in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+    for code, a, b, c, d in opcodes(before, after):
         if code == "equal":
             yield from (DiffLine("same", line) for line in before[a:b])
         else:

@@ -5,9 +5,10 @@ Texts are merged by words. Changes that overlap or touch are never merged: peopl
 
 import re
 from collections.abc import Callable, Sequence
-from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any
+
+from annotations.text.opcodes import opcodes
 
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
@@ -62,7 +63,7 @@ def _hunks(before: list[str], after: list[str]) -> list[Hunk]:
     left = shorter - same
     tail = next((i for i in range(left) if before[-1 - i] != after[-1 - i]), left)
     middle = before[same : len(before) - tail], after[same : len(after) - tail]
-    changes = SequenceMatcher(None, *middle, autojunk=False).get_opcodes()
+    changes = opcodes(*middle)
     return [(same + a, same + b, middle[1][c:d]) for tag, a, b, c, d in changes if tag != "equal"]
 
 

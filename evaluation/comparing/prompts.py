@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+
+from annotations.text.opcodes import opcodes
 
 MOST_LINES = 3_000  # above this, comparing takes seconds
 AROUND = 2  # lines of what stays the same, beside a change
@@ -23,7 +24,7 @@ def prompt_changes(before: str, after: str) -> list[PromptLine]:
 
 
 def _lines(old: list[str], new: list[str]) -> Iterator[PromptLine]:
-    blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    blocks = opcodes(old, new)
     for place, (kind, a, b, c, d) in enumerate(blocks):
         if kind == "equal":
             yield from _same(old[a:b], first=place == 0, last=place == len(blocks) - 1)
