@@ -4,16 +4,20 @@ Every question is small and asked once, all side by side, so that a page can wai
 """
 
 import base64
+import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx2
 import openai
 
 from agents.llm.calls import Calls, Endpoint
 from agents.llm.connections import endpoint_of
+from agents.llm.errors import BadReply
 from agents.llm.lanes import in_lanes
+from agents.llm.usage import Usage
 from agents.models import Connection
 
 SECONDS = 20.0  # for each question
@@ -26,6 +30,16 @@ TOOL = {
     "type": "function",
     "function": {"name": "click", "description": "Click.", "parameters": {"type": "object", "properties": {}}},
 }
+UNUSABLE = (
+    openai.APIError,
+    httpx2.HTTPError,
+    BadReply,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    RecursionError,
+)
 Check = Callable[[Any], str]
 """Why an answer does not show that the endpoint can do it; "" where it does."""
 
@@ -57,7 +71,7 @@ class EndpointProbe:
         begun = time.monotonic()
         try:
             reply, error = ask(), ""
-        except (openai.APIError, ValueError, TypeError, LookupError, AttributeError) as problem:
+        except UNUSABLE as problem:
             reply, error = "", self._said(problem)
         return {"reply": reply[:MAX_SAID], "seconds": round(time.monotonic() - begun, 2), "error": error}
 
@@ -70,51 +84,59 @@ class EndpointProbe:
                 raise
             self.limit = "max_completion_tokens"
             answer = self.complete()
-        return str(answer.choices[0].message.content or "")
+        return str(_message(answer)["content"] or "")
 
     def vector(self) -> str:
-        calls = self.calls.client.embeddings
-        answer = calls.create(
-            model=self.endpoint.model, input=["hello"], encoding_format="float", extra_headers=self.calls.headers
-        )
-        return f"{len(answer.data[0].embedding)} dimensions"
+        calls = self.calls.client.embeddings.with_streaming_response
+        asked = {"model": self.endpoint.model, "input": ["hello"], "encoding_format": "float"}
+        return f"{len(self._read(calls.create, asked)['data'][0]['embedding'])} dimensions"
 
     def complete(self, question: Any = "Say hello.", **more: Any) -> Any:
         message = {"role": "user", "content": question}
         values: dict[str, Any] = {"model": self.endpoint.model, "messages": [message], self.limit: 16}
-        return self.calls.client.chat.completions.create(**values, **more, extra_headers=self.calls.headers)
+        return self._read(self.calls.client.chat.completions.with_streaming_response.create, values | more)
+
+    def _read(self, create: Callable[..., Any], values: dict[str, Any]) -> Any:
+        """The JSON of an answer, which ends in time however it comes."""
+        begun = time.monotonic()
+        with create(**values, extra_headers=self.calls.headers) as response:
+            return json.loads(self.calls.content(response, Usage(), begun))
 
     def can(self, name: str) -> dict[str, Any]:
         more, check = ABILITIES[name]
         try:
             said = _same(self, more) if name == "seeds" else check(self.complete(**more))
-        except (openai.APIError, ValueError, TypeError, LookupError, AttributeError) as problem:
+        except UNUSABLE as problem:
             said = self._said(problem)
         return {"ok": not said, "said": said[:MAX_SAID]}
 
     def _said(self, problem: Exception) -> str:
-        if isinstance(problem, openai.APIError):
+        if isinstance(problem, BadReply | openai.APIError | httpx2.HTTPError):
             return str(self.calls.failure(problem).error)
         return f"the answer cannot be read ({type(problem).__name__})"
 
 
 def _same(asked: EndpointProbe, more: dict[str, Any]) -> str:
-    first, second = (asked.complete(**more).choices[0].message.content for _ in range(2))
+    first, second = (_message(asked.complete(**more))["content"] for _ in range(2))
     return "" if first == second else "the same seed gave two answers"
 
 
 def _two(answer: Any) -> str:
-    found = len(answer.choices)
+    found = len(answer["choices"])
     return "" if found == 2 else f"{found} sample{'' if found == 1 else 's'} in an answer to n=2; it is asked again"
 
 
 def _logprobs(answer: Any) -> str:
-    told = answer.choices[0].logprobs
-    return "" if told is not None and told.content else "the answer has none"
+    told = answer["choices"][0].get("logprobs")
+    return "" if told and told["content"] else "the answer has none"
 
 
 def _calls_tool(answer: Any) -> str:
-    return "" if answer.choices[0].message.tool_calls else "no tool was called"
+    return "" if _message(answer).get("tool_calls") else "no tool was called"
+
+
+def _message(answer: Any) -> Any:
+    return answer["choices"][0]["message"]
 
 
 _IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}}

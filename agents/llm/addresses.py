@@ -1,10 +1,13 @@
 """Calls that leave for public hosts only: the address of a connection comes from a person. Core.
 
 A host is looked up once for each request, every address found must be public, and the request goes to exactly that
-address under the host's name; each hop of a redirect is a request of its own.
+address under the host's name.
 """
 
 import socket
+import time
+from collections.abc import Iterator
+from typing import cast
 
 import httpx2
 
@@ -21,6 +24,30 @@ class PublicTransport(httpx2.HTTPTransport):
         request.extensions = {**request.extensions, "sni_hostname": host}
         request.url = request.url.copy_with(host=public_address(host, request.url.port))
         return super().handle_request(request)
+
+
+class ErrorBody(httpx2.SyncByteStream):
+    """As much of what comes with an error as comes in time and is read by anybody."""
+
+    LARGEST = 100_000  # bytes, before they are decompressed
+
+    def __init__(self, stream: object, seconds: float) -> None:
+        self._stream = cast(httpx2.SyncByteStream, stream)
+        self._ends = time.monotonic() + seconds
+
+    def __iter__(self) -> Iterator[bytes]:
+        left = self.LARGEST
+        try:
+            for chunk in self._stream:
+                yield chunk[:left]
+                left -= len(chunk)
+                if left <= 0 or time.monotonic() > self._ends:
+                    return
+        except httpx2.HTTPError:
+            return
+
+    def close(self) -> None:
+        self._stream.close()
 
 
 def public_address(host: str, port: int | None = None) -> str:

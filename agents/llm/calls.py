@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import openai
 
-from agents.llm.addresses import PublicTransport
+from agents.llm.addresses import ErrorBody, PublicTransport
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.usage import Prices, Usage
 
@@ -54,11 +54,17 @@ class Endpoint:
     name: str = ""  # of its connection: requests for a model of that name are for `model`
 
     def __post_init__(self) -> None:
-        parts = urlsplit(self.base_url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
+        try:
+            parts = urlsplit(self.base_url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:  # brackets without an end, a port beyond 65535
+            usable = False
+        if not usable or not self.base_url.isprintable() or " " in self.base_url:
             raise ValueError(f"base_url must be an http or https address, got {self.base_url!r}")
         if parts.username or parts.password:
             raise ValueError("base_url must not contain a user name or password; use api_key")
+        if not (self.api_key.isascii() and self.api_key.isprintable()):
+            raise ValueError("the key has characters that no key has, such as line breaks")
         if min(self.timeout, self.concurrency, self.attempts, self.answers) <= 0:
             raise ValueError("timeout, concurrency, attempts and answers must be more than 0")
 
@@ -93,10 +99,20 @@ class Calls:
             api_key=endpoint.api_key or "none",
             default_query=query or None,
             default_headers={"api-key": endpoint.api_key} if azure and endpoint.api_key else None,
-            http_client=openai.DefaultHttpxClient(transport=PublicTransport()) if endpoint.public_only else None,
+            # The address is known: who follows a redirect takes the key along, and to a page nobody has looked at.
+            http_client=openai.DefaultHttpxClient(
+                transport=PublicTransport() if endpoint.public_only else None,
+                follow_redirects=False,
+                event_hooks={"response": [self._bound]},
+            ),
             max_retries=0,
             timeout=httpx2.Timeout(endpoint.timeout, connect=min(CONNECT_SECONDS, endpoint.timeout)),
         )
+
+    def _bound(self, response: httpx2.Response) -> None:
+        """The client reads what comes with an error by itself, to its end."""
+        if not response.is_success:
+            response.stream = ErrorBody(response.stream, self.endpoint.timeout)
 
     def repeat(self, attempt: Callable[[], R | Failure], stop: threading.Event) -> R | LlmError:
         """Attempts until an answer can be read, waiting longer each time."""
@@ -141,7 +157,7 @@ class Calls:
             raise BadReply(f"it was cut off: {error}", usage) from None
         return content
 
-    def failure(self, error: BadReply | openai.APIError) -> Failure:
+    def failure(self, error: BadReply | openai.APIError | httpx2.HTTPError) -> Failure:
         """Why an attempt gave nothing, and whether another may."""
         if isinstance(error, BadReply):
             return Failure(BadReply(f"{self.name} gave no usable answer: {self.clean(error)}", error.usage))
@@ -166,6 +182,9 @@ class Calls:
         if status == 408 or status >= 500:
             wait = retry_after(error.response.headers)
             return Failure(Unreachable(f"{self.name} answered {status}: {reason}"), asked_wait=wait)
+        if 300 <= status < 400:
+            place = self.clean(error.response.headers.get("location", "elsewhere"))
+            return Failure(RequestRefused(f"{self.name} is not there but at {place}: give that address"), passing=False)
         own = self.endpoint.name and f"connection {self.endpoint.name}"
         hints = {
             401: f" (is the key of {own} right?)" if own else f" (is {self._prefix}_API_KEY right?)",

@@ -5,6 +5,7 @@ import threading
 import time
 from dataclasses import replace
 
+import httpx2
 import openai
 
 from agents.llm import chat_format
@@ -92,7 +93,7 @@ class ChatLlm:
             return chat_format.read(content, request, self.endpoint.prices, time.monotonic() - started)
         except openai.APIStatusError as error:
             return self._other_wording(error, request) or self._calls.failure(error)
-        except (BadReply, openai.APIError) as error:
+        except (BadReply, openai.APIError, httpx2.HTTPError) as error:
             return self._calls.failure(error)
 
     def _other_wording(self, error: openai.APIStatusError, request: Request) -> Failure | None:

@@ -8,6 +8,8 @@ from agents.models import Connection
 if TYPE_CHECKING:
     from agents.llm.calls import Endpoint
 
+MOST = {"timeout": 3600, "concurrency": 100, "attempts": 20}
+
 
 def endpoint_of(connection: Connection) -> "Endpoint":
     """Raises ValueError, which says what is wrong with it."""
@@ -48,6 +50,9 @@ def names() -> list[str]:
 
 def fault(connection: Connection) -> str:
     """What is wrong with its settings, as a sentence; "" where nothing is."""
+    for name, most in MOST.items():
+        if not getattr(connection, name) <= most:
+            return f"{name.capitalize()} is at most {most:,}."
     try:
         endpoint_of(connection)
     except ValueError as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import httpx2
 import numpy as np
 import openai
 
@@ -147,7 +148,7 @@ class EndpointEncoder:
             ) as response:
                 content = self._calls.content(response, guess, started)
             return self._read(content, len(texts), guess)
-        except (BadReply, openai.APIError) as error:
+        except (BadReply, openai.APIError, httpx2.HTTPError) as error:
             return self._calls.failure(error)
 
     def _read(self, content: bytes, count: int, guess: Usage) -> Embedded:

@@ -160,7 +160,7 @@ def test_a_redirect_into_a_private_network_is_not_followed(server, monkeypatch) 
         first_port = int(first.url.rsplit(":", 1)[1].partition("/")[0])
         answer = asked(ChatLlm(Endpoint(first.url, "m", attempts=1, public_only=True)))
         assert len(first.requests) == 1
-    assert "is not a public address" in str(answer)
+    assert f"is not there but at {server.url}/chat/completions" in str(answer)
     assert server.requests == []
 
 
