@@ -86,7 +86,7 @@ def _sections(text: str) -> list[_Section]:
 def _tools(text: str) -> list[dict[str, Any]]:
     try:
         tools = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise BadText(f"the tools are no JSON: {error}") from error
     if not isinstance(tools, list) or not all(map(_is_tool, tools)):
         raise BadText("the tools are no list of objects with name, description and parameters")

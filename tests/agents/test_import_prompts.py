@@ -173,6 +173,65 @@ def test_the_revision_of_a_clone_is_told(tmp_path) -> None:
     assert read("weblinx", folder).source == f"weblinx at {'a' * 12}: modeling/llama/processing.py"
 
 
+# Repositories that mean harm ----------------------------------------------------------------------------------------
+
+SECRET = "the operator's own key, which nobody else may read"
+
+
+@pytest.mark.parametrize("place", ["modeling/llama/processing.py", "modeling/llama", "modeling"])
+def test_no_link_is_followed_out_of_the_repository(place, tmp_path) -> None:
+    folder, elsewhere = clone(tmp_path / "one", "weblinx"), clone(tmp_path / "two", "weblinx")
+    moved = folder / place
+    moved.rename(tmp_path / "moved")
+    moved.symlink_to(elsewhere / place)
+    with pytest.raises(CannotImport, match=r"modeling/llama/processing\.py is a link out of the repository"):
+        read("weblinx", folder)
+
+
+def test_a_link_to_itself_and_a_pipe_are_no_files(tmp_path) -> None:
+    folder = clone(tmp_path, "weblinx")
+    file = folder / "modeling/llama/processing.py"
+    file.unlink()
+    file.symlink_to(file)
+    with pytest.raises(CannotImport):
+        read("weblinx", folder)
+    file.unlink()
+    os.mkfifo(file)
+    with pytest.raises(CannotImport, match="has no file"):
+        read("weblinx", folder)
+
+
+@pytest.mark.parametrize("head", ["ref: {secret}", "ref: ../../secret", "{link}", "ref: refs/heads/main"])
+def test_what_git_says_of_a_clone_leads_to_no_other_file(head, tmp_path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(SECRET)
+    folder = clone(tmp_path / "one", "weblinx")
+    (folder / ".git" / "refs" / "heads").mkdir(parents=True)
+    (folder / ".git" / "refs" / "heads" / "main").symlink_to(secret)
+    if head == "{link}":
+        (folder / ".git" / "HEAD").symlink_to(secret)
+    else:
+        (folder / ".git" / "HEAD").write_text(head.format(secret=secret))
+    assert read("weblinx", folder).source == "weblinx: modeling/llama/processing.py"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def f():\n    return " + " + ".join(["'a'"] * 3000),
+        f"def f():\n    x{'.y' * 2000} = 'a'\n    return x",
+        "def f():\n    return " + "(" * 5000 + ")" * 5000,
+    ],
+    ids=["a long sum", "a long name", "brackets"],
+)
+def test_code_that_is_nested_deeply_is_said(code, tmp_path) -> None:
+    code = code.replace("def f", "def get_system_prompt_template_for_llama_mc_concise")
+    folder = clone(tmp_path, "weblinx")
+    (folder / "modeling/llama/processing.py").write_text(code)
+    with pytest.raises(CannotImport):
+        read("weblinx", folder)
+
+
 # The command -------------------------------------------------------------------------------------------------------
 
 

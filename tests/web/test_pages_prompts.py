@@ -145,6 +145,7 @@ def test_a_text_can_be_left_out_and_is_then_none_of_the_pack(dataset, admin) -> 
         ({"rewrite": "Say it again."}, "{{earlier}}, {{instruction}}, {{website}} must stand in it."),
         ({"page_header": "{{task}}"}, "nothing is filled in for {{task}}."),
         ({"objective": "@@ nobody\nx"}, "line 1 is no mark"),
+        ({"objective": f"@@ user\nx\n@@ tools\n{'[' * 90_000}"}, "the tools are no JSON"),
         ({}, "Change at least one text"),
         ({"version": "7"}, "Somebody has saved own@1 meanwhile"),
     ],

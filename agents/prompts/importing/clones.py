@@ -2,10 +2,13 @@
 
 import ast
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 MAX_BYTES = 5_000_000  # of one file
+_REVISION = re.compile(r"[0-9a-f]{40}")
+_BRANCH = re.compile(r"ref: (refs/[\w./-]{1,200})")
 
 
 class CannotImport(ValueError):
@@ -20,19 +23,34 @@ class Clone:
         self.used: list[str] = []
 
     def has(self, path: str) -> bool:
-        return (self.folder / path).is_file()
+        return self._inside(self.folder / path).is_file()
 
     def text(self, path: str) -> str:
-        file = self.folder / path
+        file = self._inside(self.folder / path)
         if not file.is_file():
             raise CannotImport(f"{self.folder} has no file {path}; is it a clone of the repository?")
-        if file.stat().st_size > MAX_BYTES:
-            raise CannotImport(f"{path} has more than {MAX_BYTES:,} bytes")
         try:
-            found = file.read_bytes().decode().replace("\r\n", "\n")
+            found = self._read(file, path).decode().replace("\r\n", "\n")
         except UnicodeDecodeError as error:
             raise CannotImport(f"{path} is no UTF-8 text") from error
         self.used.append(path)
+        return found
+
+    def _inside(self, file: Path) -> Path:
+        """A repository may hold links; words are stored for others to read, so none is followed out of it."""
+        try:
+            found = file.resolve()
+        except (OSError, RuntimeError) as error:  # links in a ring
+            raise CannotImport(f"{file.relative_to(self.folder)} leads nowhere") from error
+        if not found.is_relative_to(self.folder.resolve()):
+            raise CannotImport(f"{file.relative_to(self.folder)} is a link out of the repository")
+        return found
+
+    def _read(self, file: Path, path: str) -> bytes:
+        with file.open("rb") as opened:
+            found = opened.read(MAX_BYTES + 1)
+        if len(found) > MAX_BYTES:
+            raise CannotImport(f"{path} has more than {MAX_BYTES:,} bytes")
         return found
 
     def json(self, path: str) -> Any:
@@ -51,12 +69,17 @@ class Clone:
 
     def revision(self) -> str:
         """The commit that is checked out, "" where the folder does not say."""
-        git = self.folder / ".git"
+        head = self._line("HEAD")
+        if branch := _BRANCH.fullmatch(head):
+            head = self._line(branch[1])
+        return head if _REVISION.fullmatch(head) else ""
+
+    def _line(self, name: str) -> str:
+        """What a small file of git says; "" where it is none."""
         try:
-            head = (git / "HEAD").read_text().strip()
-            name = head.removeprefix("ref: ")
-            return (head if name == head else (git / name).read_text().strip())[:40]
-        except (OSError, UnicodeDecodeError):
+            file = self._inside(self.folder / ".git" / name)
+            return self._read(file, name).decode().strip() if file.is_file() else ""
+        except (OSError, UnicodeDecodeError, CannotImport):
             return ""
 
 

@@ -32,7 +32,10 @@ def read(source: str, folder: Path, name: str = "") -> ReadPack:
     if not folder.is_dir():
         raise CannotImport(f"{folder} is no folder")
     clone = Clone(folder)
-    texts = READ[source](clone)
+    try:
+        texts = READ[source](clone)
+    except RecursionError as error:
+        raise CannotImport(f"{clone.used[-1]} is nested too deeply to be read") from error
     try:
         pack = checked(Pack(name or source, 1, texts))
     except BadText as error:
