@@ -23,7 +23,8 @@ ROOT = Path(__file__).resolve().parents[2]
 STARTING, ANSWERING = 60.0, 45.0  # seconds
 # What the browser's process sees of the environment: no secret of the app's.
 KEPT_ENVIRONMENT = """
-    PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM PLAYWRIGHT_BROWSERS_PATH
+    PATH LD_LIBRARY_PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM
+    PLAYWRIGHT_BROWSERS_PATH
 """.split()
 ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}
 

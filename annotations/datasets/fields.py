@@ -8,6 +8,7 @@ from typing import Any
 from annotations.datasets.records import BadRecord
 
 MAX_DEFECTS = 20  # of one record; more are counted only
+DEEPEST = 400  # brackets in brackets of what is kept as it is; how many Python bears differs from version to version
 
 _MISSING = object()
 
@@ -22,12 +23,15 @@ def describe(value: Any) -> str:
     return names[type(value)]
 
 
-def canonical(value: Any) -> Any:
-    """The same JSON value with the keys of every object sorted, as a JSON column may return them in any order."""
+def canonical(value: Any, deepest: int = DEEPEST) -> Any:
+    """The same JSON value with the keys of every object sorted, as a JSON column may return them in any order. Raises
+    RecursionError."""
+    if deepest < 0:
+        raise RecursionError
     if isinstance(value, dict):
-        return {key: canonical(value[key]) for key in sorted(value)}
+        return {key: canonical(value[key], deepest - 1) for key in sorted(value)}
     if isinstance(value, list):
-        return [canonical(item) for item in value]
+        return [canonical(item, deepest - 1) for item in value]
     return value
 
 

@@ -38,7 +38,10 @@ READY, STARTING = b"r", 30.0  # what a process says first, within so many second
 ANSWER = struct.Struct(">cQ")  # how it went, length of what follows
 DONE, BAD_PAGE, FAILED, NO_MEMORY = b"d", b"p", b"f", b"m"
 # What the processes see of the environment: no secret of the app's.
-KEPT_ENVIRONMENT = ("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV")
+KEPT_ENVIRONMENT = (
+    *("PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "VIRTUAL_ENV"),
+    "LD_LIBRARY_PATH",  # where a cluster's modules say that Python's own library lies
+)
 
 
 class PageTooHeavy(PageError):
