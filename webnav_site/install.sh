@@ -37,7 +37,8 @@ choose() {
 if ! .venv/bin/python -c 'import pip' 2>/dev/null; then # also after the system's Python was replaced
   if test -n "${1:-}"; then
     command -v "$1" >/dev/null || fail "$1 is not installed"
-    fits "$1" || fail "$1 is a Python $(version "$1"): 3.11, 3.12 or 3.13 is needed"
+    found=$(version "$1") || fail "$1 does not start: $("$1" --version 2>&1 | head -1)"
+    fits "$1" || fail "$1 is a Python $found: 3.11, 3.12 or 3.13 is needed"
     set -- "$1"
   else
     set -- python3.11 python3.12 python3.13 python3 python

@@ -16,20 +16,20 @@ Opcode = tuple[str, int, int, int, int]
 def opcodes(before: Sequence[str], after: Sequence[str], most_pairs: int = MOST_PAIRS) -> list[Opcode]:
     """(equal, replace, delete or insert; its places in `before` and in `after`), in order."""
     matcher = _BoundedMatcher(before, after, most_pairs, autojunk=False)
-    found = matcher.get_opcodes()
+    found: list[Opcode] = list(matcher.get_opcodes())
     if matcher.left < 0:
-        found = _BoundedMatcher(before, after, most_pairs, autojunk=True).get_opcodes()
+        found = list(_BoundedMatcher(before, after, most_pairs, autojunk=True).get_opcodes())
     return found
 
 
 class _BoundedMatcher(SequenceMatcher[str]):
     def __init__(self, before: Sequence[str], after: Sequence[str], most_pairs: int, autojunk: bool) -> None:
         super().__init__(None, before, after, autojunk)
-        self.left = most_pairs
+        self.left, self._size = most_pairs, len(before)
         places: dict[str, list[int]] = self.b2j  # type: ignore[attr-defined]
         self._pairs = [0, *accumulate(len(places.get(element, ())) for element in before)]
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        end = len(self.a) if ahi is None else ahi
+        end = self._size if ahi is None else ahi
         self.left -= self._pairs[end] - self._pairs[alo]
         return Match(alo, blo, 0) if self.left < 0 else super().find_longest_match(alo, ahi, blo, bhi)

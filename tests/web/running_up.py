@@ -40,6 +40,7 @@ def free_port() -> int:
 
 def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
     own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
+    own.add("PYTHONUNBUFFERED")  # as where nobody has set it
     environment = {key: value for key, value in os.environ.items() if key not in own}
     environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]

@@ -130,6 +130,10 @@ def test_the_named_python_is_taken_or_refused(machine: Machine) -> None:
     machine.add("old", "3.9")
     assert "old is a Python 3.9" in machine.install("old").stderr
     assert "absent is not installed" in machine.install("absent").stderr
+    machine.add("shim", "")
+    (machine.programs / "shim").write_text("#!/bin/sh\necho 'libpython3.13.so: cannot open' >&2\nexit 127\n")
+    said = machine.install("shim").stderr
+    assert said == "webnav: shim does not start: libpython3.13.so: cannot open\n"
     assert machine.install("mine").returncode == 0
     assert machine.chosen == "mine"
 

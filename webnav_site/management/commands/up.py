@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from argparse import ArgumentParser, ArgumentTypeError
+from io import TextIOWrapper
 from pathlib import Path
 
 from django.conf import settings
@@ -40,6 +41,8 @@ class Command(BaseCommand):
         parser.add_argument("--sample", choices=["yes", "no"], default="yes", help="load the sample dataset once")
 
     def handle(self, *, port: int, bind: str, sample: str, **options) -> None:
+        if isinstance(sys.stdout, TextIOWrapper):  # the way to the first account is read while we run, also in a log
+            sys.stdout.reconfigure(line_buffering=True)
         if port != settings.PORT:  # origins and cookies follow the port: read the settings again with it
             os.environ["PORT"] = str(port)
             os.execv(sys.executable, [sys.executable, *sys.argv])
