@@ -1,18 +1,21 @@
 """Campaigns: one round of annotation of a dataset, its rules and its guidelines."""
 
 import math
+from datetime import timedelta
 from typing import Any, Self, TypeVar
 
 import pghistory
 from django.conf import settings
 from django.db import connection, models
 from django.db.models import F, Q
+from django.utils import timezone
 from django.utils.text import slugify
 
 from annotations.models.datasets import Dataset
 from annotations.models.projects import Project, User
 
 USER = settings.AUTH_USER_MODEL
+KEPT = timedelta(days=30)  # how long what lies in the bin can be taken out again
 TARGET_FORMAT = "mt-mind2web"
 DEFAULT_RUBRIC = [
     {"code": "cut-misplaced", "stage": "decompose", "question": "Every cut lies where the user's intent changes."},
@@ -40,6 +43,15 @@ class Kept(models.QuerySet[K]):
 
     def deleted(self) -> Self:
         return self.exclude(deleted_at=None)
+
+    def restorable(self) -> Self:
+        return self.filter(deleted_at__gt=timezone.now() - KEPT)
+
+    def put_into_bin(self) -> None:
+        self.update(deleted_at=timezone.now())
+
+    def take_out_of_bin(self) -> None:
+        self.deleted().update(deleted_at=None)
 
 
 class Stage(models.TextChoices):
@@ -115,6 +127,23 @@ class Campaign(models.Model):
     def is_open(self) -> bool:
         """Whether work is handed out."""
         return self.deleted_at is None and self.closed_at is None
+
+    def close(self) -> None:
+        """Hand out nothing more."""
+        self.closed_at = timezone.now()
+        self.save(update_fields=["closed_at"])
+
+    def reopen(self) -> None:
+        self.closed_at = None
+        self.save(update_fields=["closed_at"])
+
+    def put_into_bin(self) -> None:
+        self.deleted_at = timezone.now()
+        self.save(update_fields=["deleted_at"])
+
+    def take_out_of_bin(self) -> None:
+        self.deleted_at = None
+        self.save(update_fields=["deleted_at"])
 
     def target_dataset(self) -> Dataset:
         """Where its verified conversations go; made when the first one passes."""

@@ -1,6 +1,5 @@
 """What people say about work, and whom it reaches: comments, mentions, webhooks, keys."""
 
-from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -9,13 +8,12 @@ from django.db.models import Q
 from django.utils import timezone
 
 from annotations.models.assignments import Assignment
-from annotations.models.campaigns import Kept, tracked
+from annotations.models.campaigns import KEPT, Kept, tracked
 from annotations.models.conversations import Step
 from annotations.models.projects import Account, Project, User
 from annotations.models.sessions import Session
 
 USER = settings.AUTH_USER_MODEL
-KEPT = timedelta(days=30)  # how long a comment in the bin can be taken out again
 
 
 class BadComment(ValueError):

@@ -65,6 +65,11 @@ class Session(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    def take_out_of_bin(self) -> None:
+        """With the tasks that it had."""
+        self.deleted_at = None
+        self.save(update_fields=["deleted_at"])
+
     def places(self) -> dict[int, int]:
         """Step -> its place, 0, 1, 2 …, in order. One query."""
         return {pk: place for place, pk in enumerate(self.steps().values_list("pk", flat=True))}

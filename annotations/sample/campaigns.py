@@ -10,7 +10,6 @@ from uuid import NAMESPACE_URL, uuid5
 import pghistory
 from django.contrib.auth import get_user_model
 from django.db import transaction
-from django.utils import timezone
 
 from annotations.models import (
     DEFAULT_RUBRIC,
@@ -223,8 +222,7 @@ def _finish(player: Player) -> str:
                 player.correct(rewrite, errand)
     _take_out(player)
     _release(player, "1.1", "Two more conversations, on websites of their own; a telephone number was taken out.")
-    player.campaign.closed_at = timezone.now()
-    player.campaign.save(update_fields=["closed_at"])
+    player.campaign.close()
     return f"{len(errands)} sessions, all passed, and two releases"
 
 

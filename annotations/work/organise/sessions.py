@@ -178,8 +178,8 @@ class Organising:
             )
             for task in places.keys() - {row.conversation_id for row in known}
         )
-        Session.objects.filter(pk__in=wanted.keys() - set(filled)).update(deleted_at=timezone.now())
-        Session.objects.filter(pk__in=filled).exclude(deleted_at=None).update(deleted_at=None)
+        Session.objects.filter(pk__in=wanted.keys() - set(filled)).put_into_bin()
+        Session.objects.filter(pk__in=filled).take_out_of_bin()
 
     def _check_not_begun(self, sessions: list[Session]) -> None:
         def check() -> None:

@@ -1,23 +1,21 @@
 """Pages of campaigns: the list, their rules and guidelines, how far they are, and the bin."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Campaign, Dataset, Guideline, Item, Session, Stage
+from annotations.models.campaigns import KEPT
 from annotations.text import guidelines
 from annotations.work.desk.campaigns.forms import CampaignForm, GuidelineForm
 from annotations.work.desk.measure.progress import STATES, forecast, progress_of
-
-KEPT = timedelta(days=30)
 
 
 def campaigns(request: HttpRequest) -> HttpResponse:
@@ -93,8 +91,10 @@ def guideline(request: HttpRequest, pk: int) -> HttpResponse:
 def close(request: HttpRequest, pk: int) -> HttpResponse:
     """Hand out nothing more, or go on again."""
     found = managed_campaign(request, pk)
-    found.closed_at = None if found.closed_at else timezone.now()
-    found.save(update_fields=["closed_at"])
+    if found.closed_at:
+        found.reopen()
+    else:
+        found.close()
     messages.success(request, f"{found} is {'closed: nobody gets its items' if found.closed_at else 'open again'}.")
     return redirect("annotate-campaign", pk)
 
@@ -102,8 +102,7 @@ def close(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def delete(request: HttpRequest, pk: int) -> HttpResponse:
     found = managed_campaign(request, pk)
-    found.deleted_at = timezone.now()
-    found.save(update_fields=["deleted_at"])
+    found.put_into_bin()
     messages.success(request, f"{found} is in the bin; it can be restored for {KEPT.days} days.")
     return redirect("annotate-bin")
 
@@ -112,11 +111,10 @@ def bin_page(request: HttpRequest) -> HttpResponse:
     """What was deleted in the user's projects, with the time that is left to restore it."""
     _require_a_managed_project(request)
     mine = rules.projects(request.user, "manage")
-    since = timezone.now() - KEPT
-    lost = Campaign.objects.deleted().filter(project__in=mine, deleted_at__gt=since).select_related("project")
+    lost = Campaign.objects.restorable().filter(project__in=mine).select_related("project")
     sessions = (
-        Session.objects.deleted()
-        .filter(campaign__project__in=mine, campaign__deleted_at=None, deleted_at__gt=since)
+        Session.objects.restorable()
+        .filter(campaign__project__in=mine, campaign__deleted_at=None)
         .select_related("campaign")
         .order_by("-deleted_at")
     )
@@ -132,11 +130,10 @@ def bin_page(request: HttpRequest) -> HttpResponse:
 @require_POST
 def restore(request: HttpRequest, pk: int) -> HttpResponse:
     """Take a campaign out of the bin."""
-    rows = rules.visible(request.user, Campaign.objects.deleted().select_related("project"))
-    found = get_object_or_404(rows.filter(deleted_at__gt=timezone.now() - KEPT), pk=pk)
+    rows = rules.visible(request.user, Campaign.objects.restorable().select_related("project"))
+    found = get_object_or_404(rows, pk=pk)
     rules.require(request.user, "manage", found.project)
-    found.deleted_at = None
-    found.save(update_fields=["deleted_at"])
+    found.take_out_of_bin()
     messages.success(request, f"{found} is back.")
     return redirect("annotate-campaign", pk)
 
@@ -144,11 +141,10 @@ def restore(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def restore_session(request: HttpRequest, pk: int) -> HttpResponse:
     """Take a session out of the bin, with the tasks that it had."""
-    rows = rules.visible(request.user, Session.objects.deleted().select_related("campaign__project"))
-    found = get_object_or_404(rows.filter(deleted_at__gt=timezone.now() - KEPT), pk=pk)
+    rows = rules.visible(request.user, Session.objects.restorable().select_related("campaign__project"))
+    found = get_object_or_404(rows, pk=pk)
     rules.require(request.user, "manage", found.campaign.project)
-    found.deleted_at = None
-    found.save(update_fields=["deleted_at"])
+    found.take_out_of_bin()
     messages.success(request, f"{found} is back in {found.campaign}.")
     return redirect("annotate-organise", found.campaign_id)
 
