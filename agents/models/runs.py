@@ -1,5 +1,6 @@
 """Runs of agents over the recorded conversations of a dataset."""
 
+from datetime import datetime
 from typing import Self
 
 from django.conf import settings
@@ -41,6 +42,29 @@ class RunQuerySet(models.QuerySet["Run"]):
         """Those that ended without all of their results."""
         return self.filter(state__in=[Run.State.CANCELLED, Run.State.FAILED, Run.State.DONE_WITH_ERRORS])
 
+    def state(self) -> str:
+        """One state for all of them: running while one runs, else the worst of how they ended."""
+        states = {run.state for run in self}
+        if Run.State.RUNNING in states:
+            return Run.State.RUNNING
+        if Run.State.QUEUED in states:
+            return Run.State.RUNNING if len(states) > 1 else Run.State.QUEUED
+        return next((state for state in Run.WORST_FIRST if state in states), Run.State.DONE)
+
+    def unit(self) -> str:
+        """What is counted: those of one study are all of one dataset."""
+        return next((run.unit for run in self), "steps")
+
+    def how_far(self) -> tuple[int, int, int]:
+        """Done, failed among those, and planned, for rows read `with_progress`."""
+        return sum(run.done for run in self), sum(run.failed for run in self), sum(run.step_count for run in self)
+
+    def begun_at(self) -> datetime | None:
+        return min((run.started_at for run in self if run.started_at), default=None)
+
+    def ended_at(self) -> datetime | None:
+        return max((run.finished_at for run in self if run.finished_at), default=None)
+
     def done_steps(self) -> int:
         """Stored steps of all of them: read from the tally, not counted."""
         return RunTally.objects.filter(run__in=self.order_by()).aggregate(n=Sum("done"))["n"] or 0
@@ -58,6 +82,7 @@ class Run(models.Model):
         CANCELLED = "cancelled", "cancelled"
 
     OPEN = (State.QUEUED, State.RUNNING)
+    WORST_FIRST = (State.FAILED, State.CANCELLED, State.DONE_WITH_ERRORS, State.DONE)
 
     recipe_name = models.CharField(max_length=100)
     recipe = models.JSONField()

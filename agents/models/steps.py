@@ -1,6 +1,7 @@
 """What an agent decided at one recorded step, and what each stage recorded of it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -21,6 +22,9 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
     def with_gold(self) -> Self:
         """Those at a recorded step: the others are in no score."""
         return self.filter(step__isnull=False)
+
+    def stored_since(self, when: datetime) -> int:
+        return self.filter(created_at__gte=when).count()
 
     def failed(self) -> Self:
         """Those whose action is not the gold one."""

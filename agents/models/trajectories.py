@@ -1,6 +1,7 @@
 """What an agent did in one conversation of a run."""
 
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Self
 
 from django.db import models
@@ -16,6 +17,9 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         """One that waits for each of these."""
         rows: Any = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
         self.bulk_create(rows)
+
+    def done_since(self, when: datetime) -> int:
+        return self.filter(state=Trajectory.State.DONE, updated_at__gte=when).count()
 
     def give_up(self) -> None:
         """No further step will be stored: those that lack some have failed."""

@@ -4,25 +4,28 @@ import hashlib
 import math
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TypedDict, Unpack
 
 from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Min, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
+from django.utils import timezone
 
 from agents.llm.budget import SpendLimits, Spent
-from agents.models import Run
+from agents.models import Run, Trajectory, TrajectoryStep
+from agents.models.runs import RunQuerySet
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from annotations.hosts.code import code_revision
-from annotations.live import Live
+from annotations.live import Live, ago_text, counts_text, pace_text
 from annotations.models import Conversation, Dataset, Project, Split
-from evaluation.models.progress import bar_of, state_of, words_of
-from evaluation.models.shards import Scorer
+from evaluation.models.shards import Scorer, Shard, ShardQuerySet
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
 PROMPTED_SHARD_STEPS = 40  # of recipes that ask a model, up to a dozen times a step
+RATE_WINDOW = timedelta(minutes=3)  # results come in batches: a shorter one would jump between nothing and too much
 
 
 class BudgetLimits(TypedDict, total=False):
@@ -94,18 +97,53 @@ class Study(models.Model):
         self.runs.add(run)
         return run
 
-    def runs_with_progress(self) -> list[Run]:
-        """Its runs, each with `done` and `failed` steps."""
-        return list(self.runs.with_progress().select_related("dataset").order_by("id"))
+    def runs_with_progress(self) -> RunQuerySet:
+        """Its runs, each with `done` and `failed` steps; read once, whoever goes through them."""
+        return self.runs.with_progress().select_related("dataset").order_by("id")
 
-    def progress(self, runs: Sequence[Run] | None = None) -> Live:
+    def progress(self, runs: RunQuerySet | None = None) -> Live:
         """As its page shows it. `runs`: those of `runs_with_progress`, where they are known."""
         runs = self.runs_with_progress() if runs is None else runs
-        state, fields, bar = state_of(runs), words_of(runs), bar_of(runs)
+        state, (done, failed, total) = runs.state(), runs.how_far()
         is_open = state in Run.OPEN
         label = "cancelling" if self.cancel_requested and is_open else Run.State(state).label
         version = " ".join(f"{run.pk}:{run.state}" for run in runs) + f" {self.cancel_requested}"
-        return Live(is_open, version, fields | {"state": state, "state_label": label}, bar)
+        fields = {
+            "headline": counts_text(done, total, runs.unit()),
+            "detail": " · ".join(part for part in self._details(runs, total - done) if part),
+            "state": state,
+            "state_label": label,
+        }
+        of_each = {f"run-{run.pk}": counts_text(run.done, run.step_count, run.unit) for run in runs}
+        held = self._shards(runs).under_way() if is_open else 0
+        whole = total or 1
+        bar = ((done - failed) / whole, failed / whole, min(whole - done, held) / whole)
+        return Live(is_open, version, fields | of_each, bar)
+
+    def _details(self, runs: RunQuerySet, left: int) -> list[str]:
+        """What there is to say of the pace, and who works on it."""
+        if runs.state() not in Run.OPEN:
+            ended = runs.ended_at()
+            return [f"finished {ago_text(ended)}" if ended else ""]
+        shards = self._shards(runs)
+        workers, rate = shards.workers_text(), self._per_second(runs)
+        if not rate and any(run.state == Run.State.RUNNING for run in runs):
+            return [shards.phase_text() or "results come in batches", workers]
+        return [*pace_text(rate, left / rate if rate else None, runs.unit()), workers]
+
+    def _per_second(self, runs: RunQuerySet) -> float | None:
+        """Steps over the last minutes, or episodes of live runs; None when nothing was stored in them."""
+        now = timezone.now()
+        since, these = now - RATE_WINDOW, list(runs)
+        if runs.unit() == "episodes":
+            count = Trajectory.objects.filter(run__in=these).done_since(since)
+        else:
+            count = TrajectoryStep.objects.filter(run__in=these).stored_since(since)
+        begun = max(runs.begun_at() or since, since)
+        return count / max(1.0, (now - begun).total_seconds()) if count else None
+
+    def _shards(self, runs: RunQuerySet) -> ShardQuerySet:
+        return Shard.objects.filter(run__in=list(runs))
 
     def summary(self) -> str:
         """ "running: 120 of 366 steps, 14 steps/s"; the state is that of the run that is least far."""

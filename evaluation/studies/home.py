@@ -123,7 +123,7 @@ def plot(user: User) -> dict[str, Any] | None:
     study = rules.visible(user, Study.objects.filter(scored)).first()
     if study is None:
         return None
-    runs = study.runs_with_progress()
+    runs = list(study.runs_with_progress())
     metrics = tables.main_metrics(runs)
     plotted = tables.PLOTTED[metrics]
     scores = list(Score.objects.headline(study.preset).filter(run__in=runs))

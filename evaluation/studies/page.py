@@ -37,10 +37,10 @@ class ReviewedChange:
 def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
     """The template's context. `query`: preset, plot (a metric) and run (whose failures are shown)."""
     may_evaluate, may_manage = (rights.can(ability, study.project_id) for ability in ("evaluate", "manage"))
-    runs = study.runs_with_progress()
+    found = study.runs_with_progress()
+    live, runs = study.progress(found), list(found)
     for run in runs:
         run.error = rights.message(run.error, study.project_id, run.split)
-    live = study.progress(runs)
     preset = _preset(query, study)
     changed = reviewed_changes(runs)
     shown_as = REVIEWED if changed and query.get("preset") == REVIEWED else preset
@@ -124,7 +124,7 @@ def _preset(query: QueryDict, study: Study) -> MetricPreset:
 
 def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, Any]:
     """What the list of failed steps shows of the run that `query` names, or the first; `rows` are all that fit."""
-    runs = study.runs_with_progress()
+    runs = list(study.runs_with_progress())
     run = next((run for run in runs if str(run.pk) == query.get("run")), runs[0] if runs else None)
     if run is None:
         raise Http404
