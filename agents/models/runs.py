@@ -5,7 +5,7 @@ from typing import Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Avg, OuterRef, Sum
+from django.db.models import Avg, Max, Min, OuterRef, Sum
 from django.utils import timezone
 
 from annotations.live import Live, ago_text, counts_text, span_text
@@ -190,3 +190,12 @@ class Run(models.Model):
         """What deciding a step took on average; None where no step says."""
         milliseconds = self.steps.aggregate(mean=Avg("milliseconds"))["mean"]
         return None if milliseconds is None else milliseconds / 1000
+
+    def pace_of_episodes(self) -> tuple[float, float] | None:
+        """Seconds and money of an episode of a live run on average, from its first page to its last action."""
+        episodes = self.trajectories.count()
+        if not episodes:
+            return None
+        told = self.steps.aggregate(began=Min("happened_at"), ended=Max("happened_at"), cost=Sum("cost"))
+        spent = (told["ended"] - told["began"]).total_seconds() if told["began"] else 0.0
+        return spent / episodes, (told["cost"] or 0.0) / episodes

@@ -93,6 +93,12 @@ class UndecidedSteps:
             more: dict[str, Any] = {} if demo is None else {"demo": demo, "demo_turn": step.source_index}
             yield UndecidedStep(trajectory, step, seq, recorded.observation(step, image=image, told=self.told, **more))
 
+    def tell(self, batch: list[UndecidedStep]) -> None:
+        """Say to viewers that these are stored."""
+        for trajectory in _trajectories(batch):
+            events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
+        events.publish(events.run_group(self.run.pk), self.run.steps.count(), self.run.state)
+
     @cached_property
     def told(self) -> frozenset[str]:
         return registry.told(self.recipe)
@@ -126,7 +132,8 @@ def run_conversations(
 
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
-    for batch in UndecidedSteps(run, recipe).batches(conversation_ids, split=online):
+    undecided = UndecidedSteps(run, recipe)
+    for batch in undecided.batches(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
             decisions = within_memory(decide(batch), [undecided.observation for undecided in batch])
@@ -138,7 +145,7 @@ def run_conversations(
                 trajectory.got_on()
         stored += len(rows)
         _count(recipe, decisions)
-        _tell(run, batch)
+        undecided.tell(batch)
         if online and llm is not None:
             from agents.memory.induce import induce_online
 
@@ -193,12 +200,6 @@ def _count(recipe: Recipe, decisions: list[Decision]) -> None:
     for stage in {stage for decision in decisions for stage in decision.seconds}:
         seconds = sum(decision.seconds.get(stage, 0.0) for decision in decisions)
         counters.STAGE_SECONDS.add(stage, recipe.name, amount=seconds)
-
-
-def _tell(run: Run, batch: list[UndecidedStep]) -> None:
-    for trajectory in _trajectories(batch):
-        events.publish(events.trajectory_group(trajectory.pk), trajectory.steps.count(), trajectory.state)
-    events.publish(events.run_group(run.pk), run.steps.count(), run.state)
 
 
 def _trajectories(batch: list[UndecidedStep]) -> list[Trajectory]:

@@ -99,10 +99,6 @@ def tree_fragment(step: Step, gold_ids: list[str], node_id: str, first: int, las
     return asking.children(_content(step.snapshot), node_id, gold_ids, first, last)
 
 
-def gold_ids(step: Step) -> list[str]:
-    return [target.node_id for target in step.targets.all()]
-
-
 def _one_of(value: str | None, known: Collection[str], default: str) -> str:
     return value if value is not None and value in known else default
 
@@ -162,7 +158,7 @@ def _add_evidence(request: HttpRequest, page: StepPage, step: Step) -> None:
         page.panel = {"error": HIDDEN, "hidden": True}
         return
     if sight == Sight.GOLD:
-        page.gold_ids = gold_ids(step)
+        page.gold_ids = step.gold_ids()
         rows = stored.rationales.select_related("author").order_by("source", "-created_at", "-pk")  # "human" < "model"
         page.rationales = list(rows)
         page.may_explain = rules.rights_of(request).can("annotate", project_id)
@@ -186,17 +182,11 @@ def _add_panel(request: HttpRequest, page: StepPage, stored: Step, view: dict[st
         page.panel = {"rows": view["rows"]}
     elif page.tab == "accessibility":
         page.panel = _text_panel(view["text"], view["characters"])
-    if page.tab == "page" and (shown := rendered(stored, page.of)) is not None:
+    if page.tab == "page" and (shown := stored.shown_snapshot(page.of)) is not None:
         page.panel = {"frame": frame(request, shown, page.gold_ids), "cleaned": shown == stored.snapshot}
         recorded = stored.raw_snapshot
         page.panel["both"] = recorded is not None and recorded.can_be_shown and stored.snapshot is not None
     page.panel["snapshot"] = stored.snapshot
-
-
-def rendered(step: Step, wanted: str) -> Snapshot | None:
-    """The page as it was recorded, which still has its looks, where the source kept it; else the cleaned one."""
-    recorded = step.raw_snapshot if wanted != "cleaned" else None
-    return recorded if recorded is not None and recorded.can_be_shown else step.snapshot
 
 
 def frame(request: HttpRequest, snapshot: Snapshot, gold: list[str]) -> dict[str, Any]:

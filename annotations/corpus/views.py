@@ -8,7 +8,7 @@ from annotations.access import rules
 from annotations.access.rules import Sight
 from annotations.corpus.changes import changes_between
 from annotations.corpus.forms import ConversationFilterForm, ExportForm
-from annotations.corpus.step_page import TABS, gold_ids, sight_of, step_page, tree_fragment
+from annotations.corpus.step_page import TABS, sight_of, step_page, tree_fragment
 from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
 from annotations.paging import page_of
 
@@ -72,7 +72,7 @@ def step_tree(request: HttpRequest, pk: int) -> HttpResponse:
     first, last = request.GET.get("from", "0"), request.GET.get("to", "")
     if found.snapshot is None or sight == Sight.PLACE or not first.isdecimal() or (last and not last.isdecimal()):
         raise Http404
-    gold = gold_ids(found) if sight == Sight.GOLD else []
+    gold = found.gold_ids() if sight == Sight.GOLD else []
     rows = tree_fragment(found, gold, request.GET.get("node", ""), int(first), int(last) if last else None)
     return render(request, "annotations/_tree.html", {"rows": rows, "step": found})
 

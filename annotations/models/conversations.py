@@ -288,6 +288,16 @@ class Step(models.Model):
     def __str__(self) -> str:
         return self.action_repr or f"{self.operation} {self.value}".strip()
 
+    def gold_ids(self) -> list[str]:
+        """Of its gold elements, those that were pruned away too."""
+        return [target.node_id for target in self.targets.all()]
+
+    def shown_snapshot(self, wanted: str = "") -> Snapshot | None:
+        """The page as it was recorded, which still has its looks, where the source kept it and not the cleaned one is
+        `wanted`."""
+        recorded = self.raw_snapshot if wanted != "cleaned" else None
+        return recorded if recorded is not None and recorded.can_be_shown else self.snapshot
+
     @property
     def pages_around(self) -> tuple[str | None, str | None]:
         """The page before its action and the one after, None for what was not recorded."""

@@ -39,7 +39,7 @@ def stored_breakdown(run: Run, preset: MetricPreset) -> dict[str, Any] | None:
 def compute_breakdown(run: Run, preset: MetricPreset, judged: list[StepOutcome]) -> dict[str, Any]:
     """`counts` (reason, failed steps), `by_turn` and `by_website`."""
     return {
-        "counts": failures.counted(run, run.steps.failed()),
+        "counts": failures.counted(run.steps.failed(), run.top_k),
         "by_turn": failures.by_turn(judged, preset),
         "by_website": failures.by_website(judged, preset),
     }

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 
-from agents.models import Run, TrajectoryStep
+from agents.models import TrajectoryStep
 from annotations.models import Target
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import MetricPreset, headlines, slices
@@ -53,9 +53,9 @@ def reasons(top_k: int) -> list[Reason]:
     ]
 
 
-def counted(run: Run, rows: QuerySet[TrajectoryStep]) -> list[tuple[Reason, int]]:
-    """Each reason with its number of these failed steps of the run: one query."""
-    found = reasons(run.top_k)
+def counted(rows: QuerySet[TrajectoryStep], top_k: int) -> list[tuple[Reason, int]]:
+    """Each reason with its number of these failed steps of a run: one query."""
+    found = reasons(top_k)
     # Numbered names: one that is also a field's ("error") would stand for the count inside the other conditions.
     filters = {f"reason_{place}": Count("id", filter=reason.condition) for place, reason in enumerate(found)}
     counts = rows.aggregate(**filters)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from django.db.models import Avg, Max, Min, Sum
+from django.db.models import Avg
 from django.http import QueryDict
 
 from agents.models import Run
@@ -84,21 +84,13 @@ def _pace(user: User, recipe: str, dataset: Dataset) -> tuple[float, float] | No
     episode in the same environment, which are acted at once."""
     ran = rules.visible(user, Run.objects.filter(recipe_name=recipe, state=Run.State.DONE))
     if dataset.is_live:
-        return _episode_pace(ran.filter(dataset__live__environment=dataset.live["environment"]).first())
+        live = ran.filter(dataset__live__environment=dataset.live["environment"]).first()
+        return live.pace_of_episodes() if live else None
     run = ran.filter(dataset__live={}).first()
     if run is None:
         return None
     mean = run.steps.aggregate(milliseconds=Avg("milliseconds"), cost=Avg("cost"))
     return (mean["milliseconds"] or 0.0) / 1000, mean["cost"] or 0.0
-
-
-def _episode_pace(run: Run | None) -> tuple[float, float] | None:
-    """The mean of a live run's episodes, from its first page to its last action."""
-    if run is None or not (episodes := run.trajectories.count()):
-        return None
-    told = run.steps.aggregate(began=Min("happened_at"), ended=Max("happened_at"), cost=Sum("cost"))
-    spent = (told["ended"] - told["began"]).total_seconds() if told["began"] else 0.0
-    return spent / episodes, (told["cost"] or 0.0) / episodes
 
 
 def _counted(number: int, noun: str) -> str:

@@ -129,7 +129,7 @@ def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, An
     if run is None:
         raise Http404
     rows, chosen = failure_rows(user, run, query)
-    reasons = failures.counted(run, failed_steps(user, run))
+    reasons = failures.counted(failed_steps(user, run), run.top_k)
     return {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
 
 

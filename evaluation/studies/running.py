@@ -80,7 +80,7 @@ def create_study(
             fitted = planned(_on_split(recipe, split, named), dataset)
             run = study.plan_run(dataset, fitted, split, seed, limit, websites)
             if publish:
-                _publish_on_commit(run)
+                _publish_on_commit(run.shards.waiting())
     return study
 
 
@@ -111,10 +111,10 @@ def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -
     return literature.override(recipe, {name: value for name, value in chosen.items() if name not in named})
 
 
-def _publish_on_commit(run: Run) -> None:
+def _publish_on_commit(shards: QuerySet[Shard]) -> None:
     """Wake workers up once the rows are there. Robust: without Redis the study still stands, and the reaper
     publishes later."""
-    transaction.on_commit(lambda: publish_shards(run.shards.waiting()), robust=True)
+    transaction.on_commit(lambda: publish_shards(shards), robust=True)
 
 
 def publish_shards(shards: QuerySet[Shard]) -> None:
@@ -236,7 +236,7 @@ def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
 def resume_study(study: Study) -> None:
     """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
     for run in study.queue_again():
-        _publish_on_commit(run)
+        _publish_on_commit(run.shards.waiting())
 
 
 def reap() -> None:

@@ -218,7 +218,7 @@ def outcomes_of(run: Run, *changes: dict) -> None:
 
 
 def counts(run: Run) -> dict[str, int]:
-    return {reason.key: count for reason, count in failures.counted(run, run.steps.failed())}
+    return {reason.key: count for reason, count in failures.counted(run.steps.failed(), run.top_k)}
 
 
 def test_every_failed_step_has_exactly_one_reason() -> None:

@@ -125,8 +125,8 @@ def frame(request: HttpRequest, step: Step) -> dict[str, Any] | None:
 
     The caller has made sure that the user may see the step and its gold.
     """
-    shown = step_page.rendered(step, "")
-    return step_page.frame(request, shown, step_page.gold_ids(step)) if shown is not None else None
+    shown = step.shown_snapshot()
+    return step_page.frame(request, shown, step.gold_ids()) if shown is not None else None
 
 
 def _step(request: HttpRequest, assignment: Assignment, step: Step, place: int, tasks: list[dict]) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from html import unescape
 
 from django.core.cache import cache
 
-from annotations.corpus.step_page import rendered
 from annotations.models import Session, Snapshot
 from annotations.work.decompose.cuts import title_of
 
@@ -15,7 +14,7 @@ def page_titles(session: Session) -> list[str]:
     """The title of the page of each step, in order; "" for a step without a page and a page without a title."""
     steps = session.steps().select_related("snapshot", "raw_snapshot")
     light = steps.defer("candidates", "extra", "snapshot__data", "raw_snapshot__data")
-    shown = [snapshot.sha256 if (snapshot := rendered(step, "")) else "" for step in light]
+    shown = [snapshot.sha256 if (snapshot := step.shown_snapshot()) else "" for step in light]
     keys = {sha256: f"page-title:{sha256}" for sha256 in shown if sha256}
     known = cache.get_many(keys.values())
     new = [sha256 for sha256, key in keys.items() if key not in known]
