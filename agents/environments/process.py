@@ -5,14 +5,19 @@ told with `EnvironmentLost`. A step can be told to many environments before the 
 """
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from agents.environments.browser import NoBrowser
 from agents.environments.messages import receive, send
@@ -26,6 +31,7 @@ KEPT_ENVIRONMENT = """
     PATH LD_LIBRARY_PATH HOME LANG LC_ALL TZ TMPDIR PYTHONPATH PYTHONDONTWRITEBYTECODE VIRTUAL_ENV CHROMIUM
     PLAYWRIGHT_BROWSERS_PATH
 """.split()
+FOLDERS = "webnav-browser-"  # how what a browser writes is called in the folder for temporary files
 ERRORS = {error.__name__: error for error in (NoBrowser, NoSuchTask, ValueError)}
 
 
@@ -34,11 +40,12 @@ class EnvironmentProcess:
 
     def __init__(self, name: str) -> None:
         self._socket, theirs = socket.socketpair()
+        self._folder = Path(tempfile.mkdtemp(prefix=FOLDERS))
         environment = {name: os.environ[name] for name in KEPT_ENVIRONMENT if name in os.environ}
         with theirs:
             # A session of its own: Ctrl-C in the terminal is the app's business, and it is ended with what it started.
             self._popen = subprocess.Popen(
-                [sys.executable, "-m", "agents.environments.worker", name],
+                [sys.executable, "-m", "agents.environments.worker", name, str(self._folder)],
                 cwd=ROOT,
                 env=environment,
                 stdin=theirs.fileno(),
@@ -122,10 +129,15 @@ class EnvironmentProcess:
         """End it and everything it started, at once."""
         self._socket.close()
         try:
+            started = psutil.Process(self._popen.pid).children(recursive=True)  # the browser has a group of its own
             os.killpg(self._popen.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        except (psutil.NoSuchProcess, ProcessLookupError):
+            started = []
+        for one in started:
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
         self._popen.wait()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
     def close(self) -> None:
         """Close the socket, upon which it closes the browser and ends."""
@@ -134,6 +146,7 @@ class EnvironmentProcess:
             self._popen.wait(10)
         except subprocess.TimeoutExpired:
             self.kill()
+        shutil.rmtree(self._folder, ignore_errors=True)
 
 
 def _view(answer: dict[str, Any]) -> PageView:

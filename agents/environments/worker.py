@@ -1,11 +1,12 @@
-"""The process that holds a browser: `python -m agents.environments.worker NAME`, told over the socket on its standard
-input until that ends. Core. When whoever started it is killed, the socket ends, and so does the browser.
+"""The process that holds a browser: `python -m agents.environments.worker NAME FOLDER`, told over the socket on its
+standard input until that ends. Core. When whoever started it is killed, the socket ends, and so do the browser and the
+folder for what it writes.
 """
 
 import os
+import shutil
 import socket
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
@@ -42,18 +43,26 @@ def serve(connection: socket.socket, environment: Environment) -> None:
 
 def main() -> None:
     connection = socket.socket(fileno=0)
-    with tempfile.TemporaryDirectory(prefix="webnav-browser-") as folder:
-        os.environ["TMPDIR"] = folder  # profiles of the browser
-        try:
-            environment = ENVIRONMENTS[sys.argv[1]]()
-        except Exception as error:
-            send(connection, [type(error).__name__, f"{error}".partition("\n")[0]])
-            return
-        send(connection, ["answer", "ready"])
-        try:
-            serve(connection, environment)
-        finally:
-            environment.close()
+    name, folder = sys.argv[1:]
+    os.environ["TMPDIR"] = folder  # profiles of the browser
+    try:
+        _hold(connection, name)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hold(connection: socket.socket, name: str) -> None:
+    """Open the browser and answer for it."""
+    try:
+        environment = ENVIRONMENTS[name]()
+    except Exception as error:
+        send(connection, [type(error).__name__, f"{error}".partition("\n")[0]])
+        return
+    send(connection, ["answer", "ready"])
+    try:
+        serve(connection, environment)
+    finally:
+        environment.close()
 
 
 if __name__ == "__main__":

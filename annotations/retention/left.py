@@ -4,7 +4,9 @@ Nothing of a process that lives is touched: what it still writes is young, and w
 """
 
 import logging
+import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,11 +19,12 @@ from annotations.storage import forget_old_scratch, scratch, store
 logger = logging.getLogger(__name__)
 COPY_SECONDS = 3600  # an import reads on for a moment when its upload is gone
 HALF_SECONDS = 24 * 3600  # no upload may take so long
+BROWSERS = "webnav-browser-*"  # what browsers of live runs write, which nobody removed as all were killed at once
 
 
 def sweep() -> int:
     """Remove it; how many files and folders it were."""
-    found = [*_copies_without_upload(), *_half_uploads(), *_half_files()]
+    found = [*_copies_without_upload(), *_half_uploads(), *_half_files(), *_of_browsers()]
     for path in found:
         shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
     forget_old_scratch("exports")
@@ -47,6 +50,13 @@ def _half_uploads() -> Iterator[Path]:
 def _half_files() -> Iterator[Path]:
     """Files of the storage's folder that were not whole yet."""
     return _older(store.halves(), HALF_SECONDS)
+
+
+def _of_browsers() -> Iterator[Path]:
+    """Those of this user; no episode takes so long."""
+    for folder in _older(Path(tempfile.gettempdir()).glob(BROWSERS), 2 * HALF_SECONDS):
+        if folder.lstat().st_uid == os.geteuid():
+            yield folder
 
 
 def _older(paths: Iterator[Path], seconds: float) -> Iterator[Path]:

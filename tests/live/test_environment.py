@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -172,6 +173,19 @@ def test_a_browser_that_is_killed_costs_the_episode_and_says_so(has_chromium) ->
     with pytest.raises(EnvironmentLost):
         all(environment.step(Action("CLICK", "5")) for _ in range(3))
     wait(lambda: are_gone(started), 20, "end of the browser")
+
+
+def test_a_browser_that_hangs_is_ended_with_all_that_it_started_and_leaves_no_file(has_chromium, monkeypatch, tmp_path):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    environment = EnvironmentProcess("miniwob")
+    environment.reset("click-test", 0)
+    assert list(tmp_path.iterdir())
+    started = browsers_of(environment.pid)
+    for one in started:
+        one.suspend()  # the browser hears no more that its pipe has ended
+    environment.kill()
+    wait(lambda: are_gone(started), 10, "end of the browser")
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_page_that_hangs_is_given_up(has_chromium, monkeypatch) -> None:

@@ -1,6 +1,7 @@
 """What killed processes leave on the disk is removed, and nothing that a living one works on."""
 
 import io
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -17,7 +18,9 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
-def folders(settings, tmp_path: Path) -> Path:
+def folders(settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
     settings.MEDIA_ROOT, settings.VAR_DIR = tmp_path / "files", tmp_path / "var"
     settings.FILE_UPLOAD_TEMP_DIR = tmp_path / "var" / "uploads"
     settings.FILE_UPLOAD_TEMP_DIR.mkdir(parents=True)
@@ -71,7 +74,16 @@ def test_bodies_and_files_that_were_not_whole_go(later: None, folders: Path) -> 
     assert store.exists(name)
 
 
+def test_what_browsers_wrote_goes_where_all_were_killed_at_once(later: None, folders: Path) -> None:
+    profile, other = (folders / "tmp" / name for name in ("webnav-browser-0td0uepz", "somebody-elses"))
+    for folder in (profile, other):
+        (folder / "Default").mkdir(parents=True)
+    assert left.sweep() == 1
+    assert (profile.exists(), other.exists()) == (False, True)
+
+
 def test_what_is_young_stays(folders: Path) -> None:
+    (folders / "tmp" / "webnav-browser-0td0uepz").mkdir()
     name, copy = read()
     store.delete(name)
     body = folders / "var" / "uploads" / "tmp1.upload"
