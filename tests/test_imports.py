@@ -39,11 +39,11 @@ WINGS = {
         work.desk.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types environments recipes trace observations world_model stages memory
-        pipeline replay runs live training proposals packs connections retention
+        prompts encoders models llm weblinx types environments recipes trace observations world_model guard stages
+        memory pipeline replay runs live training proposals packs connections retention
     """.split(),
     "evaluation": """
-        metrics models scores reviews reports external comparing studies bench
+        metrics models scores reviews guard reports external comparing studies bench
     """.split(),
 }
 BACK = {  # (module, imported module): an arrow against the order, and why it is there
@@ -78,6 +78,7 @@ CORE = """
     agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.world_model agents.world_model.*
+    agents.guard agents.guard.*
     agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card

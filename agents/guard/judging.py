@@ -1,0 +1,170 @@
+"""Whether one action on one page is risky, and why. Core.
+
+In this order: the website's policy, what the page says of the element (its words, whether it stands in a form, what is
+written beside it), what the world model expects to appear. An element that the page does not show is looked at by its
+number alone, and typing, choosing and moving about change nothing that lasts.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from agents.guard.policy import ALWAYS, FINAL, GOES_ON, HAPPENED, IN_A_FORM, KINDS, PolicyRule, first_that_holds
+from agents.types import Action
+from agents.world_model.predicting import Prediction
+from annotations.dom.tree import NODE_ID, Element, tag_of
+
+CAN_COMMIT = ("CLICK", "PRESS", "SUBMIT", "ENTER")
+FIELDS = frozenset({"input", "select", "textarea"})
+NO_TEXT = frozenset({"hidden", "submit", "button", "image", "reset"})
+PRESSED = frozenset({"button", "a", "summary"})
+ROLES = frozenset({"button", "link", "menuitem", "tab"})
+FORMS = frozenset({"form", "dialog", "fieldset"})
+PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "li", "nav"})
+NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
+SURE = 0.5  # a prediction that is less sure than this holds nothing
+LONGEST = 120  # characters of a name that is compared
+
+
+@dataclass(frozen=True)
+class Risk:
+    """What an action would do that lasts. `by`: policy, page or prediction; `sure` of a prediction."""
+
+    kind: str
+    why: str
+    by: str
+    sure: float | None = None
+
+    @property
+    def words(self) -> str:
+        return KINDS[self.kind]
+
+
+@dataclass(frozen=True)
+class GuardVerdict:
+    """What the guard says of an action: its risk, or the reason why it lets it pass where a rule gave one."""
+
+    risk: Risk | None
+    passed_by: str = ""
+
+
+def judge(
+    root: Element | None,
+    action: Action,
+    *,
+    website: str = "",
+    url: str = "",
+    rules: Sequence[PolicyRule] = (),
+    prediction: Prediction | None = None,
+) -> GuardVerdict:
+    """The risk of an action on a page; `root` None where the page cannot be read."""
+    element = _acted_on(root, action)
+    name, role = (name_of(element), role_of(element)) if element is not None else ("", "")
+    rule = first_that_holds(rules, website, name, role, action.operation, url)
+    if rule is not None:
+        return (
+            GuardVerdict(Risk(rule.kind, f"rule: {rule}", "policy"))
+            if rule.kind
+            else GuardVerdict(None, f"rule: {rule}")
+        )
+    if action.operation not in CAN_COMMIT:
+        return GuardVerdict(None)
+    return GuardVerdict(_of_page(element, action) or _of_prediction(prediction))
+
+
+def _acted_on(root: Element | None, action: Action) -> Element | None:
+    """The control that the action uses: the element itself, or the button or link around it."""
+    if root is None or action.node_id is None:
+        return None
+    found = next((one for one in root.iter("*") if one.get(NODE_ID) == action.node_id), None)
+    if found is None:
+        return None
+    around = (one for one in (found, *found.iterancestors()) if tag_of(one) in PRESSED or one.get("role") in ROLES)
+    return next(around, found)
+
+
+def name_of(element: Element) -> str:
+    """What the element says of itself."""
+    own = (element.get("aria_label"), " ".join("".join(element.itertext()).split()), element.get("title"))
+    given = (element.get("value"), element.get("alt")) if tag_of(element) == "input" else ()
+    return next((text for text in (*own, *given) if text), "")[:LONGEST]
+
+
+def role_of(element: Element) -> str:
+    """Its role as far as the guard tells roles apart."""
+    tag = tag_of(element)
+    if tag == "input" and element.get("type") in ("submit", "button", "image"):
+        return "button"
+    return element.get("role") or {"a": "link", "summary": "button", "input": "field"}.get(tag, tag)
+
+
+def _of_page(element: Element | None, action: Action) -> Risk | None:
+    if element is None:
+        return None
+    if action.operation == "CLICK":
+        return _of_control(element)
+    if tag_of(element) in FIELDS and action.value not in ("", "Enter", "\n"):
+        return None  # a key that hands nothing in
+    form = next((one for one in element.iterancestors() if _is_form(one)), None)
+    found = (risk for one in _buttons(form) if (risk := _of_control(one)))  # what Enter in a field would press
+    return next(found, None) if form is not None else _of_control(element)
+
+
+def _buttons(form: Element | None) -> Iterator[Element]:
+    return (one for one in form.iter("*") if role_of(one) == "button") if form is not None else iter(())
+
+
+def _of_control(element: Element) -> Risk | None:
+    name, role = name_of(element), role_of(element)
+    if role not in ("button", "link", "menuitem") or GOES_ON.match(name):
+        return None
+    for kind, words in ALWAYS.items():
+        if found := words.search(name):
+            return Risk(kind, f"“{name}” says “{found[0]}”" + _finality(element), "page")
+    if role == "link":
+        return None
+    form = _form_of(element)
+    if form is None:
+        return None
+    for kind, words in IN_A_FORM.items():
+        if found := words.search(name):
+            return Risk(kind, f"“{name}” ends a form and says “{found[0]}”" + _finality(element), "page")
+    return None
+
+
+def _form_of(element: Element) -> Element | None:
+    """The form, dialog or small part of the page whose fields the element hands in."""
+    for level, one in enumerate(element.iterancestors()):
+        if tag_of(one) in PARTS:
+            return None
+        if _has_fields(one):
+            return one
+        if _is_form(one) or level >= NEAR:
+            return None
+    return None
+
+
+def _is_form(element: Element) -> bool:
+    return tag_of(element) in FORMS or element.get("role") in ("form", "dialog")
+
+
+def _has_fields(element: Element) -> bool:
+    return any(tag_of(one) in FIELDS and one.get("type") not in NO_TEXT for one in element.iter("*"))
+
+
+def _finality(element: Element) -> str:
+    """What is written beside it of its being for good."""
+    parts = [one for one in element.iterancestors() if tag_of(one) not in ("body", "html")][: NEAR + 1]
+    text = " ".join("".join(parts[-1].itertext()).split()) if parts else ""
+    found = FINAL.search(text)
+    return f"; the page says “{found[0]}”" if found else ""
+
+
+def _of_prediction(prediction: Prediction | None) -> Risk | None:
+    if prediction is None or prediction.confidence < SURE:
+        return None
+    for fact in prediction.facts.elements():
+        for kind, words in HAPPENED.items():
+            if fact.startswith("added") and words.search(fact):
+                why = f"the world model expects “{fact.removeprefix('added ')}” to appear"
+                return Risk(kind, why, "prediction", round(prediction.confidence, 3))
+    return None

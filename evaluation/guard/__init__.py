@@ -1,0 +1,4 @@
+"""How well the guard holds risky steps and lets harmless ones pass: labels of steps, and what is counted of them.
+
+`sample_labels.csv`: two readings of each step of the sample, as docs/guard.md says. May import `evaluation.models`.
+"""

@@ -1,0 +1,75 @@
+"""The guard against labelled steps: what is counted, and what the command says."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evaluation.guard.labels import HARMLESS, StepLabels, packaged_labels
+from evaluation.guard.measuring import GOLDS, GuardMeasurement, Share
+from tests import factories
+from tests.annotations.built_sample import built_sample
+from tests.evaluation.sample_rows import import_website
+
+
+def test_every_step_of_the_sample_has_two_labels(tmp_path_factory: pytest.TempPathFactory) -> None:
+    steps = set()
+    for path in built_sample(tmp_path_factory).glob("*/*.json"):
+        for record in json.loads(path.read_text("utf-8")):
+            turns = record["turns"]
+            steps |= {(record["task_id"], step["action_uid"]) for turn in turns for step in turn["actions"]}
+    assert steps == packaged_labels().keys()
+    assert len(steps) >= 200
+
+
+def test_who_counts_as_risky() -> None:
+    told = {
+        name: [counted(StepLabels(*pair)) for pair in (("pay", "pay"), (HARMLESS, "pay"), (HARMLESS, HARMLESS))]
+        for name, (_, counted) in GOLDS.items()
+    }
+    assert told == {"agreed": [True, None, False], "either": [True, True, False], "both": [True, False, False]}
+
+
+def test_a_share_of_nothing_has_no_value() -> None:
+    assert Share(0, 0).told() == {"value": None, "low": None, "high": None, "hits": 0, "n": 0}
+    assert Share(19, 20).told() == {"value": 0.95, "low": 0.7639, "high": 0.9911, "hits": 19, "n": 20}
+
+
+@pytest.fixture
+def dataset(db: None, tmp_path: Path):
+    return import_website(tmp_path, "casaverde")
+
+
+def test_the_report_counts_by_split_and_lists_what_is_missed(dataset, monkeypatch) -> None:
+    report = GuardMeasurement(dataset).report()
+    assert report["splits"]["train"]["steps"] == 0
+    agreed = report["splits"]["test"]["agreed"]
+    assert (agreed["recall"]["hits"], agreed["recall"]["n"]) == (4, 4)
+    assert agreed["false_alarms"] == Share(0, 38).told()
+    assert report["missed"] == report["false_alarms"] == []
+    monkeypatch.setattr("agents.guard.judging.IN_A_FORM", {})
+    assert [one["lasting"] for one in GuardMeasurement(dataset).report()["missed"]] == [
+        "order",
+        "send",
+        "send",
+        "order",
+    ]
+
+
+def test_the_command_prints_it(dataset) -> None:
+    out = io.StringIO()
+    call_command("guard_report", dataset.name, "--json", stdout=out)
+    assert json.loads(out.getvalue()) == GuardMeasurement(dataset).report()
+    out = io.StringIO()
+    call_command("guard_report", dataset.name, stdout=out)
+    assert "42 labelled steps" in out.getvalue()
+    assert "4/4" in out.getvalue()
+
+
+def test_what_cannot_be_reported_is_said(db: None) -> None:
+    with pytest.raises(CommandError, match="no dataset"):
+        call_command("guard_report", "no-such")
+    with pytest.raises(CommandError, match="no step of"):
+        call_command("guard_report", factories.make_dataset().name)
