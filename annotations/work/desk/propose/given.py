@@ -1,9 +1,11 @@
 """Proposals that were made elsewhere: checked as if a model of ours had made them, and kept."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from annotations.datasets.fields import leaves
 from annotations.models import Assignment, NotYours, Proposal
 from annotations.work.desk.edits.mentions import canonical
 from annotations.work.desk.edits.operations import MAX_TEXT, BadEdit
@@ -11,6 +13,7 @@ from annotations.work.desk.propose import proposing
 
 MOST_REASONS = 10
 LONGEST_REASON = 200  # characters
+LONGEST_PROVENANCE = 20_000  # of it as JSON
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,8 @@ class GivenProposal:
 
     def keep_for(self, assignment: Assignment) -> Proposal:
         """The stored proposal. Raises NoProposals where this kind makes no sense now, NotYours when the work has ended,
-        and BadEdit for parts that say nothing about this annotation."""
+        and BadEdit for parts that say nothing about this annotation, or what no column can hold."""
+        _check_provenance(self.provenance)
         proposing.check(assignment, self.kind)
         if assignment.state not in Assignment.UNFINISHED:
             raise NotYours("submitted", "It has been submitted.")
@@ -79,12 +83,24 @@ def _step(part: Mapping[str, Any]) -> int:
 
 def _text(part: Mapping[str, Any], name: str) -> str:
     text = part.get(name, "")
-    if not isinstance(text, str) or len(text) > MAX_TEXT or "\x00" in text:
-        raise BadEdit(f"The {name} of a part is a text of at most {MAX_TEXT:,} characters.")
+    if not isinstance(text, str) or len(text) > MAX_TEXT or not _is_storable(text):
+        raise BadEdit(f"The {name} of a part is a text of at most {MAX_TEXT:,} characters, each of them whole.")
     return text
 
 
 def _reasons(why: Any) -> list[str]:
     if not isinstance(why, list) or len(why) > MOST_REASONS or not all(isinstance(one, str) for one in why):
         raise BadEdit(f"Why a part begins at its step is said in a list of at most {MOST_REASONS} texts.")
-    return [one.replace("\x00", "")[:LONGEST_REASON] for one in why]
+    return [one.replace("\x00", "").encode("utf-8", "replace").decode()[:LONGEST_REASON] for one in why]
+
+
+def _check_provenance(said: Mapping[str, Any]) -> None:
+    if len(json.dumps(said)) > LONGEST_PROVENANCE:
+        raise BadEdit(f"The provenance has at most {LONGEST_PROVENANCE:,} characters.")
+    if not all(_is_storable(leaf) for leaf in leaves(said) if isinstance(leaf, str)):
+        raise BadEdit("The provenance holds a character that cannot be stored: NUL, or half of one.")
+
+
+def _is_storable(text: str) -> bool:
+    """PostgreSQL holds no NUL, and UTF-8 no half of a surrogate pair."""
+    return "\0" not in text and text == text.encode("utf-8", "replace").decode()
