@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.environments.task_sets import TASKS
-from agents.live.goals import SECONDS, STEPS
+from agents.live.goals import MOST_SECONDS, MOST_STEPS, SECONDS, STEPS
 from agents.live.jobs import MOST_EPISODES
 from annotations.access import idempotency
 from annotations.access.requests import RequestSerializer
@@ -29,8 +29,10 @@ class LiveGoalsRequestSerializer(RequestSerializer):
     episodes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_EPISODES, help_text="Of each task.")
     first_seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
     split = serializers.CharField(default=Split.DEV.value)
-    steps = serializers.IntegerField(default=STEPS, min_value=1, max_value=MOST, help_text="Of an episode, at most.")
-    seconds = serializers.IntegerField(default=SECONDS, min_value=1, max_value=MOST, help_text="Of an episode.")
+    steps = serializers.IntegerField(
+        default=STEPS, min_value=1, max_value=MOST_STEPS, help_text="Of an episode, at most."
+    )
+    seconds = serializers.IntegerField(default=SECONDS, min_value=1, max_value=MOST_SECONDS, help_text="Of an episode.")
 
 
 class LiveGoalsViewSet(StartsJob):

@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 
 from agents.environments.protocol import NoSuchTask
 from agents.environments.task_sets import TASK_SETS, TASKS
-from agents.live.goals import MOST_GOALS, SECONDS, STEPS
+from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS, STEPS
 from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
 from annotations.forms import choice_field, row_field
 from annotations.live import span_text
@@ -39,8 +39,10 @@ class GoalsForm(forms.Form):
     split = forms.ChoiceField(
         choices=Split.choices, initial=Split.DEV, help_text="Studies are run on splits; dev is for trying out."
     )
-    steps = forms.IntegerField(min_value=1, max_value=10_000, initial=STEPS, label="Steps of an episode, at most")
-    seconds = forms.IntegerField(min_value=1, max_value=86_400, initial=SECONDS, label="Seconds of an episode, at most")
+    steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, initial=STEPS, label="Steps of an episode, at most")
+    seconds = forms.IntegerField(
+        min_value=1, max_value=MOST_SECONDS, initial=SECONDS, label="Seconds of an episode, at most"
+    )
     name = forms.CharField(
         label="Dataset",
         max_length=100,

@@ -11,6 +11,7 @@ from annotations.models import Dataset, Project, Split
 
 FORMAT = "live"
 STEPS, SECONDS = 20, 300  # of an episode, at most
+MOST_STEPS, MOST_SECONDS = 10_000, 86_400  # that anybody may ask for
 STORED_AT_ONCE = 50
 MOST_GOALS = 20_000
 
@@ -28,6 +29,8 @@ def goal_fields(environment: str, steps: int = STEPS, seconds: int = SECONDS) ->
     """What makes a dataset one of goals. ValueError for limits that no episode keeps."""
     if steps < 1 or seconds < 1:
         raise ValueError("an episode takes at least one step and one second")
+    if steps > MOST_STEPS or seconds > MOST_SECONDS:
+        raise ValueError(f"an episode takes at most {MOST_STEPS:,} steps and {MOST_SECONDS:,} seconds")
     said = f"Goals in {environment}, each of a task and a seed. Agents act in a browser: there are no recorded steps."
     return {"live": {"environment": environment, "steps": steps, "seconds": seconds}, "description": said}
 
@@ -51,6 +54,8 @@ class LiveGoals:
         if len(tasks) * len(seeds) > MOST_GOALS:
             raise ValueError(f"{len(tasks) * len(seeds):,} goals; a dataset holds at most {MOST_GOALS:,}")
         there = set(self.dataset.conversations.values_list("source_id", flat=True))
+        if (more := len({source_id(*one) for one in product(tasks, seeds)} | there)) > MOST_GOALS:
+            raise ValueError(f"it would hold {more:,} goals; a dataset holds at most {MOST_GOALS:,}")
         waiting: list[ConversationRecord] = []
         done = len(there)
         for task, seed in product(tasks, seeds):

@@ -9,7 +9,17 @@ from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import NoSuchTask
 from agents.environments.task_sets import TASK_SETS, TASKS
-from agents.live.goals import FORMAT, MOST_GOALS, SECONDS, STEPS, LiveGoals, goal_fields, told_tasks
+from agents.live.goals import (
+    FORMAT,
+    MOST_GOALS,
+    MOST_SECONDS,
+    MOST_STEPS,
+    SECONDS,
+    STEPS,
+    LiveGoals,
+    goal_fields,
+    told_tasks,
+)
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
@@ -50,6 +60,8 @@ def start_goals(
         errors["split"] = f"Choose one of {', '.join(Split.values)}."
     if not 1 <= episodes <= MOST_EPISODES or first_seed < 0 or steps < 1 or seconds < 1:
         errors["episodes"] = f"1 to {MOST_EPISODES:,} episodes of at least one step and one second, seeds from 0."
+    elif steps > MOST_STEPS or seconds > MOST_SECONDS:
+        errors["episodes"] = f"At most {MOST_STEPS:,} steps and {MOST_SECONDS:,} seconds an episode."
     elif len(chosen) * episodes > MOST_GOALS:
         errors["episodes"] = f"{len(chosen) * episodes:,} goals; a dataset holds at most {MOST_GOALS:,}."
     work.check_quota(user, errors)

@@ -108,6 +108,8 @@ def test_a_machine_without_a_browser_is_explained_and_leaves_nothing(project: Pr
         ({"name": "Not So"}, "lower-case"),
         ({"episodes": 0}, "1 to 10,000"),
         ({"tasks": ["all"], "episodes": 10_000}, "at most 20,000"),
+        ({"steps": 2_000_000_000}, "At most 10,000 steps and 86,400 seconds"),
+        ({"seconds": 2_000_000_000}, "At most 10,000 steps and 86,400 seconds"),
         ({"split": "sunday"}, "Choose one of train"),
     ],
 )
@@ -116,6 +118,15 @@ def test_what_makes_no_sense_is_refused_with_its_reason(project: Project, wrong:
         start(project, **wrong)
     assert words in str(refused.value)
     assert not Job.objects.exists()
+
+
+def test_a_dataset_that_is_full_takes_no_more(project: Project, monkeypatch) -> None:
+    """Each job may ask for as many as a dataset holds."""
+    dataset = goals.new_goals(project, "full", "miniwob")
+    factories.make_conversation(0, dataset=dataset, source_id="click-test-0")
+    monkeypatch.setattr(goals, "MOST_GOALS", 2)
+    with pytest.raises(ValueError, match="it would hold 3 goals; a dataset holds at most 2"):
+        goals.LiveGoals(dataset, None).add(["click-test"], range(1, 3))  # type: ignore[arg-type]
 
 
 def test_goals_are_not_mixed_with_recorded_steps_or_made_by_those_who_may_not(project: Project) -> None:
