@@ -4,15 +4,27 @@ from collections.abc import Iterable, Iterator
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
-from agents.types import Action
+from agents.types import Action, Decision
+from annotations.models import Step
 from evaluation.metrics import is_ranking
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
-from evaluation.scores.judging import AS_PUBLISHED, Gold, judge_as_published
+from evaluation.scores.judging import AS_PUBLISHED, Gold, Judgement, judge, judge_as_published
 from evaluation.scores.live import episodes_of, live_metrics
 from evaluation.scores.weblinx import weblinx_metrics
+
+
+def judge_step(decision: Decision, step: Step) -> Judgement:
+    """What the runner is given to judge with: a decision by the gold of its recorded step."""
+    action = decision.actions[0] if decision.actions else None
+    return judge(action, decision.ranking, _gold_of(step))
+
+
+def _gold_of(step: Step) -> Gold:
+    node_ids = tuple(target.node_id for target in step.targets.all() if not target.pruned)
+    return Gold(step.operation, step.value, node_ids)
 
 
 def outcomes(run: Run, preset: str) -> list[StepOutcome]:
@@ -86,11 +98,9 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     found = {}
     for row in rows.iterator(chunk_size=500):
         assert row.step is not None  # only those with gold were asked for
-        gold_ids = tuple(target.node_id for target in row.step.targets.all() if not target.pruned)
         action = Action(row.operation, row.node_id, row.value) if row.node_id else None
         text = row.trace.get("plan", {}).get("text", "")
-        gold = Gold(row.step.operation, row.step.value, gold_ids)
-        found[row.pk] = judge_as_published(planner, action, text, gold, quirks)
+        found[row.pk] = judge_as_published(planner, action, text, _gold_of(row.step), quirks)
     return found
 
 

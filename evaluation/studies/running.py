@@ -18,15 +18,14 @@ from agents.recipes import checking, literature, published, saved, starters
 from agents.recipes.lacking import missing
 from agents.runs.building import planned
 from agents.runs.runner import run_conversations
-from agents.types import Decision
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
-from annotations.models import Dataset, LeaseLost, Step
+from annotations.models import Dataset, LeaseLost
 from annotations.monitor.outages import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.models.studies import BudgetLimits
-from evaluation.scores.judging import Gold, Judgement, judge
 from evaluation.scores.reviewed import store_all_scores
+from evaluation.scores.scoring import judge_step
 from evaluation.studies.budgets import llm_of
 
 logger = logging.getLogger(__name__)
@@ -157,7 +156,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
             if run.dataset.is_live:
                 LiveRun(run, shard.fenced, after_batch, llm, shard.tell).play(shard.conversation_ids)
             else:
-                run_conversations(run, shard.conversation_ids, _judge, shard.fenced, after_batch, llm, shard.tell)
+                run_conversations(run, shard.conversation_ids, judge_step, shard.fenced, after_batch, llm, shard.tell)
         except LeaseLost as lost:
             logger.info("%s", lost)
             return
@@ -197,12 +196,6 @@ def _lasting(error: Exception, shard: Shard) -> str | None:
 
 def _tell_of(shard: Shard) -> None:
     publish_shards(Shard.objects.waiting().filter(pk=shard.pk))
-
-
-def _judge(decision: Decision, step: Step) -> Judgement:
-    node_ids = tuple(target.node_id for target in step.targets.all() if not target.pruned)
-    action = decision.actions[0] if decision.actions else None
-    return judge(action, decision.ranking, Gold(step.operation, step.value, node_ids))
 
 
 def run_inline(study: Study, on_batch: Callable[[], None] = lambda: None) -> None:

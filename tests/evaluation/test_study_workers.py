@@ -13,7 +13,7 @@ from agents.models import Run
 from annotations.models import Conversation
 from evaluation import tasks
 from evaluation.models.shards import TELL_AGAIN, Shard
-from evaluation.scores.scoring import store_scores
+from evaluation.scores.scoring import judge_step, store_scores
 from evaluation.studies import running
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
@@ -56,7 +56,7 @@ def test_a_message_delivered_five_times_gives_one_row_per_step(dataset, hash_enc
 def test_of_many_callers_at_once_one_ends_the_run(dataset, hash_encoder) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
-    running.run_conversations(run, shard.conversation_ids, running._judge, shard.fenced)
+    running.run_conversations(run, shard.conversation_ids, judge_step, shard.fenced)
     shard.finish(Shard.State.DONE)
 
     def finish(_: int) -> bool:
@@ -106,7 +106,7 @@ def test_the_reaper_publishes_shards_whose_message_was_lost_and_only_those(datas
 def test_the_reaper_ends_a_run_whose_last_worker_died_before_ending_it(dataset, hash_encoder, messages) -> None:
     run = make_study(dataset).runs.get()
     shard = Shard.objects.claim(run.shards.get().pk)
-    running.run_conversations(run, shard.conversation_ids, running._judge, shard.fenced)
+    running.run_conversations(run, shard.conversation_ids, judge_step, shard.fenced)
     shard.finish(Shard.State.DONE)
     running.reap()
     assert Run.objects.get(pk=run.pk).state == Run.State.DONE

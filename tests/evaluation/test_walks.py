@@ -1,0 +1,163 @@
+"""The two walks of `docs/architecture.md`, walked: a room that is entered is told there, and what is told is entered.
+
+A room is a folder of the apps; a file at the top of an app is one by itself. Calls are seen by `sys.setprofile`.
+"""
+
+import re
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import CodeType
+from uuid import uuid4
+
+import pytest
+
+from annotations.corpus.exporting import export_release
+from annotations.jobs import running as jobs
+from annotations.models import Assignment, Dataset, Job
+from annotations.releases.checking import check_dataset
+from annotations.releases.releasing import make_release
+from annotations.sample.build import build_website
+from annotations.work.desk import moving_on
+from evaluation.models import Score
+from evaluation.studies.running import create_study, run_inline
+from tests import factories
+from tests.signed_in import client_of
+from tests.test_imports import ROOT
+
+pytestmark = pytest.mark.django_db
+
+APPS = ("annotations", "agents", "evaluation")
+OBSERVATION, EDIT = "One observation, from import to score", "One edit, from a key press to a release"
+# Rows of the tables that these walks do not take: other readers of results, and what only live goals or people do.
+ELSEWHERE = tuple(
+    "agents/live agents/environments agents/replay evaluation/reports evaluation/comparing evaluation/reviews".split()
+)
+
+
+def room_of(path: Path) -> str | None:
+    parts = path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else ()
+    if not parts or parts[0] not in APPS:
+        return None
+    return "/".join(parts if len(parts) == 2 else parts[:-1])
+
+
+@contextmanager
+def walking() -> Iterator[set[str]]:
+    """The rooms whose functions are called meanwhile. What loading a module calls is no walk."""
+    seen: set[CodeType] = set()
+    rooms: set[str] = set()
+
+    def called(frame, event: str, _: object) -> None:
+        if event == "call":
+            seen.add(frame.f_code)
+
+    threading.setprofile(called)
+    sys.setprofile(called)
+    try:
+        yield rooms
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    entered = {room_of(Path(code.co_filename)) for code in seen if not code.co_name.startswith("<")}
+    rooms.update(room for room in entered if room)
+
+
+def told_in(heading: str) -> set[str]:
+    """The rooms and files that a section of the text names."""
+    text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    section = text.partition(f"\n## {heading}")[2].partition("\n## ")[0]
+    named = {name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", section)}
+    return {name for name in named if name.startswith(APPS)}
+
+
+def untold(rooms: set[str], told: set[str]) -> list[str]:
+    """Rooms that are not told by themselves, by a file in them, or as parts of one that is."""
+    return sorted(
+        room
+        for room in rooms
+        if not any(f"{name}/".startswith(f"{room}/") or f"{room}/".startswith(f"{name}/") for name in told)
+    )
+
+
+def unwalked(told: set[str], rooms: set[str]) -> list[str]:
+    """Told rooms, or rooms of told files, that nothing entered."""
+    homes = {name.rpartition("/")[0] if name.endswith(".py") and name.count("/") > 1 else name for name in told}
+    return sorted(home for home in homes if not any(f"{room}/".startswith(f"{home}/") for room in rooms))
+
+
+def test_an_observation_enters_the_rooms_that_are_told(tmp_path: Path, settings, hash_encoder) -> None:
+    settings.IMPORT_ROOT = tmp_path
+    build_website("casaverde", tmp_path / "sources")
+    project = factories.make_project()
+    admin = factories.make_user("admin", project)
+    with walking() as rooms:
+        job = jobs.start_import(
+            user=admin, project=project, format="mt-mind2web", name="walked", path="sources", limit=1
+        )
+        while (claimed := Job.objects.claim(job.pk)) is not None and jobs.run(claimed):
+            pass
+        dataset = Dataset.objects.get(name="walked")
+        run_inline(create_study(user=admin, dataset=dataset, recipes=["grounded"], publish=False))
+    assert Score.objects.exists()
+    assert untold(rooms, told_in(OBSERVATION)) == []
+    assert [room for room in unwalked(told_in(OBSERVATION), rooms) if not room.startswith(ELSEWHERE)] == []
+
+
+def test_an_edit_enters_the_rooms_that_are_told(tmp_path: Path) -> None:
+    campaign = factories.make_campaign()
+    session = factories.make_session(campaign, tasks=1, steps=2)
+    people = {
+        role: client_of(factories.make_user(role, campaign.project)) for role in ("annotator", "reviewer", "admin")
+    }
+    step = next(session.bare_steps()).pk
+
+    def ask(role: str, path: str, body: dict) -> dict:
+        answer = people[role].post(f"/api/{path}", body, content_type="application/json")
+        assert answer.status_code < 300, answer.content
+        return answer.json()
+
+    def write(stage: str, field: str) -> int:
+        lease = ask("annotator", "assignments/claim/", {"campaign": campaign.pk, "stage": stage})
+        pk, token = lease["assignment"], lease["token"]
+        before = getattr(Assignment.objects.get(pk=pk).parts.get(), field)
+        said = {"op_id": str(uuid4()), "kind": "text", "step": step, "field": field, "before": before, "after": "Go."}
+        saved = ask(
+            "annotator", f"assignments/{pk}/edits/", {"token": token, "base": lease["version"], "edits": [said]}
+        )
+        ask("annotator", f"assignments/{pk}/submit/", {"token": token, "base": saved["version"]})
+        return pk
+
+    ask_nothing = people["annotator"].get("/api/assignments/")  # modules are loaded before, and asked for no more
+    assert ask_nothing.status_code == 200
+    with walking() as rooms:
+        moving_on.open_work(session)
+        write("decompose", "instruction")
+        subject = Assignment.objects.get(pk=write("rewrite", "rewrite"))
+        lease = ask("reviewer", "assignments/claim/", {"campaign": campaign.pk, "stage": "verify"})
+        checklist = {row["code"]: True for row in campaign.rubric}
+        verdict = {"token": lease["token"], "version": subject.version, "outcome": "accept", "checklist": checklist}
+        ask("reviewer", f"assignments/{lease['assignment']}/judge/", verdict)
+        campaign.refresh_from_db()
+        user = factories.make_user("admin", campaign.project)
+        dataset = campaign.target_dataset()
+        keys = [concern.key for concern in check_dataset(dataset).concerns()]
+        release = make_release(dataset, "1.0", user, "CC0-1.0", "Consent was given.", accepted_findings=keys)
+        export_release(release, "mt-mind2web", tmp_path)
+    assert untold(rooms, told_in(EDIT)) == []
+    assert unwalked(told_in(EDIT), rooms) == []
+
+
+def test_a_room_that_is_entered_and_not_told_is_found() -> None:
+    told = {"agents/pipeline.py", "agents/stages", "annotations/corpus/store.py"}
+    assert untold({"agents/pipeline.py", "agents/stages/rank", "annotations/corpus", "annotations/dom"}, told) == [
+        "annotations/dom"
+    ]
+    assert unwalked(told, {"agents/pipeline.py", "annotations/corpus"}) == ["agents/stages"]
+    with walking() as rooms:
+        Job.Kind.IMPORT.__str__()
+        told_in(EDIT)
+        jobs.publish.__name__  # noqa: B018  naming is no call
+    assert rooms == set()
