@@ -40,7 +40,7 @@ class PastAction:
 
 @dataclass(frozen=True)
 class Observation:
-    """What a policy is given at a step. Holds nothing about the gold action, but for `leaked_gold`."""
+    """What an agent is given at a step. Holds nothing about the gold action, but for `leaked_gold`."""
 
     key: int  # of the step, for the caller to match decisions
     conversation: int

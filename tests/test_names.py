@@ -105,3 +105,23 @@ def test_the_architecture_is_short_and_names_what_is_there() -> None:
 
 def test_a_room_that_was_moved_is_found() -> None:
     assert not_there("`b/`, `a/b/c.py` and `a/d.py`", ["a/b", "a/b/c.py"]) == ["a/d.py"]
+
+
+def wings_not_named(table: str, wings: Collection[str]) -> list[str]:
+    """Wings that no row names, by their folder behind the app that the row begins with."""
+    rows = (re.findall(r"`([\w/]+)/`", line.split("|")[1]) for line in table.splitlines() if line.startswith("| `"))
+    named = {f"{row[0].partition('/')[0]}/{name.rpartition('/')[2]}" for row in rows if row for name in row}
+    return sorted(set(wings) - named)
+
+
+def test_the_readme_names_every_wing() -> None:
+    apps = ("annotations", "agents", "evaluation")
+    wiring = {"management", "migrations", "models", "templatetags"}
+    wings = [name.replace(".", "/") for name, path in modules().items() if path.name == "__init__.py"]
+    ours = [wing for wing in wings if wing.startswith(apps) and wing.count("/") == 1]
+    table = (ROOT / "README.md").read_text("utf-8").partition("## Where each concept lives")[2]
+    assert wings_not_named(table, [wing for wing in ours if wing.partition("/")[2] not in wiring]) == []
+
+
+def test_a_wing_that_the_readme_forgets_is_found() -> None:
+    assert wings_not_named("| `a/b/`, `c/` (core) | text |", ["a/b", "a/c", "a/d"]) == ["a/d"]

@@ -1,4 +1,4 @@
-"""Every published agent on one page: seven stages with settings. Core: data only.
+"""Every published agent on one page: eight stages with settings. Core: data only.
 
 A run stores its recipe whole; any field can be overridden by its dotted name (`rank.top_k=20`). What the settings mean
 stands in `agents/recipes/settings.py`.

@@ -1,4 +1,4 @@
-"""Runs: recipes into policies, policies over recorded conversations, live events, their pages and exports.
+"""Runs: recipes into pipelines, pipelines over recorded conversations, live events, their pages and exports.
 
 May import every stage; stages never import it.
 """

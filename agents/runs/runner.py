@@ -1,4 +1,4 @@
-"""Run a policy over the recorded steps of conversations: build observations, decide in batches, store, tell viewers.
+"""Run a pipeline over the recorded steps of conversations: build observations, decide in batches, store, tell viewers.
 
 Offline evaluation is teacher-forced: every step is decided on the gold page after the gold earlier steps, so
 resuming means deciding the steps that have no row yet.

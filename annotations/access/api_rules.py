@@ -1,4 +1,4 @@
-"""How API views ask the policy: rows that exist for the user, gold that may be shown, abilities.
+"""How API views ask `rules.py`: rows that exist for the user, gold that may be shown, abilities.
 
 Views check abilities with `rules.require` where work starts; everything else is reading, narrowed by `VisibleMixin`.
 """

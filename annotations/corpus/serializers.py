@@ -86,7 +86,7 @@ class StepSerializer(serializers.ModelSerializer):
     """A gold step; pages are named by their SHA-256. Expects rows of `steps_for_api`."""
 
     # Null, with gold_hidden true, for steps of test splits whose gold the reader may not see; of their steps but the
-    # first the pages are too, which show what the gold action before did (`policy.Sight`).
+    # first the pages are too, which show what the gold action before did (`access.rules.Sight`).
     GOLD = (
         *("source_id", "source_index", "operation", "original_operation", "value", "action_repr", "targets", "extra"),
         *("snapshot_after", "keeps_page_after", "candidate_count"),

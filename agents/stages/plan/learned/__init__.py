@@ -2,5 +2,5 @@
 and value. Core: no Django.
 
 `examples` say what it learns from, `instruction` and `page` read the two sides of a step, `features` compares them,
-`spans` offers values, `network` scores, `train` fits and saves, `model` loads and predicts, `policy` decides.
+`spans` offers values, `network` scores, `train` fits and saves, `model` loads and predicts.
 """
