@@ -156,10 +156,7 @@ def run_conversations(
 
 def _in_reach(recipe: Recipe, batch: Sequence[UndecidedStep]) -> Wanted:
     """Whether a gold element is among the first top_k of a ranking: all that a pipeline learns of gold under Q27."""
-    gold = {
-        undecided.observation.key: {target.node_id for target in undecided.step.targets.all() if not target.pruned}
-        for undecided in batch
-    }
+    gold = {undecided.observation.key: {*undecided.step.reachable_gold()} for undecided in batch}
     return lambda seen, ranking: any(found.node_id in gold[seen.key] for found in ranking[: recipe.rank.top_k])
 
 

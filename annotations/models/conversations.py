@@ -292,6 +292,10 @@ class Step(models.Model):
         """Of its gold elements, those that were pruned away too."""
         return [target.node_id for target in self.targets.all()]
 
+    def reachable_gold(self) -> tuple[str, ...]:
+        """Of its gold elements that are still in the page."""
+        return tuple(target.node_id for target in self.targets.all() if not target.pruned)
+
     def shown_snapshot(self, wanted: str = "") -> Snapshot | None:
         """The page as it was recorded, which still has its looks, where the source kept it and not the cleaned one is
         `wanted`."""

@@ -19,12 +19,7 @@ from evaluation.scores.weblinx import weblinx_metrics
 def judge_step(decision: Decision, step: Step) -> Judgement:
     """What the runner is given to judge with: a decision by the gold of its recorded step."""
     action = decision.actions[0] if decision.actions else None
-    return judge(action, decision.ranking, _gold_of(step))
-
-
-def _gold_of(step: Step) -> Gold:
-    node_ids = tuple(target.node_id for target in step.targets.all() if not target.pruned)
-    return Gold(step.operation, step.value, node_ids)
+    return judge(action, decision.ranking, Gold(step.operation, step.value, step.reachable_gold()))
 
 
 def outcomes(run: Run, preset: str) -> list[StepOutcome]:
@@ -100,7 +95,8 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
         assert row.step is not None  # only those with gold were asked for
         action = Action(row.operation, row.node_id, row.value) if row.node_id else None
         text = row.trace.get("plan", {}).get("text", "")
-        found[row.pk] = judge_as_published(planner, action, text, _gold_of(row.step), quirks)
+        gold = Gold(row.step.operation, row.step.value, row.step.reachable_gold())
+        found[row.pk] = judge_as_published(planner, action, text, gold, quirks)
     return found
 
 
