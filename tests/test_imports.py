@@ -82,7 +82,7 @@ CORE = """
     agents.training agents.training.settings agents.training.loop
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card
-    agents.training.left_out evaluation.scores.judging evaluation.metrics evaluation.metrics.*
+    agents.training.left_out agents.training.unpacking evaluation.scores.judging evaluation.metrics evaluation.metrics.*
 """.split()
 SHELL = {
     "annotations.sample.campaigns",

@@ -30,11 +30,16 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
     split = Split.DEV if cases else Split.TRAIN
     if not cases:
         cases = [found for _, found in past.recorded(Split.TRAIN, CASES)]
+    situations = [case.situation for case in cases]
     raw = RetrievedEffects(past)
-    predictions = raw.predict([case.situation for case in cases])
+    predictions = raw.predict(situations)
     right = [is_right(one, case) for one, case in zip(predictions, cases, strict=True)]
     curve = fitted([one.raw for one in predictions], right)
-    value = _value(past, replace(raw, calibration=curve))
+    strange = RetrievedEffects(PastTransitions(past.dataset, past.encoder, own_website=False)).predict(situations)
+    elsewhere = fitted(
+        [one.raw for one in strange], [is_right(one, case) for one, case in zip(strange, cases, strict=True)]
+    )
+    value = _value(past, replace(raw, calibration=curve, elsewhere=elsewhere))
     told = [curve.of(one.raw) for one in predictions]
     measured = {"split": str(split), "cases": len(cases), "right": sum(right)}
     if cases:
@@ -47,7 +52,7 @@ def fit_world_model(past: PastTransitions) -> WorldModelFit:
         encoder=past.encoder.name,
         defaults={
             "transitions": past.dataset.transitions.count(),
-            "calibration": asdict(curve),
+            "calibration": {"known": asdict(curve), "elsewhere": asdict(elsewhere)},
             "value": {"names": list(NAMES), "weights": list(value.weights), "bias": value.bias},
             "measured": measured,
         },

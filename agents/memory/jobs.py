@@ -17,9 +17,12 @@ from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets
+from agents.memory.describe import describe
+from agents.memory.fitting import fit_world_model
 from agents.memory.induce import embed_workflows, induce_sites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
+from agents.memory.transitions import PastTransitions
 from agents.models import MemorySnippet, PromptPack, Workflow
 from agents.prompts.catalogue import induction_texts
 from agents.prompts.packs import PACKAGED, NoSuchText, Pack
@@ -76,6 +79,25 @@ def start_rationales(*, user, dataset: Dataset, split: str = "", prompts: str = 
         raise ValidationError({"split": f"Choose one of {', '.join(Split.values)}."})
     params = {"split": split} | _prompts(prompts, dataset, ["rationale"])
     return _start(Job.Kind.REFINE, user, dataset, params, publish)
+
+
+def start_transitions(
+    *,
+    user,
+    dataset: Dataset,
+    encoder: str = weights.MINILM,
+    describe: bool = False,
+    connection: str = "",
+    prompts: str = PACKAGED,
+    publish: bool = True,
+) -> Job:
+    """A queued job that keeps what the actions of the train split did to their pages, and with `describe` has a model
+    put that into words: that of a connection, or what answers here. Raises ValidationError."""
+    if not dataset.conversations.filter(split=Split.TRAIN).exists():
+        raise ValidationError({"dataset": f"{dataset.name} has no train conversations."})
+    params: dict[str, Any] = {"encoder": encoder, "describe": describe, "connection": connection}
+    params |= _prompts(prompts, dataset, ["transition_refine", "transition_describe"])
+    return _start(Job.Kind.TRANSITION, user, dataset, params, publish)
 
 
 def _prompts(reference: str, dataset: Dataset, names: Sequence[str]) -> dict[str, str]:
@@ -264,6 +286,59 @@ def refine(job: Job) -> bool:
     return _finish(job, report, progress)
 
 
+class TransitionMaking:
+    """Transitions of the train split that are not kept yet, their vectors, the fit, and on request their words."""
+
+    def __init__(self, job: Job) -> None:
+        self.job, self.progress = job, _Progress(job)
+        self.past = PastTransitions(job.existing_dataset(), _encoder(job.params["encoder"]))
+        self.rows = self.past.dataset.transitions
+        self.report: dict[str, Any] = job.report or {"counts": {"transitions": 0, "described": 0}, "errors": []}
+
+    def work(self) -> bool:
+        """One slice; True when it must go on."""
+        counts, describes = self.report["counts"], self.job.params["describe"]
+        try:
+            self._compare_pages()
+            counts["transitions"] = self.rows.count()
+            self.past.embed(lambda done, total: self.progress.tell("embedding", "transitions", done, total))
+            if (fit := self.past.fit) is None or fit.transitions != self.rows.count():
+                fit_world_model(self.past)
+            if describes:
+                self._describe()
+        except _SliceOver:
+            self.job.keep_report(self.report)
+            return self.job.hand_back()
+        self.report["landed"] = counts["transitions"]
+        words = f", {counts['described']:,} put into words" if describes else ""
+        self.report["said"] = f"Kept {_counted(counts['transitions'], 'transitions')}{words}"
+        return _finish(self.job, self.report, self.progress)
+
+    def _compare_pages(self) -> None:
+        train = self.past.dataset.conversations.filter(split=Split.TRAIN).in_order()
+        total = train.count()
+        missing = list(train.filter(transitions__isnull=True).values_list("pk", flat=True))
+        self.progress.tell("comparing pages", "conversations", total - len(missing), total)
+        for start in range(0, len(missing), CONVERSATIONS):
+            self.past.add(missing[start : start + CONVERSATIONS])
+            done = min(total, total - len(missing) + start + CONVERSATIONS)
+            self.progress.tell("comparing pages", "conversations", done, total)
+
+    def _describe(self) -> None:
+        params = self.job.params
+        llm, pack = endpoint(params["connection"]), _pack(params, self.past.dataset.project)
+        self.report["model"] = llm.info.model
+        waiting, total = list(self.rows.undescribed().in_order()), self.rows.count()
+        for start in range(0, len(waiting), STEPS):
+            done, errors = describe(waiting[start : start + STEPS], llm, pack)
+            self.report["counts"]["described"] += done
+            self.report["errors"] = (self.report["errors"] + errors)[:MAX_ERRORS]
+            self.report["error_count"] = self.report.get("error_count", 0) + len(errors)
+            self.job.keep_report(self.report)
+            told = min(total, total - len(waiting) + start + STEPS)
+            self.progress.tell("asking the model", "transitions", told, total)
+
+
 def _finish(job: Job, report: dict, progress: _Progress) -> bool:
     """End a job that asks a model: failed when nothing came of it."""
     errors = report.setdefault("error_count", len(report["errors"]))
@@ -294,4 +369,9 @@ def endpoint(connection: str = "") -> Llm:
         raise ValueError(str(error)) from error
 
 
-RUNNERS: dict[str, Callable[[Job], bool]] = {Job.Kind.EMBED: embed, Job.Kind.INDUCE: induce, Job.Kind.REFINE: refine}
+RUNNERS: dict[str, Callable[[Job], bool]] = {
+    Job.Kind.EMBED: embed,
+    Job.Kind.INDUCE: induce,
+    Job.Kind.REFINE: refine,
+    Job.Kind.TRANSITION: lambda job: TransitionMaking(job).work(),
+}

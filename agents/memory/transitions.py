@@ -84,8 +84,9 @@ def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
 class PastTransitions:
     """The transitions of a dataset and their vectors by one encoder: the `TransitionStore` of the core."""
 
-    def __init__(self, dataset: Dataset, encoder: Encoder) -> None:
-        self.dataset, self.encoder = dataset, encoder
+    def __init__(self, dataset: Dataset, encoder: Encoder, own_website: bool = True) -> None:
+        """Without `own_website`, as if the website that is asked about had never been seen."""
+        self.dataset, self.encoder, self.own_website = dataset, encoder, own_website
 
     # Made
 
@@ -140,6 +141,8 @@ class PastTransitions:
             transition__operation=situation.action.operation,
         )
         rows = rows.exclude(transition__conversation=situation.conversation)
+        if not self.own_website:
+            rows = rows.exclude(transition__website=situation.website)
         rows = rows.select_related("transition").defer("embedding")
         found = rows.filter(transition__role=situation.target.role).nearest(vector, k) or rows.nearest(vector, k)
         return [_case(one) for one in found]
@@ -148,7 +151,7 @@ class PastTransitions:
         """Make what is missing: the transitions of the train split, their vectors, the fit. ValueError where there are
         none."""
         train = self.dataset.conversations.filter(split=Split.TRAIN)
-        self.add(train.exclude(transitions__isnull=False).in_order().values_list("pk", flat=True))
+        self.add(train.filter(transitions__isnull=True).in_order().values_list("pk", flat=True))
         self.embed()
         if not self.dataset.transitions.exists():
             raise ValueError(f"{self.dataset.name} has no train split with pages before and after actions to look up")
@@ -165,8 +168,13 @@ class PastTransitions:
     def world_model(self) -> RetrievedEffects:
         """What predicts by these transitions, as sure as it has shown itself to be right."""
         fit = self.fit
-        curve = {key: tuple(value) for key, value in fit.calibration.items()} if fit else {}
-        return RetrievedEffects(self, Calibration(**curve))
+        if fit is None:
+            return RetrievedEffects(self)
+        known, elsewhere = (
+            Calibration(tuple(curve["raw"]), tuple(curve["share"]))
+            for curve in (fit.calibration["known"], fit.calibration["elsewhere"])
+        )
+        return RetrievedEffects(self, known, elsewhere)
 
     def value(self) -> EmbeddedValue:
         """What values actions by these transitions."""

@@ -55,6 +55,12 @@ TEXTS: dict[str, TextKind] = {
         "asks how much an action would help", "messages", "objective previous observation action next_state"
     ),
     "imagined_action": _kind("asks for an action on an imagined page", "messages", "objective previous observation"),
+    "transition_refine": _kind("asks for the key changes of a page", "messages", "added removed changed"),
+    "transition_describe": _kind(
+        "asks for a transition in words, as if it were predicted",
+        "messages",
+        "objective previous observation action next_observation changes",
+    ),
     "propose_cuts": _kind("asks for the parts of a session", filled="parts steps"),
     "propose_rewrites": _kind("asks for instructions that refer to earlier ones", filled="requests phenomena"),
     "propose_again": _kind("sends back a proposal that cannot be used", filled="error"),

@@ -19,6 +19,7 @@ REFERENCE = re.compile(r"([a-z0-9][a-z0-9_-]*)(?:@([1-9][0-9]{0,8}))?")
 VERSIONS = {
     1: "61ab532bbf48157f6cdb4690c903efc0a5986d81df2b433e2fa1c7a6e5268255",
     2: "40442a13731535412dacf91902203399b7675ef60f35a57d2bb65b34186c4cc3",
+    3: "98938abed8580debc99923613d6c0b6a5ba466602bd25e65b9b568474f889c18",
 }
 
 

@@ -38,10 +38,16 @@ class Training:
     prompts_sha256: str = ""  # "": no model is given words
 
 
+IMAGINING = {
+    "world_model": "`--set imagine.kind=trained imagine.model={name}`",
+    "value": "`--set imagine.value=progress imagine.value_model={name}`",
+}  # paradigm -> use, whatever the kind
+
+
 def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
     """How a recipe is told to use the model."""
     paradigm = settings.get("paradigm", "")
-    how = USES[kind].format(name=name, paradigm=paradigm)
+    how = IMAGINING.get(paradigm, USES[kind]).format(name=name, paradigm=paradigm)
     return how.replace("--set", "--set plan.backend=local") if paradigm == "trajectory" else how
 
 

@@ -65,7 +65,7 @@ class PageSamples:
         pack: Pack | None = None,
     ) -> None:
         """`recipe`: whose prompts the samples are; without one, prompts have the published form."""
-        if settings.paradigm == "action_string" or settings.paradigm == "trajectory":
+        if settings.paradigm not in ("multichoice", "generation"):
             raise ValueError(f"a training on {settings.paradigm} has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
         self.paradigm: Paradigm = settings.paradigm

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 from agents.encoders.adapters import ALL_LINEAR
 from agents.encoders.weights import MINILM
 from agents.recipes.declaring import SettingGroup, declarations, parsed, same, setting
-from agents.recipes.settings import ComposeSettings, PlanSettings, RankSettings, RecallSettings
+from agents.recipes.settings import ComposeSettings, ImagineSettings, PlanSettings, RankSettings, RecallSettings
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -96,7 +96,7 @@ class PlannerSettings(LoopSettings):
 
     tf32: bool = same(LoopSettings, "tf32", True)
     max_length: int = same(LoopSettings, "max_length", 2048)
-    paradigm: Literal["multichoice", "generation", "action_string", "trajectory"] = setting(
+    paradigm: Literal["multichoice", "generation", "action_string", "trajectory", "world_model", "value"] = setting(
         "multichoice", "what answers look like"
     )
     repeats: int = setting(
@@ -112,6 +112,7 @@ class PlannerSettings(LoopSettings):
     refinement: bool = setting(False, "memory answers with rationales")
     history_turns: int = same(ComposeSettings, "history_turns")
     ranker: str = setting(MINILM, "dual encoder that chooses the candidates of an action-string prompt")
+    page_tokens: int = same(ImagineSettings, "page_tokens", 900)
     max_new_tokens: int = same(PlanSettings, "max_new_tokens")
     adapter: Literal["none", "lora", "qlora"] = setting(
         "none",

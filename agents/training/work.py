@@ -32,6 +32,8 @@ from agents.training.settings import (
 )
 from agents.training.together import joined, processes, together
 from agents.training.trajectory_rows import TrajectoryRows
+from agents.training.transition_rows import TransitionRows
+from agents.training.unpacking import unpacked
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
 
@@ -159,7 +161,8 @@ class Work:
         if isinstance(settings, CrossEncoderSettings | DualEncoderSettings):
             return self._ranking_task(settings)
         assert isinstance(settings, PlannerSettings)
-        base, tokenizer = self.model.base, load_tokenizer(self.model.base)
+        base = unpacked(self.model.base)
+        tokenizer = load_tokenizer(base)
         samples = self._samples(settings, tokenizer)
         if samples is None:
             return None
@@ -182,7 +185,7 @@ class Work:
         return DualEncoderTask(self.model.base, settings, pairs, dev)
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
-        if settings.paradigm not in ("action_string", "trajectory"):
+        if settings.paradigm in ("multichoice", "generation"):
             reminding = self._pipeline()
             rows = StepRows(self.rows, settings, pipeline=reminding)
             dev_rows = StepRows(self.dev, settings, settings.dev_examples, reminding)
@@ -198,10 +201,14 @@ class Work:
             return None
         return KeptSamples(own, tokenizer), KeptSamples(dev, tokenizer, settings.dev_examples)
 
-    def _asked_rows(self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any) -> ActionRows | TrajectoryRows:
+    def _asked_rows(
+        self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any
+    ) -> ActionRows | TrajectoryRows | TransitionRows:
         """Prompts that the recipe itself asks, whole."""
         if settings.paradigm == "action_string":
             return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
+        if settings.paradigm in ("world_model", "value"):
+            return TransitionRows(rows, settings, tokenizer, self.pack)
         asked = Asked(tokenizer)
         pipeline = self._pipeline(asked)
         assert pipeline is not None  # who starts a training on trajectories names a recipe

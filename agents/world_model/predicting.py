@@ -121,6 +121,7 @@ class RetrievedEffects:
 
     store: TransitionStore
     calibration: Calibration = field(default_factory=Calibration)
+    elsewhere: Calibration = field(default_factory=Calibration)  # where no case is of the website
     neighbours: int = NEIGHBOURS
 
     def predict(self, situations: Sequence[Situation]) -> list[Prediction]:
@@ -130,13 +131,15 @@ class RetrievedEffects:
 
     def _prediction(self, situation: Situation, cases: Sequence[PastCase]) -> Prediction:
         if not cases:
-            return Prediction((), self.calibration.of(0.0), 0.0)
+            return Prediction((), self.elsewhere.of(0.0), 0.0)
         near = [nearness(situation, case) for case in cases]
         votes = [_vote(situation, case, SHARPNESS * (one - max(near))) for case, one in zip(cases, near, strict=True)]
         expected = _expected(votes)
         said, total = facts(expected), sum(vote.weight for vote in votes)
         agreed = sum(vote.weight * agreement(said, vote.facts) for vote in votes) / total
-        return Prediction(tuple(expected), self.calibration.of(agreed), agreed, tuple(cases))
+        is_known = any(case.website == situation.website for case in cases)
+        curve = self.calibration if is_known else self.elsewhere
+        return Prediction(tuple(expected), curve.of(agreed), agreed, tuple(cases))
 
 
 def nearness(situation: Situation, case: PastCase) -> float:

@@ -90,7 +90,7 @@ PAGE_FIELDS = {"Snapshot": ("snapshot", "raw_snapshot"), "Screenshot": ("screens
 PAGES_AFTER = {"Snapshot": ("snapshot_after",), "Screenshot": ()}
 SPLIT, PROJECT = "turn__conversation__split", "turn__conversation__dataset__project"  # of a step
 # Jobs that read the train split and nothing else, so that their messages quote no test data.
-READ_TRAIN_ONLY = (Job.Kind.TRAIN, Job.Kind.INDUCE)
+READ_TRAIN_ONLY = (Job.Kind.TRAIN, Job.Kind.INDUCE, Job.Kind.TRANSITION)
 HIDDEN_MESSAGE = "Hidden with the gold of test splits, which it may quote."
 # The step that no gold action precedes, as the fields of a step and as a condition on its rows.
 OPENING = Q(turn__index=0, index=0, marks__isnull=False)

@@ -20,6 +20,7 @@ LESS_MEMORY = {
     "mixed_precision=bf16, or choose a smaller base.",
     "embed": _MODEL,
     "induce": _MODEL,
+    "transition": _MODEL,
     "import": "import the file in parts.",
 }
 """Kind of job -> what makes it need less memory."""
@@ -61,6 +62,7 @@ class Job(Leased):
         RELEASE = "release", "release"
         SAMPLE = "sample", "sample data"
         GOALS = "goals", "live goals"
+        TRANSITION = "transition", "transitions"
 
     kind = models.CharField(max_length=10, choices=Kind.choices)
     project = models.ForeignKey(Project, models.CASCADE, related_name="jobs")

@@ -30,7 +30,7 @@ ABILITIES: dict[str, frozenset[str]] = {
     Role.ADMIN: frozenset(
         {
             *("import", "export", "train", "embed", "induce", "refine", "propose", "release", "sample", "goals"),
-            *("evaluate", "review", "annotate", "manage"),
+            *("transition", "evaluate", "review", "annotate", "manage"),
         }
     ),
     Role.REVIEWER: frozenset({"export", "review"}),

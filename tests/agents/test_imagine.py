@@ -10,9 +10,10 @@ from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.imagine import scores
-from agents.stages.imagine.asking import Asking, described
+from agents.stages.imagine.asking import Asking
 from agents.stages.kind import CannotRun, Parts
 from agents.types import Action, Decision, RankedCandidate
+from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.tree import parse
 from tests.agents.fixed_ranker import FixedRanker

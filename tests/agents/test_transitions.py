@@ -100,9 +100,8 @@ def test_the_embedded_world_model_says_what_a_new_action_will_change(dataset):
     past(dataset).add(train(dataset))
     past(dataset).embed()
     seen = transitions.seen_at(*_first_step(dataset, "dev", place=1))
-    WorldModelFit.objects.create(
-        dataset=dataset, encoder=HashEncoder().name, transitions=5, calibration={"raw": [0, 1], "share": [0.25, 0.25]}
-    )
+    curves = {"known": {"raw": [0, 1], "share": [0.25, 0.25]}, "elsewhere": {"raw": [], "share": []}}
+    WorldModelFit.objects.create(dataset=dataset, encoder=HashEncoder().name, transitions=5, calibration=curves)
     (found,) = past(dataset).world_model().predict([seen.situation])
     assert found.text == "changed textbox 'Name' value: 'eve'"
     assert found.confidence == 0.25

@@ -134,6 +134,14 @@ def test_a_case_of_the_same_name_and_site_counts_more():
     assert found.text == NOTHING
 
 
+def test_on_a_website_without_cases_it_is_as_sure_as_it_was_right_on_such():
+    curves = calibration.Calibration((0, 1), (0.9, 0.9)), calibration.Calibration((0, 1), (0.2, 0.2))
+    for website, confidence in (("w", 0.9), ("new", 0.2)):
+        asked = Situation(NEWS.instruction, OTHER, NEWS.action, website)
+        (found,) = RetrievedEffects(ListedCases(case(CHECKED)), *curves).predict([asked])
+        assert found.confidence == confidence
+
+
 # Calibration --------------------------------------------------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ from agents.stages.plan.kinds import generator_of
 from agents.stages.plan.local import LocalGenerator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.state import StepState
-from agents.types import Action, DecisionUsage
+from agents.types import DecisionUsage
 
 NOTHING_DONE = "None"
 OWN_WEIGHTS = ("trained", "retrieval")  # kinds whose imagine.model is none of the endpoint
@@ -92,17 +92,6 @@ def cut_tree(tree: str, tokens: int, count: Callable[[str], int]) -> str:
 def imagining_weights(name: str) -> LocalGenerator:
     """Apart from those that plan: they are asked otherwise."""
     return LocalGenerator(weights.source(name))
-
-
-def described(action: Action, page: str) -> str:
-    """The action with the line of its element, in one form wherever it is asked about (the published code writes it
-    differently for training and for use, quirk Q20)."""
-    done = " ".join(part for part in (action.operation, action.value and f"[{action.value}]") if part)
-    if action.node_id is None:
-        return done
-    start = f"[{action.node_id}] "
-    line = next((line.strip() for line in page.split("\n") if line.strip().startswith(start)), "")
-    return f"{done} on [{action.node_id}]" + (f" where [{action.node_id}] is {line[len(start) :]}" if line else "")
 
 
 def previous(state: StepState) -> str:

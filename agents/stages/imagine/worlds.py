@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
-from agents.stages.imagine.asking import NOTHING_DONE, Asking, described, previous
+from agents.stages.imagine.asking import NOTHING_DONE, Asking, previous
 from agents.stages.imagine.choosing import Choosing
 from agents.stages.imagine.considered import Considered
 from agents.stages.imagine.scores import next_state
@@ -12,6 +12,7 @@ from agents.stages.imagine.values import VALUES, Valuing
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import lacking_model
 from agents.stages.state import StepState
+from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
 
 UNREAD = "the world model's answer could not be read"

@@ -1,0 +1,99 @@
+"""How well a world model predicts what recorded actions changed, beside two guesses that know nothing."""
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from agents.memory.transitions import Happened, PastTransitions
+from agents.world_model.calibration import ReliabilityBin, bins, calibration_error
+from agents.world_model.effects import Effect, agreement, applied, facts, happenings
+from annotations.dom.differences import difference
+
+NOTHING, FREQUENT, OF_KIND, RETRIEVED = "nothing changes", "the most frequent change", "… of its kind", "retrieval"
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Means over steps: F1 of single changes, share of whole differences; and of steps that change anything."""
+
+    f1: float
+    exact: float
+    changing_f1: float
+    changing_exact: float
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One split. `bins` are those of the confidence."""
+
+    split: str
+    steps: int
+    changing: float = 0.0
+    scores: dict[str, Predicted] = field(default_factory=dict)
+    calibration_error: float = 0.0
+    bins: list[ReliabilityBin] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def measure(past: PastTransitions, split: str, limit: int | None, model: str = "") -> Measured:
+    """On the first so many steps of a split that have a page before and after."""
+    cases = [case for _, case in past.recorded(split, limit)]
+    if not cases:
+        return Measured(split, 0)
+    truth = [facts(happenings(difference(case.situation.tree, case.after))) for case in cases]
+    guesses = _guesses(past, cases)
+    found = past.world_model().predict([case.situation for case in cases])
+    guesses[RETRIEVED] = [one.facts for one in found]
+    if model:
+        from agents.memory.written import written_facts
+
+        guesses[model] = written_facts(model, [case.situation for case in cases])
+    right = [one.facts == true for one, true in zip(found, truth, strict=True)]
+    told = [one.confidence for one in found]
+    changing = sum(map(bool, truth)) / len(truth)
+    scores = {name: _score(guess, truth) for name, guess in guesses.items()}
+    return Measured(split, len(cases), changing, scores, calibration_error(told, right), bins(told, right))
+
+
+def _score(guess: Sequence[Counter[str]], truth: Sequence[Counter[str]]) -> Predicted:
+    pairs = list(zip(guess, truth, strict=True))
+    changing = [pair for pair in pairs if pair[1]]
+    return Predicted(*(_mean(some, whole) for some in (pairs, changing) for whole in (False, True)))
+
+
+def _mean(pairs: Sequence[tuple[Counter[str], Counter[str]]], whole: bool) -> float:
+    if not pairs:
+        return 0.0
+    return statistics.fmean(float(one == other) if whole else agreement(one, other) for one, other in pairs)
+
+
+def _guesses(past: PastTransitions, cases: Sequence[Happened]) -> dict[str, list[Counter[str]]]:
+    """What is said of every step alike, and of every step of one operation and role."""
+    told: Counter[str] = Counter()
+    by_kind: dict[tuple[str, str], Counter[str]] = {}
+    effects: dict[str, tuple[Effect, ...]] = {}
+    for operation, role, stored in past.dataset.transitions.order_by("pk").values_list("operation", "role", "effects"):
+        key = repr(stored)
+        effects[key] = tuple(Effect.from_dict(one) for one in stored)
+        told[key] += 1
+        by_kind.setdefault((operation, role), Counter())[key] += 1
+    most = next((key for key, _ in told.most_common() if effects[key]), repr([]))
+
+    def of_kind(case: Happened) -> str:
+        situation = case.situation
+        found = by_kind.get((situation.action.operation, situation.target.role), told)
+        return found.most_common(1)[0][0]
+
+    return {
+        NOTHING: [Counter() for _ in cases],
+        FREQUENT: [_on(case, effects.get(most, ())) for case in cases],
+        OF_KIND: [_on(case, effects[of_kind(case)]) for case in cases],
+    }
+
+
+def _on(case: Happened, effects: Sequence[Effect]) -> Counter[str]:
+    return facts(applied(effects, case.situation.lines, case.situation.action))

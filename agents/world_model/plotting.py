@@ -1,0 +1,48 @@
+"""The reliability plot as SVG: how often predictions of a confidence were right. Core."""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from agents.world_model.calibration import ReliabilityBin
+
+SIZE, LEFT, TOP = 240, 40, 12  # of the box, pixels
+COLOURS = ("#2563eb", "#b45309", "#15803d", "#9333ea")
+
+
+def reliability_svg(curves: Mapping[str, Sequence[ReliabilityBin]]) -> str:
+    """Each named curve in a colour, its marks as large as they hold cases; the diagonal is what should be."""
+    width, height = SIZE + LEFT + 120, SIZE + TOP + 40
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
+        'role="img" font-family="sans-serif" font-size="11"><title>Share that was right by confidence</title>',
+        f'<rect x="{LEFT}" y="{TOP}" width="{SIZE}" height="{SIZE}" fill="none" stroke="#888"/>',
+        f'<line x1="{_x(0)}" y1="{_y(0)}" x2="{_x(1)}" y2="{_y(1)}" stroke="#888" stroke-dasharray="4 3"/>',
+    ]
+    for part in (0, 0.5, 1):
+        parts.append(f'<text x="{_x(part)}" y="{_y(0) + 16}" text-anchor="middle" fill="#666">{part:.0%}</text>')
+        parts.append(f'<text x="{LEFT - 6}" y="{_y(part) + 4}" text-anchor="end" fill="#666">{part:.0%}</text>')
+    parts.append(f'<text x="{_x(0.5)}" y="{_y(0) + 32}" text-anchor="middle" fill="#666">confidence</text>')
+    for place, (name, found) in enumerate(curves.items()):
+        parts += _curve(name, found, COLOURS[place % len(COLOURS)], place)
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def _curve(name: str, found: Sequence[ReliabilityBin], colour: str, place: int) -> list[str]:
+    total = sum(one.count for one in found) or 1
+    points = " ".join(f"{_x(one.confidence)},{_y(one.share)}" for one in found)
+    marks = [
+        f'<circle cx="{_x(one.confidence)}" cy="{_y(one.share)}" r="{2 + 8 * (one.count / total) ** 0.5:.1f}" '
+        f'fill="{colour}" fill-opacity="0.6"><title>{one.count} of confidence {one.confidence:.0%}: {one.share:.0%} '
+        "right</title></circle>"
+        for one in found
+    ]
+    label = f'<text x="{_x(1) + 10}" y="{TOP + 14 + 16 * place}" fill="{colour}">{escape(name)} ({total})</text>'
+    return [f'<polyline points="{points}" fill="none" stroke="{colour}"/>', *marks, label]
+
+
+def _x(share: float) -> float:
+    return round(LEFT + share * SIZE, 1)
+
+
+def _y(share: float) -> float:
+    return round(TOP + (1 - share) * SIZE, 1)

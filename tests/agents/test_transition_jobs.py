@@ -1,0 +1,124 @@
+"""Transitions as a job: kept, embedded, fitted, put into words by a model, and written as records to train on."""
+
+import json
+import os
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import call_command
+
+from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import jobs as memory
+from agents.memory.follow import work_inline
+from agents.memory.measuring import FREQUENT, NOTHING, RETRIEVED, measure
+from agents.memory.transitions import PastTransitions
+from agents.models import LlmReply, Transition, WorldModelFit
+from agents.runs import building
+from agents.world_model.records import divided, read_published
+from annotations.jobs import running
+from annotations.models import Dataset
+from tests import factories
+from tests.agents.llm_server import LlmServer, prompt_text, serve
+from tests.agents.test_transitions import dataset
+from tests.beside import needs_shared
+
+__all__ = ["dataset"]
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = CachedEncoder(HashEncoder())
+    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+
+
+def answer(body: dict[str, Any]) -> str:
+    if "You compare two states" in prompt_text(body):
+        return "1. Something changed."
+    return "[Rationale] It is a form.\n[Next State] The expected effect is that the form changes."
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
+    with serve(answer) as server:
+        monkeypatch.setenv("LLM_BASE_URL", server.url)
+        monkeypatch.setenv("LLM_MODEL", "test-model")
+        yield server
+
+
+def test_the_job_keeps_transitions_and_fits_how_sure_they_are(dataset: Dataset) -> None:
+    job = work_inline(memory.start_transitions(user=None, dataset=dataset))
+    assert (job.state, job.report["said"]) == ("done", "Kept 5 transitions")
+    fit = WorldModelFit.objects.get()
+    assert (fit.transitions, fit.measured["split"], fit.measured["cases"]) == (5, "dev", 3)
+    assert set(fit.calibration) == {"known", "elsewhere"}
+    assert len(fit.value["weights"]) == len(fit.value["names"])
+
+
+def test_it_goes_on_in_slices(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "SLICE_SECONDS", -1)
+    monkeypatch.setattr(memory, "CONVERSATIONS", 1)
+    job = work_inline(memory.start_transitions(user=None, dataset=dataset))
+    assert (job.state, Transition.objects.count()) == ("done", 5)
+
+
+def test_a_model_puts_them_into_words_once(dataset: Dataset, server: LlmServer) -> None:
+    job = work_inline(memory.start_transitions(user=None, dataset=dataset, describe=True))
+    assert job.report["counts"] == {"transitions": 5, "described": 5}
+    row = Transition.objects.order_by("pk")[0]
+    assert (row.refined, row.rationale) == ("1. Something changed.", "It is a form.")
+    assert (row.next_state, row.model_name) == ("The expected effect is that the form changes.", "test-model")
+    asked, kept = len(server.requests), LlmReply.objects.count()
+    assert any("[3] checkbox 'News' checked: true" in prompt_text(body) for body in server.requests)
+    Transition.objects.filter(pk=row.pk).update(next_state="")
+    again = work_inline(memory.start_transitions(user=None, dataset=dataset, describe=True))
+    assert again.report["counts"]["described"] == 1
+    assert (len(server.requests), LlmReply.objects.count()) == (asked, kept), "the reply was kept"
+
+
+def test_without_a_train_split_there_is_nothing_to_keep() -> None:
+    with pytest.raises(ValidationError, match="no train conversations"):
+        memory.start_transitions(user=None, dataset=factories.make_conversation(split="dev").dataset)
+
+
+def test_records_to_train_on_are_written(dataset: Dataset, tmp_path: Path) -> None:
+    out, file = StringIO(), tmp_path / "train.jsonl"
+    call_command("build_transitions", dataset.name, inline=True, json=True, export=file, stdout=out, stderr=StringIO())
+    assert json.loads(out.getvalue())["written"] == 5
+    first, typed, *_ = [json.loads(line) for line in file.read_text().splitlines()]
+    assert first["instruction"].startswith("You know how websites behave.")
+    assert first["input"].startswith("URL: \n OBJECTIVE: Sign up as ada with news.\n PREVIOUS ACTION: None\n CURRENT")
+    assert first["input"].endswith("CURRENT ACTION: CLICK on [3] where [3] is checkbox 'News' checked: false")
+    said = "[Rationale] \n[Next State] The expected effect is that changed checkbox 'News' checked: true."
+    assert first["output"] == said
+    assert "value: 'ada'" in typed["output"]
+
+
+def test_retrieval_is_measured_beside_guesses(dataset: Dataset) -> None:
+    past = PastTransitions(dataset, CachedEncoder(HashEncoder()))
+    past.prepare()
+    found = measure(past, "test_task", None)
+    assert (found.steps, found.scores[RETRIEVED].exact) == (3, 1.0)
+    assert found.scores[NOTHING].exact == pytest.approx(1 / 3)
+    assert found.scores[FREQUENT].exact < 1
+    assert 0 <= found.calibration_error <= 1
+
+
+SAMPLES = Path(os.environ.get("SHARED_DATA", Path(__file__).parents[3] / "shared" / "data")) / "wma-samples"
+PUBLISHED = ["sample_description_with_tao_annotated", "sample_mind2web_acctree", "sample_webarena_acctree"]
+MARKS = [] if SAMPLES.is_dir() else [needs_shared(f"the published samples are not in {SAMPLES}")]
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=MARKS) for name in PUBLISHED])
+def test_the_published_samples_are_read_and_written_as_they_were(name: str) -> None:
+    stored = json.loads((SAMPLES / f"{name}.json").read_text("utf-8"))
+    records = read_published(SAMPLES / f"{name}.json")
+    assert [record.published() for record in records] == stored
+    assert [len(part) for part in divided(records)] == [4, 1]
+    trained = records[0].training("Say what comes.")
+    assert trained["input"].splitlines()[0] == f"URL: {records[0].url}"
+    assert f"PREVIOUS ACTION: {list(records[0].previous)!r}" in trained["input"]
