@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from annotations.models import Dataset, Split, Step
 from annotations.sandbox.deadline import page_deadline
 
 BATCH = 500  # texts that are embedded together
+DRAW = 0  # seed
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,13 @@ class PastTransitions:
         return len(rows)
 
     def recorded(self, split: str, limit: int | None = None) -> Iterator[tuple[Step, Happened]]:
-        """What happened at the steps of a split, in order, at most so many: to measure by; nothing is stored."""
+        """What happened at the steps of a split: to measure by; nothing is stored. With a limit, of conversations that
+        are drawn, the same ones each time, or a dataset in the order of its websites would show one of them."""
+        ids = list(self.dataset.conversations.filter(split=split).in_order().values_list("pk", flat=True))
+        if limit is not None:
+            Random(DRAW).shuffle(ids)
         count = 0
-        for pk in self.dataset.conversations.filter(split=split).in_order().values_list("pk", flat=True):
+        for pk in ids:
             recorded = RecordedConversation(pk)
             for step in recorded.steps:
                 if limit is not None and count >= limit:
