@@ -1,6 +1,10 @@
 """Runs side by side: aligned by step, first divergence, paired differences, prompts, and gold hidden from strangers."""
 
+import json
+from io import StringIO
+
 import pytest
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from agents.models import Run, Trajectory
@@ -185,3 +189,21 @@ def test_episodes_are_compared_with_a_page_each(db) -> None:
     page = client().get(f"/compare/conversations/{conversation.pk}/")
     assert [frame["letter"] for frame in page.context["frames"]] == ["A", "B"]
     assert [row.differs for row in page.context["places"]] == [True, False]
+
+
+@pytest.mark.django_db
+def test_two_studies_are_compared_on_the_command_line() -> None:
+    conversation = factories.make_conversation(split="test_task")
+    runs = [factories.make_run(conversation.dataset, split="test_task") for _ in range(2)]
+    for place, run in enumerate(runs):
+        trajectory = factories.make_trajectory(run, conversation)
+        trajectory.steps.update(success=False)
+        trajectory.steps.filter(seq__lte=place).update(success=True)
+    studies = [factories.make_study(conversation.dataset.project, [run]) for run in runs]
+    out = StringIO()
+    call_command("compare_runs", studies[0].pk, studies[1].pk, json=True, stdout=out)
+    found = json.loads(out.getvalue())
+    assert (found["only_this"], found["only_first"], found["value"]) == (1, 0, 1 / found["steps"])
+    assert [sum(counts) for counts in found["where"]["operation"].values()] == [1]
+    with pytest.raises(CommandError, match="no study"):
+        call_command("compare_runs", studies[0].pk, 10**6)
