@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest
 
 from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.outcomes import Metric
@@ -52,6 +51,8 @@ def task_table(episodes: Sequence[EpisodeOutcome]) -> list[TaskLine]:
 
 
 def _line(task: str, episodes: Sequence[EpisodeOutcome]) -> TaskLine:
+    from scipy.stats import binomtest  # loads in half a second, for tables of live episodes alone
+
     count, won = len(episodes), sum(episode.success for episode in episodes)
     interval = binomtest(won, count).proportion_ci(method="wilson")
     reward = sum(episode.reward for episode in episodes) / count

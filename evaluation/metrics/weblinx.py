@@ -5,14 +5,16 @@ A metric is None where it does not apply; `TURN_METRICS` names the five, `overal
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
-
-from sacrebleu.metrics import CHRF
 
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.turns import ELEMENT_INTENTS, RecordedBox
 from annotations.dom.weblinx_page import UID
+
+if TYPE_CHECKING:
+    from sacrebleu.metrics import CHRF
 
 TEXT_INTENTS = frozenset("say textinput copy paste load change".split())
 TEXT_KEYS = {"say": ("utterance",), "textinput": ("text", "value"), "load": ("url",), "change": ("value",)}
@@ -23,7 +25,6 @@ EXACT_KEYS = {
     "load": ("url",),
     "scroll": ("x", "y"),
 }
-_CHRF = CHRF()  # character n-grams to 6, no words, beta 2, case kept, spaces dropped
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,15 @@ def text_chrf(hypothesis: Any, reference: Any) -> float:
     """sacreBLEU's sentence chrF / 100; 0.0 when either is no text."""
     if not isinstance(hypothesis, str) or not isinstance(reference, str):
         return 0.0
-    return float(_CHRF.sentence_score(hypothesis, [reference]).score / 100)
+    return float(_chrf().sentence_score(hypothesis, [reference]).score / 100)
+
+
+@cache
+def _chrf() -> "CHRF":
+    """Character n-grams to 6, no words, beta 2, case kept, spaces dropped."""
+    from sacrebleu.metrics import CHRF  # loads in a tenth of a second, for those who score texts
+
+    return CHRF()
 
 
 def urlf(predicted: WeblinxAction, gold: WeblinxAction, quirks: WeblinxQuirks = FAITHFUL) -> float | None:

@@ -14,6 +14,9 @@ from tests.web.running_up import data_folder, free_port, left_running
 ROOT = Path(__file__).resolve().parents[2]
 OWN = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "SECRET_KEY_FILE", "CELERY_BROKER_URL"}
 SETTLED = "from django.conf import settings; assert settings.SECRET_KEY and settings.REDIS_URL"
+# What takes long to load is loaded by those who compute with it, not by each of the processes and commands.
+HEAVY = {"matplotlib", "openai", "pandas", "playwright", "sacrebleu", "scipy", "torch", "transformers"}
+LOADED_LITTLE = f"import sys; found = {HEAVY} & sys.modules.keys(); assert not found, found"
 ASK = """
 import django; django.setup()
 from django.core.cache import cache
@@ -53,7 +56,7 @@ def python(var: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_reading_settings_starts_nothing_and_writes_nothing(var: Path) -> None:
-    done = python(var, "-c", f"{SETTLED}; import django; django.setup()")
+    done = python(var, "-c", f"{SETTLED}; import django; django.setup(); {LOADED_LITTLE}")
     assert (done.returncode, done.stderr) == (0, "")
     assert not var.exists()
     assert left_running(var) == []
