@@ -10,7 +10,7 @@ from agents.models import Workflow
 from agents.stages.compose.page import OURS
 from annotations.models import Dataset, Step
 from tests.agents.llm_server import prompt_text
-from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_t5
+from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_encoder, tiny_t5
 
 TEXTS = [
     OURS.header,
@@ -30,8 +30,9 @@ ANSWERS = {  # the first words of a prompt -> how the scripted endpoint answers
 
 
 def tiny_weights(folder: Path) -> dict[str, Path]:
-    """A cross encoder, a seq2seq and a causal planner, untrained."""
+    """An encoder, a cross encoder, a seq2seq and a causal planner, untrained."""
     return {
+        "encoder": tiny_encoder(folder / "encoder", TEXTS, width=16, layers=1),
         "cross_encoder": tiny_cross_encoder(folder / "ranker", TEXTS, width=16, layers=1),
         "seq2seq": tiny_t5(folder / "planner", TEXTS, width=16, layers=1, vocabulary=400),
         "causal": tiny_causal(folder / "causal", TEXTS, width=16, layers=1, vocabulary=400),

@@ -42,8 +42,7 @@ def dataset(db: None, tmp_path: Path) -> Dataset:
 def run(name: str, dataset: Dataset, weights: dict[str, Path], **changes: str) -> Run:
     recipe = literature.get(name)
     if not recipe.rank.model:
-        kind = "cross_encoder" if recipe.rank.kind == "cross_encoder" else "all-MiniLM-L6-v2"
-        changes["rank.model"] = str(weights.get(kind, kind))
+        changes["rank.model"] = str(weights["cross_encoder" if recipe.rank.kind == "cross_encoder" else "encoder"])
     if recipe.plan.kind == "action_string":
         changes |= {"plan.model": str(weights["seq2seq"]), "plan.max_new_tokens": "4"}
     study = running.create_study(user=None, dataset=dataset, recipes=[name], overrides=changes, publish=False)
