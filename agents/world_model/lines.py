@@ -10,7 +10,7 @@ from annotations.dom.differences.items import PageItem, items
 
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _NAME = re.compile(rf"\s*({_TEXT})")
-_PROPERTY = re.compile(rf"(\w+): ({_TEXT}|\S+)")
+_PROPERTY = re.compile(rf"\b(\w+): ({_TEXT}|\S+)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,6 +102,7 @@ def test_many_small_pages_are_asked_about_at_once() -> None:
         asking.outline("<not xml")
 
 
+@pytest.mark.timed
 def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read(pool) -> None:
     begun = time.monotonic()
     with pytest.raises(PageTooHeavy, match="took longer"):
@@ -110,6 +111,7 @@ def test_a_page_that_takes_too_long_is_given_up_and_the_next_one_is_read(pool) -
     assert pool.call("outline", PAGE.encode()) == b'["1","2","3"]'
 
 
+@pytest.mark.timed
 def test_a_page_that_overran_is_not_tried_again_at_once(pool) -> None:
     for _ in range(2):
         begun = time.monotonic()
@@ -238,6 +240,7 @@ def test_a_limit_that_is_reached_in_a_finalizer_is_told_again(monkeypatch) -> No
         hang()
 
 
+@pytest.mark.timed
 def test_a_worker_gives_a_page_up_in_its_own_process_too() -> None:
     begun = time.monotonic()
     with pytest.raises(PageTooHeavy, match="took longer"), page_deadline(0.2), page_deadline(99):

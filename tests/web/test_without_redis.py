@@ -74,6 +74,7 @@ def doors(client: Client, project, name: str):
     }[name]
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("door", ["export", "import", "study", "export page"])
 def test_work_is_accepted_once(door: str, admin: Client, project, dataset, django_capture_on_commit_callbacks) -> None:
     request, status, model = doors(admin, project, door)
