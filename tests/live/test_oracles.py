@@ -22,9 +22,19 @@ def test_there_are_enough_of_them_and_each_has_a_task(miniwob) -> None:
     assert (len(set(SYNAPSE)), len(set(SYNAPSE_EXEMPLARS))) == (64, 48)
 
 
+def unsolved(miniwob, tasks: list[str]) -> list[str]:
+    """Of the tasks, those of which neither of two episodes is solved."""
+    return [task for task in tasks if not any(record for _, _, record in demonstrations(miniwob, [task], (3, 5)))]
+
+
+def test_every_fourth_solves_an_episode(miniwob) -> None:
+    assert unsolved(miniwob, list(ORACLES)[::4]) == []
+
+
+@pytest.mark.slow
 def test_each_solves_an_episode(miniwob) -> None:
-    failed = [task for task in ORACLES if not any(record for _, _, record in demonstrations(miniwob, [task], (3, 5)))]
-    assert failed == []
+    """Opening the pages of all tasks takes fifteen seconds of a processor."""
+    assert unsolved(miniwob, list(ORACLES)) == []
 
 
 @pytest.mark.slow
