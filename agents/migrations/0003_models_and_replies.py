@@ -6,6 +6,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
     dependencies = [
@@ -92,158 +94,160 @@ class Migration(migrations.Migration):
                 "ordering": ["-id"],
             },
         ),
-        migrations.AlterModelOptions(
-            name="workflow",
-            options={"ordering": ["website__name", "position", "id"]},
-        ),
-        migrations.RemoveConstraint(
-            model_name="exemplar",
-            name="exemplar_once_per_encoder",
-        ),
-        migrations.RemoveConstraint(
-            model_name="workflow",
-            name="workflow_name_once",
-        ),
-        migrations.AddField(
-            model_name="exemplar",
-            name="turn",
-            field=models.ForeignKey(
-                blank=True,
-                help_text="Empty: the conversation's first.",
-                null=True,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="exemplars",
-                to="annotations.turn",
+        Together([
+            migrations.AlterModelOptions(
+                name="workflow",
+                options={"ordering": ["website__name", "position", "id"]},
             ),
-        ),
-        migrations.AddField(
-            model_name="trajectorystep",
-            name="cost",
-            field=models.FloatField(
-                default=0.0, help_text="Of the model calls, in the currency of the configured prices."
+            migrations.RemoveConstraint(
+                model_name="exemplar",
+                name="exemplar_once_per_encoder",
             ),
-        ),
-        migrations.AddField(
-            model_name="trajectorystep",
-            name="exemplar_ids",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.BigIntegerField(),
-                default=list,
-                help_text="Exemplars shown, in prompt order.",
-                size=None,
+            migrations.RemoveConstraint(
+                model_name="workflow",
+                name="workflow_name_once",
             ),
-        ),
-        migrations.AddField(
-            model_name="trajectorystep",
-            name="workflow_ids",
-            field=django.contrib.postgres.fields.ArrayField(
-                base_field=models.BigIntegerField(),
-                default=list,
-                help_text="Workflows shown, in prompt order.",
-                size=None,
-            ),
-        ),
-        migrations.AddField(
-            model_name="workflow",
-            name="edited_at",
-            field=models.DateTimeField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name="workflow",
-            name="edited_by",
-            field=models.ForeignKey(
-                blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
-            ),
-        ),
-        migrations.AddField(
-            model_name="workflow",
-            name="origin",
-            field=models.CharField(
-                choices=[
-                    ("offline", "induced from the train split"),
-                    ("online", "induced during a run"),
-                    ("person", "written by a person"),
-                ],
-                default="offline",
-                max_length=8,
-            ),
-        ),
-        migrations.AddField(
-            model_name="workflow",
-            name="position",
-            field=models.PositiveIntegerField(default=0, help_text="Order within the site."),
-        ),
-        migrations.AddField(
-            model_name="workflow",
-            name="run",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.CASCADE,
-                related_name="workflows",
-                to="agents.run",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="trajectorystep",
-            index=django.contrib.postgres.indexes.GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
-        ),
-        migrations.AddConstraint(
-            model_name="exemplar",
-            constraint=models.UniqueConstraint(
-                fields=("encoder", "conversation", "turn"), name="exemplar_once_per_encoder", nulls_distinct=False
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workflow",
-            constraint=models.UniqueConstraint(
-                fields=("dataset", "website", "run", "name"), name="workflow_name_once", nulls_distinct=False
-            ),
-        ),
-        migrations.AddConstraint(
-            model_name="workflow",
-            constraint=models.CheckConstraint(
-                condition=models.Q(
-                    models.Q(("origin", "online"), ("run__isnull", False)),
-                    models.Q(models.Q(("origin", "online"), _negated=True), ("run__isnull", True)),
-                    _connector="OR",
+            migrations.AddField(
+                model_name="exemplar",
+                name="turn",
+                field=models.ForeignKey(
+                    blank=True,
+                    help_text="Empty: the conversation's first.",
+                    null=True,
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="exemplars",
+                    to="annotations.turn",
                 ),
-                name="online_workflow_names_its_run",
             ),
-        ),
-        migrations.AddField(
-            model_name="trainedmodel",
-            name="created_by",
-            field=models.ForeignKey(
-                blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
+            migrations.AddField(
+                model_name="trajectorystep",
+                name="cost",
+                field=models.FloatField(
+                    default=0.0, help_text="Of the model calls, in the currency of the configured prices."
+                ),
             ),
-        ),
-        migrations.AddField(
-            model_name="trainedmodel",
-            name="dataset",
-            field=models.ForeignKey(
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="trained_models",
-                to="annotations.dataset",
+            migrations.AddField(
+                model_name="trajectorystep",
+                name="exemplar_ids",
+                field=django.contrib.postgres.fields.ArrayField(
+                    base_field=models.BigIntegerField(),
+                    default=list,
+                    help_text="Exemplars shown, in prompt order.",
+                    size=None,
+                ),
             ),
-        ),
-        migrations.AddField(
-            model_name="trainedmodel",
-            name="job",
-            field=models.ForeignKey(
-                blank=True,
-                null=True,
-                on_delete=django.db.models.deletion.SET_NULL,
-                related_name="trained_models",
-                to="annotations.job",
+            migrations.AddField(
+                model_name="trajectorystep",
+                name="workflow_ids",
+                field=django.contrib.postgres.fields.ArrayField(
+                    base_field=models.BigIntegerField(),
+                    default=list,
+                    help_text="Workflows shown, in prompt order.",
+                    size=None,
+                ),
             ),
-        ),
-        migrations.AddField(
-            model_name="trainedmodel",
-            name="project",
-            field=models.ForeignKey(
-                on_delete=django.db.models.deletion.CASCADE, related_name="models", to="annotations.project"
+            migrations.AddField(
+                model_name="workflow",
+                name="edited_at",
+                field=models.DateTimeField(blank=True, null=True),
             ),
-        ),
+            migrations.AddField(
+                model_name="workflow",
+                name="edited_by",
+                field=models.ForeignKey(
+                    blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
+                ),
+            ),
+            migrations.AddField(
+                model_name="workflow",
+                name="origin",
+                field=models.CharField(
+                    choices=[
+                        ("offline", "induced from the train split"),
+                        ("online", "induced during a run"),
+                        ("person", "written by a person"),
+                    ],
+                    default="offline",
+                    max_length=8,
+                ),
+            ),
+            migrations.AddField(
+                model_name="workflow",
+                name="position",
+                field=models.PositiveIntegerField(default=0, help_text="Order within the site."),
+            ),
+            migrations.AddField(
+                model_name="workflow",
+                name="run",
+                field=models.ForeignKey(
+                    blank=True,
+                    null=True,
+                    on_delete=django.db.models.deletion.CASCADE,
+                    related_name="workflows",
+                    to="agents.run",
+                ),
+            ),
+            migrations.AddIndex(
+                model_name="trajectorystep",
+                index=django.contrib.postgres.indexes.GinIndex(fields=["workflow_ids"], name="step_by_workflow"),
+            ),
+            migrations.AddConstraint(
+                model_name="exemplar",
+                constraint=models.UniqueConstraint(
+                    fields=("encoder", "conversation", "turn"), name="exemplar_once_per_encoder", nulls_distinct=False
+                ),
+            ),
+            migrations.AddConstraint(
+                model_name="workflow",
+                constraint=models.UniqueConstraint(
+                    fields=("dataset", "website", "run", "name"), name="workflow_name_once", nulls_distinct=False
+                ),
+            ),
+            migrations.AddConstraint(
+                model_name="workflow",
+                constraint=models.CheckConstraint(
+                    condition=models.Q(
+                        models.Q(("origin", "online"), ("run__isnull", False)),
+                        models.Q(models.Q(("origin", "online"), _negated=True), ("run__isnull", True)),
+                        _connector="OR",
+                    ),
+                    name="online_workflow_names_its_run",
+                ),
+            ),
+            migrations.AddField(
+                model_name="trainedmodel",
+                name="created_by",
+                field=models.ForeignKey(
+                    blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL
+                ),
+            ),
+            migrations.AddField(
+                model_name="trainedmodel",
+                name="dataset",
+                field=models.ForeignKey(
+                    null=True,
+                    on_delete=django.db.models.deletion.SET_NULL,
+                    related_name="trained_models",
+                    to="annotations.dataset",
+                ),
+            ),
+            migrations.AddField(
+                model_name="trainedmodel",
+                name="job",
+                field=models.ForeignKey(
+                    blank=True,
+                    null=True,
+                    on_delete=django.db.models.deletion.SET_NULL,
+                    related_name="trained_models",
+                    to="annotations.job",
+                ),
+            ),
+            migrations.AddField(
+                model_name="trainedmodel",
+                name="project",
+                field=models.ForeignKey(
+                    on_delete=django.db.models.deletion.CASCADE, related_name="models", to="annotations.project"
+                ),
+            ),
+        ]),
     ]

@@ -3,6 +3,8 @@
 import django.db.models.deletion
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -12,48 +14,50 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='branches',
-            field=models.JSONField(blank=True, default=list, help_text='Actions considered, and what was predicted.'),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='happened_at',
-            field=models.DateTimeField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='outcome',
-            field=models.TextField(blank=True, help_text="What came of the action, in the environment's words."),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='reward',
-            field=models.FloatField(blank=True, null=True),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='snapshot',
-            field=models.ForeignKey(blank=True, help_text='Its own page, likewise.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotations.snapshot'),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='turn',
-            field=models.ForeignKey(blank=True, help_text='Whose instruction was followed, without a recorded path.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotations.turn'),
-        ),
-        migrations.AddField(
-            model_name='trajectorystep',
-            name='url',
-            field=models.TextField(blank=True),
-        ),
-        migrations.AlterField(
-            model_name='trajectorystep',
-            name='step',
-            field=models.ForeignKey(blank=True, help_text='Empty: no recorded path.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='trajectory_steps', to='annotations.step'),
-        ),
-        migrations.AddConstraint(
-            model_name='trajectorystep',
-            constraint=models.CheckConstraint(condition=models.Q(('step', None), ('turn', None), _connector='XOR'), name='step_or_own_turn'),
-        ),
+        Together([
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='branches',
+                field=models.JSONField(blank=True, default=list, help_text='Actions considered, and what was predicted.'),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='happened_at',
+                field=models.DateTimeField(blank=True, null=True),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='outcome',
+                field=models.TextField(blank=True, help_text="What came of the action, in the environment's words."),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='reward',
+                field=models.FloatField(blank=True, null=True),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='snapshot',
+                field=models.ForeignKey(blank=True, help_text='Its own page, likewise.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotations.snapshot'),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='turn',
+                field=models.ForeignKey(blank=True, help_text='Whose instruction was followed, without a recorded path.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotations.turn'),
+            ),
+            migrations.AddField(
+                model_name='trajectorystep',
+                name='url',
+                field=models.TextField(blank=True),
+            ),
+            migrations.AlterField(
+                model_name='trajectorystep',
+                name='step',
+                field=models.ForeignKey(blank=True, help_text='Empty: no recorded path.', null=True, on_delete=django.db.models.deletion.PROTECT, related_name='trajectory_steps', to='annotations.step'),
+            ),
+            migrations.AddConstraint(
+                model_name='trajectorystep',
+                constraint=models.CheckConstraint(condition=models.Q(('step', None), ('turn', None), _connector='XOR'), name='step_or_own_turn'),
+            ),
+        ]),
     ]

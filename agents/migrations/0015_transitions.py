@@ -4,6 +4,8 @@ import django.db.models.deletion
 import pgvector.django.halfvec
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -60,40 +62,42 @@ class Migration(migrations.Migration):
                 ('dataset', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='world_model_fits', to='annotations.dataset')),
             ],
         ),
-        migrations.AddIndex(
-            model_name='transition',
-            index=models.Index(fields=['dataset', 'operation', 'role'], name='agents_tran_dataset_d4a198_idx'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.UniqueConstraint(fields=('dataset', 'sha256'), name='transition_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.UniqueConstraint(fields=('step',), name='transition_once_per_step'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.UniqueConstraint(fields=('episode_step',), name='transition_once_per_episode_step'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.CheckConstraint(condition=models.Q(('step', None), ('episode_step', None), _connector='XOR'), name='transition_of_step_or_episode'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.CheckConstraint(condition=models.Q(('split', 'train'), ('step', None), _connector='OR'), name='transition_from_train_only'),
-        ),
-        migrations.AddConstraint(
-            model_name='transition',
-            constraint=models.CheckConstraint(condition=models.Q(('operation__in', ['CLICK', 'TYPE', 'SELECT', 'PRESS', 'HOVER', 'SCROLL', 'DRAG', 'LOAD', 'SAY', 'SUBMIT', 'CHANGE', 'COPY', 'PASTE', 'TAB_CREATE', 'TAB_REMOVE', 'TAB_SWITCH', 'STOP'])), name='transition_operation_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='transitionvector',
-            constraint=models.UniqueConstraint(fields=('transition', 'encoder'), name='transition_vector_once'),
-        ),
-        migrations.AddConstraint(
-            model_name='worldmodelfit',
-            constraint=models.UniqueConstraint(fields=('dataset', 'encoder'), name='world_model_fit_once'),
-        ),
+        Together([
+            migrations.AddIndex(
+                model_name='transition',
+                index=models.Index(fields=['dataset', 'operation', 'role'], name='agents_tran_dataset_d4a198_idx'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.UniqueConstraint(fields=('dataset', 'sha256'), name='transition_once'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.UniqueConstraint(fields=('step',), name='transition_once_per_step'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.UniqueConstraint(fields=('episode_step',), name='transition_once_per_episode_step'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.CheckConstraint(condition=models.Q(('step', None), ('episode_step', None), _connector='XOR'), name='transition_of_step_or_episode'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.CheckConstraint(condition=models.Q(('split', 'train'), ('step', None), _connector='OR'), name='transition_from_train_only'),
+            ),
+            migrations.AddConstraint(
+                model_name='transition',
+                constraint=models.CheckConstraint(condition=models.Q(('operation__in', ['CLICK', 'TYPE', 'SELECT', 'PRESS', 'HOVER', 'SCROLL', 'DRAG', 'LOAD', 'SAY', 'SUBMIT', 'CHANGE', 'COPY', 'PASTE', 'TAB_CREATE', 'TAB_REMOVE', 'TAB_SWITCH', 'STOP'])), name='transition_operation_known'),
+            ),
+            migrations.AddConstraint(
+                model_name='transitionvector',
+                constraint=models.UniqueConstraint(fields=('transition', 'encoder'), name='transition_vector_once'),
+            ),
+            migrations.AddConstraint(
+                model_name='worldmodelfit',
+                constraint=models.UniqueConstraint(fields=('dataset', 'encoder'), name='world_model_fit_once'),
+            ),
+        ]),
     ]

@@ -4,6 +4,8 @@ import django.db.models.deletion
 from django.conf import settings
 from django.db import migrations, models
 
+from annotations.migrations._together import Together
+
 
 class Migration(migrations.Migration):
 
@@ -60,28 +62,30 @@ class Migration(migrations.Migration):
                 'ordering': ['-changed_at', '-id'],
             },
         ),
-        migrations.AddConstraint(
-            model_name='reviewreason',
-            constraint=models.UniqueConstraint(fields=('project', 'verdict', 'text'), name='review_reason_once'),
-        ),
-        migrations.AddIndex(
-            model_name='review',
-            index=models.Index(fields=['changed_at'], name='evaluation__changed_1009f4_idx'),
-        ),
-        migrations.AddIndex(
-            model_name='review',
-            index=models.Index(condition=models.Q(('is_counted', False)), fields=['id'], name='review_uncounted'),
-        ),
-        migrations.AddConstraint(
-            model_name='review',
-            constraint=models.UniqueConstraint(fields=('step', 'reviewer'), name='step_reviewed_once_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='review',
-            constraint=models.UniqueConstraint(condition=models.Q(('step', None)), fields=('trajectory', 'reviewer'), name='trajectory_reviewed_once_each'),
-        ),
-        migrations.AddConstraint(
-            model_name='review',
-            constraint=models.CheckConstraint(condition=models.Q(('verdict', ''), ('verdict__in', ['agent_wrong', 'gold_wrong', 'both_acceptable', 'page_broken']), _connector='OR'), name='review_verdict_known'),
-        ),
+        Together([
+            migrations.AddConstraint(
+                model_name='reviewreason',
+                constraint=models.UniqueConstraint(fields=('project', 'verdict', 'text'), name='review_reason_once'),
+            ),
+            migrations.AddIndex(
+                model_name='review',
+                index=models.Index(fields=['changed_at'], name='evaluation__changed_1009f4_idx'),
+            ),
+            migrations.AddIndex(
+                model_name='review',
+                index=models.Index(condition=models.Q(('is_counted', False)), fields=['id'], name='review_uncounted'),
+            ),
+            migrations.AddConstraint(
+                model_name='review',
+                constraint=models.UniqueConstraint(fields=('step', 'reviewer'), name='step_reviewed_once_each'),
+            ),
+            migrations.AddConstraint(
+                model_name='review',
+                constraint=models.UniqueConstraint(condition=models.Q(('step', None)), fields=('trajectory', 'reviewer'), name='trajectory_reviewed_once_each'),
+            ),
+            migrations.AddConstraint(
+                model_name='review',
+                constraint=models.CheckConstraint(condition=models.Q(('verdict', ''), ('verdict__in', ['agent_wrong', 'gold_wrong', 'both_acceptable', 'page_broken']), _connector='OR'), name='review_verdict_known'),
+            ),
+        ]),
     ]
