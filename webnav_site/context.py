@@ -9,18 +9,19 @@ from django.urls import reverse
 from annotations.work.desk.keys.keymaps import SESSION_KEY
 from webnav_site import tours
 from webnav_site.health import worker_banner
-from webnav_site.sections import OPERATIONS, SECTIONS
+from webnav_site.sections import LESSER, OPERATIONS, SECTIONS
 
 THEMES = ("auto", "light", "dark")
 
 
 class Section(NamedTuple):
-    """An entry of the top bar; `key` follows `g` on the keyboard."""
+    """An entry of the top bar; `key` follows `g` on the keyboard. `lesser`: in narrow windows it is in the menu."""
 
     label: str
     url: str
     key: str
     current: bool
+    lesser: bool
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -30,7 +31,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     theme = request.COOKIES.get("theme", "auto")
     return {
         "sections": [
-            Section(label, reverse(route), key, word in words) for label, route, key, words in _sections(request)
+            Section(label, reverse(route), key, word in words, route in LESSER)
+            for label, route, key, words in _sections(request)
         ],
         "worker_banner": worker_banner,  # called by the templates that show it
         "key_map": _key_map(request),

@@ -12,3 +12,5 @@ SECTIONS = (
 )
 # For superusers alone.
 OPERATIONS = ("Operations", "operations", "o", {"operations"})
+# What stands in the menu of the account where the window has no room for it beside where one is.
+LESSER = {"jobs", "people", "operations"}

@@ -54,9 +54,17 @@ function closeMenusOutside(event) {
 /** What does not fit into its line is read whole by pointing at it.
  * @param {Event} event */
 function tellClipped(event) {
-  const clipped = /** @type {Element} */ (event.target).closest(".clip, .crumbs");
-  if (!(clipped instanceof HTMLElement) || clipped.title) return;
-  if (clipped.scrollWidth > clipped.clientWidth) clipped.title = clipped.innerText.trim();
+  for (
+    let node = /** @type {Element | null} */ (event.target);
+    node instanceof HTMLElement;
+    node = node.parentElement
+  ) {
+    if (node.title) return;
+    if (node.scrollWidth > node.clientWidth && getComputedStyle(node).textOverflow === "ellipsis") {
+      node.title = node.innerText.trim();
+      return;
+    }
+  }
 }
 
 bind("?", "This sheet", openSheet, { group: "Everywhere" });
