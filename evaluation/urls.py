@@ -15,6 +15,7 @@ urlpatterns = [
     path("compare/", compare_views.compare, name="compare"),
     path("compare/conversations/<int:pk>/", compare_views.compare_conversation, name="compare-conversation"),
     path("studies/new/", views.study_new, name="study-new"),
+    path("studies/watch/", views.watch, name="study-watch"),
     path("studies/<int:pk>/", views.study, name="study"),
     path("studies/<int:pk>/plots/", views.study_plots, name="study-plots"),
     path("studies/<int:pk>/plots.csv", views.study_plots_csv, name="study-plots-csv"),

@@ -17,6 +17,7 @@ from annotations.work.desk.measure.progress import STATES, progress_of
 from annotations.work.desk.queue import waiting
 from evaluation.models import Score, Study
 from evaluation.scores import tables
+from evaluation.studies.watching import may_watch
 
 LATEST = 6
 CARDS = 6
@@ -52,6 +53,7 @@ def context(user: Account) -> dict[str, Any]:
         "to_look_at": to_look_at(user),
         "may_import": rules.projects(user, "import").exists(),
         "may_evaluate": may_evaluate,
+        "may_watch": may_watch(user).exists(),
     }
 
 

@@ -17,7 +17,7 @@ from annotations.paging import page_of
 from evaluation.models import Score, Study
 from evaluation.scores import exporting, plots
 from evaluation.scores.reviewed import store_all_scores
-from evaluation.studies import home
+from evaluation.studies import home, watching
 from evaluation.studies.expecting import asked
 from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
 from evaluation.studies.page import failures_context, plots_context, study_context
@@ -57,6 +57,16 @@ def study_new(request: HttpRequest) -> HttpResponse:
         "expected": asked(request.user, request.POST or request.GET, form.datasets, [one.name for one in offered]),
     }
     return render(request, "evaluation/study_new.html", context)
+
+
+@require_POST
+def watch(request: HttpRequest) -> HttpResponse:
+    """Let an agent decide a conversation, and show it while it does."""
+    try:
+        return redirect("trajectory", watching.watch(signed_in(request)).pk)
+    except ValueError as error:
+        messages.error(request, str(error))
+    return redirect("home")
 
 
 def study(request: HttpRequest, pk: int) -> HttpResponse:

@@ -1,0 +1,51 @@
+"""One conversation decided before one's eyes: the study that everybody who works in a project may start by a key.
+
+It costs seconds, asks no language model, and reads the train split, whose gold is hidden from nobody. In a project one
+of them is under way at a time: who asks meanwhile watches that one.
+"""
+
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import QuerySet
+
+from agents.models import Run, Trajectory
+from annotations.access import rules
+from annotations.models import Dataset, Project, Split
+from annotations.models.projects import Account
+from evaluation.models import Study
+from evaluation.studies.running import create_study
+
+NAME = "One conversation, to watch"
+RECIPE = "grounded"
+
+
+def may_watch(user: Account) -> QuerySet[Dataset]:
+    """The datasets that there is something to watch on, those that were imported first first."""
+    works_in = rules.projects(user, "annotate") | rules.projects(user, "review")
+    rows = Dataset.objects.filter(project__in=works_in, conversations__split=Split.TRAIN)
+    return rows.distinct().order_by("pk")
+
+
+def watch(user: Account) -> Trajectory:
+    """What this person watches now: of the study that is under way, else of a new one. PermissionDenied for who works
+    in no project with data; ValueError when the agent cannot run here."""
+    dataset = may_watch(user).select_related("project").first()
+    if dataset is None:
+        raise PermissionDenied("There is nothing to watch: it takes a dataset of a project that you work in.")
+    with transaction.atomic():
+        Project.objects.select_for_update().get(pk=dataset.project_id)  # one at a time
+        under_way = Run.objects.filter(
+            studies__in=dataset.project.studies.filter(name=NAME), state__in=[Run.State.QUEUED, Run.State.RUNNING]
+        )
+        run = under_way.first() or _start(user, dataset).runs.get()
+    found = run.trajectories.to_watch()
+    assert found is not None  # a run without conversations is none
+    return found
+
+
+def _start(user: Account, dataset: Dataset) -> Study:
+    """Asked by nobody who may evaluate anything else, so the rule of studies is not asked; it is theirs all the same."""
+    study = create_study(user=None, dataset=dataset, recipes=[RECIPE], splits=[Split.TRAIN], limit=1, name=NAME)
+    Study.objects.filter(pk=study.pk).update(created_by=user)
+    study.runs.update(created_by=user)
+    return study

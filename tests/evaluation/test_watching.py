@@ -1,0 +1,54 @@
+"""The study that everybody starts by one key: whose it is, one at a time, and for whom there is none."""
+
+import pytest
+from django.core.exceptions import PermissionDenied
+from django.urls import reverse
+
+from agents.models import Run
+from annotations.models import Dataset
+from evaluation.models import Study
+from evaluation.studies.watching import NAME, watch
+from tests import factories
+from tests.web.test_permissions import client_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    """With one conversation of the train split, and one of a hidden split that must not be taken."""
+    found = factories.make_dataset()
+    for split in ("test_task", "train"):
+        factories.make_conversation(1, 1, split=split, dataset=found)
+    return found
+
+
+@pytest.mark.parametrize("role", ["annotator", "reviewer", "admin"])
+def test_everybody_who_works_in_a_project_starts_it_from_home(role: str, dataset: Dataset) -> None:
+    user = factories.make_user(role, dataset.project)
+    client = client_of(user)
+    assert 'data-key="w"' in client.get("/").content.decode()
+    answer = client.post(reverse("study-watch"))
+    study = Study.objects.get()
+    trajectory = study.runs.get().trajectories.get()
+    assert answer["Location"] == reverse("trajectory", args=[trajectory.pk])
+    assert (study.name, study.created_by, trajectory.conversation.split) == (NAME, user, "train")
+    assert client.get(answer["Location"]).status_code == 200
+
+
+def test_who_asks_while_one_is_under_way_watches_that_one(dataset: Dataset) -> None:
+    first = watch(factories.make_user("annotator", dataset.project))
+    assert watch(factories.make_user("reviewer", dataset.project)) == first
+    Run.objects.update(state=Run.State.DONE)
+    assert watch(factories.make_user("reviewer", dataset.project)) != first
+    assert Study.objects.count() == 2
+
+
+def test_it_is_not_for_those_who_only_read_or_work_elsewhere(dataset: Dataset) -> None:
+    for user in (factories.make_user("reader", dataset.project), factories.make_user("annotator")):
+        client = client_of(user)
+        assert reverse("study-watch") not in client.get("/").content.decode()
+        assert client.post(reverse("study-watch")).status_code == 403
+        with pytest.raises(PermissionDenied):
+            watch(user)
+    assert not Study.objects.exists()
