@@ -13,4 +13,4 @@ SECTIONS = (
 # For superusers alone.
 OPERATIONS = ("Operations", "operations", "o", {"operations"})
 # What stands in the menu of the account where the window has no room for it beside where one is.
-LESSER = {"jobs", "people", "operations"}
+LESSER = {"models", "jobs", "people", "operations"}

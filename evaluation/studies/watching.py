@@ -44,7 +44,7 @@ def watch(user: Account) -> Trajectory:
 
 
 def _start(user: Account, dataset: Dataset) -> Study:
-    """Asked by nobody who may evaluate anything else, so the rule of studies is not asked; it is theirs all the same."""
+    """Who starts it need not be allowed to evaluate anything else, so that rule is not asked."""
     study = create_study(user=None, dataset=dataset, recipes=[RECIPE], splits=[Split.TRAIN], limit=1, name=NAME)
     Study.objects.filter(pk=study.pk).update(created_by=user)
     study.runs.update(created_by=user)

@@ -12,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psutil
@@ -38,7 +39,8 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
+def start(var: Path, port: int, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen:
+    """`stdout`: a file where nobody reads meanwhile, as a full pipe would hold the app up."""
     own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
     own.add("PYTHONUNBUFFERED")  # as where nobody has set it
     environment = {key: value for key, value in os.environ.items() if key not in own}
@@ -51,7 +53,7 @@ def start(var: Path, port: int, *arguments: str) -> subprocess.Popen:
         text=True,
         start_new_session=True,
         preexec_fn=heed_ctrl_c,
-        stdout=subprocess.PIPE,
+        stdout=stdout,
         stderr=subprocess.STDOUT,
     )
 

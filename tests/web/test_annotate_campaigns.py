@@ -156,7 +156,7 @@ def test_the_list_and_the_page_show_how_far_a_campaign_is(campaign, admin) -> No
     assert "1 submitted, 0 returned, 1 in progress, 1 todo" in source(admin.get(reverse("annotate-campaigns")))
     page = source(admin.get(reverse("annotate-campaign", args=[campaign.pk])))
     assert "1 left of 2" in page
-    assert "2 left to decompose; a forecast needs 5 that are finished, 1 are." in page
+    assert "2 left to decompose; a forecast needs the times of 5 finished ones, 0 are known." in page
 
 
 def test_a_campaign_by_name_warns_of_items_that_nobody_sees(campaign, admin) -> None:

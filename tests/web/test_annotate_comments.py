@@ -29,6 +29,7 @@ def test_commands_are_read_from_templates_and_the_scripts_they_load():
     sections = {"Datasets": "g d", "Annotate": "g q", "Runs": "g r", "Studies": "g s", "Agents": "g a", "Models": "g m"}
     sections |= {"Jobs": "g j", "People": "g p", "Operations": "g o"}
     assert found["everywhere"] == sections | {"Inbox": "g i", "Search": "/"}
+    assert not [label for own in found.values() for label in own if "{" in label]  # part of a template
     assert found["annotations/step"]["Next turn"] == "Shift+ArrowRight"
     assert found["annotate/verify"]["Comment"] == "c"  # bound in a script of its own
     assert found["annotate/verify"]["Accept"] == "a"  # an element of the template

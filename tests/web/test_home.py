@@ -10,6 +10,7 @@ from agents.models import Run
 from annotations.models import Assignment, Campaign
 from tests import factories
 from tests.web.reading import source
+from tests.web.test_page_permissions import make_world_of_pages
 from tests.web.test_pages_studies import add_scores, make_study
 from tests.web.test_permissions import client_of
 from tests.web.world import make_world
@@ -140,6 +141,28 @@ def test_no_link_of_the_first_page_is_refused(role: str) -> None:
     assert len(links) > 10
     refused = {link: code for link in links if (code := client.get(link).status_code) >= 400}
     assert not {link for link in refused if not link.startswith("/static/")}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])
+def test_no_link_of_any_page_is_refused(role: str) -> None:
+    """From the first page on, one address of each kind."""
+    project = make_world_of_pages().project
+    client = client_of(factories.make_user(role, project, sees_test_gold=True))
+    seen, refused, waiting = set(), {}, ["/"]
+    while waiting:
+        link = waiting.pop(0)
+        kind = re.sub(r"/\d+/", "/N/", link.partition("?")[0])
+        if kind in seen or link.startswith(("/static/", "/media/")):
+            continue
+        seen.add(kind)
+        answer = client.get(link)
+        if answer.status_code == 403:
+            refused[link] = answer.status_code
+        elif answer.status_code == 200 and "text/html" in answer.headers["Content-Type"] and not answer.streaming:
+            waiting += re.findall(r'<a[^>]*href="(/[^"#]*)', source(answer))
+    assert len(seen) > 30
+    assert refused == {}
 
 
 @pytest.mark.parametrize("role", ["admin", "annotator", "reviewer", "reader"])

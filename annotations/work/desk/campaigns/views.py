@@ -55,6 +55,7 @@ def campaign(request: HttpRequest, pk: int) -> HttpResponse:
         "guideline": found.guidelines.first(),
         "rates": found.proposals.pass_rates(),
         "may_manage": rules.can(request.user, "manage", found.project),
+        "may_review": rules.can(request.user, "review", found.project),
         "unseen": Item.objects.unseen_places(found),
     }
     return render(request, "annotate/campaign.html", context)

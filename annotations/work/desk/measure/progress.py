@@ -85,16 +85,16 @@ def progress_of(campaigns: Iterable[Campaign]) -> dict[int, CampaignProgress]:
 
 
 def forecast(campaign: Campaign, stage: str, left: int) -> str:
-    """How much work is left, as a sentence with its basis."""
+    """How much work is left, as a sentence with its basis. What was not made at the workbench has no time."""
     word = Stage(stage).label
     if not left:
         return f"Nothing is left to {word}."
     finished = Assignment.objects.filter(
-        item__session__campaign=campaign, item__stage=stage, state=State.SUBMITTED
+        item__session__campaign=campaign, item__stage=stage, state=State.SUBMITTED, active_seconds__gt=0
     ).order_by("-submitted_at")
     seconds = list(finished.values_list("active_seconds", flat=True)[:LAST])
     if len(seconds) < FEWEST:
-        return f"{left} left to {word}; a forecast needs {FEWEST} that are finished, {len(seconds)} are."
+        return f"{left} left to {word}; a forecast needs the times of {FEWEST} finished ones, {len(seconds)} are known."
     each = median(seconds)
     basis = f"the median active time of the last {len(seconds)}"
     return f"About {span_text(left * each)} of work left to {word}: {left} × {span_text(each)}, {basis}."

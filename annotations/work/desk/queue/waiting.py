@@ -86,6 +86,8 @@ def _free(user: Account, campaign: Campaign, stage: Stage) -> int:
 
 
 def _pace(user: Account, campaign: Campaign, stage: Stage) -> float | None:
-    done = Assignment.objects.of(campaign, stage).filter(user=user, state=Assignment.State.SUBMITTED)
+    done = Assignment.objects.of(campaign, stage).filter(
+        user=user, state=Assignment.State.SUBMITTED, active_seconds__gt=0
+    )
     seconds = list(done.order_by("-submitted_at").values_list("active_seconds", flat=True)[:PACE_OF])
     return median(seconds) if len(seconds) >= FEWEST else None
