@@ -18,7 +18,7 @@ from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold
 from annotations.forms import choice_field
 from annotations.models import Dataset, Split
-from evaluation.models import Review, ReviewReason, Score, Shard, Study
+from evaluation.models import Review, ReviewQueue, ReviewReason, ReviewTask, Score, Shard, Study
 from evaluation.scores.reviewed import store_all_scores
 
 
@@ -157,6 +157,20 @@ class ReviewReasonAdmin(admin.ModelAdmin):
     list_select_related = ["project"]
     list_filter = ["verdict", "project"]
     search_fields = ["text"]
+
+
+@admin.register(ReviewQueue)
+class ReviewQueueAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["__str__", "choice", "population", "overlap", "created_by", "created_at"]
+    list_select_related = ["study", "created_by"]
+    list_filter = ["choice", "project"]
+    search_fields = ["study__name"]
+
+
+@admin.register(ReviewTask)
+class ReviewTaskAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["queue_id", "place", "step_id"]
+    search_fields = ["=queue__id"]
 
 
 @admin.register(Score)

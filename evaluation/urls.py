@@ -4,6 +4,7 @@ from django.urls import path
 
 from evaluation.comparing import views as compare_views
 from evaluation.reports import views as report_views
+from evaluation.reviews import queue_views as review_queue_views
 from evaluation.reviews import views as review_views
 from evaluation.studies import views
 
@@ -28,6 +29,9 @@ urlpatterns = [
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
     path("trajectories/<int:pk>/reviews/", review_views.of_trajectory, name="trajectory-reviews"),
     path("reviews/", review_views.reviews, name="reviews"),
+    path("reviews/queues/", review_queue_views.review_queues, name="review-queues"),
+    path("reviews/queues/<int:pk>/", review_queue_views.review_queue, name="review-queue"),
+    path("reviews/queues/<int:pk>/next/", review_queue_views.review_queue_next, name="review-queue-next"),
     path("reviews.csv", review_views.reviews_csv, name="reviews-csv"),
     path("reviews/reasons/<slug:slug>/", review_views.review_reasons, name="review-reasons"),
 ]

@@ -89,7 +89,10 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     gold = _sees_gold(request, found)
     study = found.run.studies.order_by("-id").first()
     context = {"trajectory": found, "run": found.run, "study": study, "gold": gold}
-    return render(request, "agents/replay.html", context | {"data": _data(found, turns, seq, gold)})
+    queue = request.GET.get("queue", "")
+    asked = reverse("review-queue-next", args=[int(queue)]) if queue.isdecimal() and len(queue) < 16 else None
+    data = _data(found, turns, seq, gold) | {"queue": queue if asked else ""}
+    return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 
 
 def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) -> dict[str, Any]:

@@ -84,6 +84,8 @@ PROJECT_PATHS = {
     "Score": "run__dataset__project",
     "Review": "trajectory__run__dataset__project",
     "ReviewReason": "project",
+    "ReviewQueue": "project",
+    "ReviewTask": "queue__project",
 }
 # Pages are stored once by content, whatever the project: one exists for a user when a step of theirs shows it.
 PAGE_FIELDS = {"Snapshot": ("snapshot", "raw_snapshot"), "Screenshot": ("screenshot",)}

@@ -3,6 +3,7 @@
 May import all of `agents` and `annotations`.
 """
 
+from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTask
 from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
 from evaluation.models.scores import Breakdown, Score
 from evaluation.models.shards import Shard
@@ -12,7 +13,10 @@ __all__ = [
     "BadReview",
     "Breakdown",
     "Review",
+    "ReviewChoice",
+    "ReviewQueue",
     "ReviewReason",
+    "ReviewTask",
     "ReviewVerdict",
     "ReviewedRun",
     "Score",

@@ -59,7 +59,17 @@ SUPERUSERS_ONLY = {
 SHOW_GOLD = {
     *("Conversation", "Turn", "Step", "Target", "Rationale", "Job", "Snapshot", "PageDictionary", "Screenshot"),
     *("SourceFile", "Session", "Part", "Edit", "Proposal", "Verdict", "Defect", "Comment", "Mention", "MemorySnippet"),
-    *("Workflow", "Run", "TrajectoryStep", "LlmReply", "Shard", "ReleasedConversation", "Review"),
+    *(
+        "Workflow",
+        "Run",
+        "TrajectoryStep",
+        "LlmReply",
+        "Shard",
+        "ReleasedConversation",
+        "Review",
+        "ReviewQueue",
+        "ReviewTask",
+    ),
 }
 BLOBS = [
     *('"annotations_snapshot"."data"', '"annotations_screenshot"."data"', '"annotations_pagedictionary"."data"'),

@@ -177,6 +177,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "run-state": keys("Run"),
         "trajectory": keys("Trajectory"),
         "trajectory-reviews": keys("Trajectory"),
+        "review-queue": keys("ReviewQueue"),
+        "review-queue-next": keys("ReviewQueue"),
         "review-reasons": [{"slug": world.project.slug}],
         "trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
         "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),

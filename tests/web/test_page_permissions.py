@@ -14,6 +14,8 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotations.models import Invite, Release, Session, Webhook
+from evaluation.models import Study
+from evaluation.reviews.choosing import make_queue
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
@@ -172,6 +174,8 @@ PAGES = {
     "study-state": get("studies"),
     "study-plots": get("studies"),
     "review-reasons": get("project slug", EXPORTERS),
+    "review-queue": get("review queue"),
+    "review-queue-next": get("review queue", EXPORTERS),
     "study-plots-csv": get("studies"),
     "study-cancel": post("studies", ADMINS),
     "study-resume": post("studies", ADMINS),
@@ -211,6 +215,7 @@ def make_world_of_pages() -> World:
             "webhooks": hook.pk,
             "deliveries": hook.deliveries.create(event="item.passed", payload={}).pk,
             "verifications": verdict.pk,
+            "review queue": make_queue(None, Study.objects.get(pk=world.keys["studies"]), "random", 1, 1).pk,
             "project slug": project.slug,
             "dataset name": dataset.name,
             "model name": dataset.trained_models.get().name if hasattr(dataset, "trained_models") else "",

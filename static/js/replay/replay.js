@@ -84,7 +84,10 @@ function reload() {
 }
 
 function address(seq) {
-  return `${data.url}steps/${seq}/${page.tab === "page" ? "" : `?tab=${page.tab}`}`;
+  const query = new URLSearchParams();
+  if (page.tab !== "page") query.set("tab", page.tab);
+  if (data.queue) query.set("queue", data.queue);
+  return `${data.url}steps/${seq}/${query.size ? `?${query}` : ""}`;
 }
 
 function showButtons() {
@@ -117,6 +120,12 @@ function goFailure(direction) {
 function goConversation(name) {
   if (data.neighbours[name]) location.assign(data.neighbours[name]);
   else say(`This is the ${name === "next" ? "last" : "first"} conversation of the run`);
+}
+
+/** What was said of this step is kept first: the queue gives what is not judged yet. @param {HTMLAnchorElement} link */
+async function nextAsked(link) {
+  await reviews.saving;
+  location.assign(link.href);
 }
 
 function follow(on) {
@@ -197,6 +206,8 @@ function bindKeys() {
     ["k", "Previous conversation of the run", () => goConversation("previous")],
     ["c", "Copy the link to this step", copyLink],
   ];
+  const asked = /** @type {HTMLAnchorElement | null} */ (element("next-asked"));
+  if (asked) keys.push(["q", "Next step of the review queue", () => nextAsked(asked)]);
   for (const [spec, label, run] of keys) bind(spec, label, run);
   for (const tab of document.querySelectorAll("#page [role=tab]")) {
     const number = TABS.indexOf(tab.dataset.tab) + 1;

@@ -1,0 +1,88 @@
+"""Steps that people are asked to judge: how they were chosen, by how many each is judged, and how far that is."""
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Count, Exists, OuterRef, Q
+
+from agents.models import TrajectoryStep
+from annotations.models import Project
+from evaluation.models.reviews import Review
+from evaluation.models.studies import Study
+
+STANDS = ~Q(step__reviews__verdict="")
+
+
+class ReviewChoice(models.TextChoices):
+    """Which steps of a study are looked at."""
+
+    RANDOM = "random", "at random"
+    FAILURES = "failures", "failures, at random"
+    UNCERTAIN = "uncertain", "uncertain: the two best candidates are closest"
+    DISAGREE = "disagree", "where runs of the study disagree, at random"
+
+
+class ReviewQueue(models.Model):
+    """Some steps of a study's runs, in an order, each to be judged by `overlap` people."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="review_queues")
+    study = models.ForeignKey(Study, models.CASCADE, related_name="review_queues")
+    choice = models.CharField(max_length=10, choices=ReviewChoice.choices)
+    population = models.PositiveIntegerField(help_text="Steps that were chosen from.")
+    said_right = models.PositiveIntegerField(help_text="Of these, how many are right by recorded gold.")
+    overlap = models.PositiveSmallIntegerField(default=1, help_text="People that judge each step.")
+    seed = models.BigIntegerField(default=0)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.get_choice_display().partition(':')[0].partition(',')[0]}"
+
+    def ask(self, steps: Sequence[int]) -> None:
+        """Put steps of trajectories, by key, into it in this order."""
+        rows: Any = [ReviewTask(queue=self, step_id=step, place=place) for place, step in enumerate(steps)]
+        ReviewTask.objects.bulk_create(rows)
+
+    @property
+    def probability(self) -> float | None:
+        """With which any step of the study came into it; None where it was chosen for what it is."""
+        return self.tasks.count() / self.population if self.choice == ReviewChoice.RANDOM and self.population else None
+
+
+class ReviewTaskQuerySet(models.QuerySet["ReviewTask"]):
+    def counted(self) -> Self:
+        """With `given`, by how many people each is judged."""
+        return self.annotate(given=Count("step__reviews", filter=STANDS, distinct=True))
+
+    def done(self) -> Self:
+        """Judged by as many as were asked for."""
+        return self.counted().filter(given__gte=models.F("queue__overlap"))
+
+    def left_for(self, user: Any) -> Self:
+        """What this person may still judge, in order."""
+        own = Review.objects.standing().filter(step=OuterRef("step"), reviewer=user)
+        return self.counted().filter(~Exists(own), given__lt=models.F("queue__overlap")).order_by("place")
+
+
+class ReviewTask(models.Model):
+    """A step that people are asked to judge."""
+
+    given: int  # where it is `counted`
+
+    queue = models.ForeignKey(ReviewQueue, models.CASCADE, related_name="tasks")
+    step = models.ForeignKey(TrajectoryStep, models.CASCADE, related_name="review_tasks")
+    place = models.PositiveIntegerField()
+
+    objects = ReviewTaskQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["queue", "place"]
+        constraints = [models.UniqueConstraint(fields=["queue", "step"], name="step_asked_once_per_queue")]
+
+    def __str__(self) -> str:
+        return f"{self.place + 1}: {self.step}"

@@ -1,0 +1,69 @@
+"""Which steps of a study people are asked to judge."""
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+
+from agents.models import TrajectoryStep
+from evaluation.models import ReviewChoice, ReviewQueue, Study
+
+LARGEST, MOST_PEOPLE = 2_000, 5
+
+
+class StepDraw:
+    """Draws up to `size` of some stored steps, by key; the same seed draws the same ones."""
+
+    def __init__(self, rows: QuerySet[TrajectoryStep], size: int, seed: int) -> None:
+        self.rows, self.size, self.random = rows, size, random.Random(seed)
+
+    def at_random(self) -> list[int]:
+        return self._drawn(self.rows)
+
+    def failures(self) -> list[int]:
+        return self._drawn(self.rows.filter(success=False))
+
+    def uncertain(self) -> list[int]:
+        """Of steps with two scores or more, those with the smallest lead."""
+        scores = self.rows.order_by("pk").values_list("candidate_scores", "pk")
+        leads = ((said[0] - said[1], pk) for said, pk in scores.iterator(2_000) if said and len(said) > 1)
+        return [pk for _, pk in sorted(leads)[: self.size]]
+
+    def disagreements(self) -> list[int]:
+        """Wrong ones that another run of the study decided rightly."""
+        right = self.rows.filter(success=True).values("step")
+        return self._drawn(self.rows.filter(success=False, step__in=right))
+
+    def _drawn(self, rows: QuerySet[TrajectoryStep]) -> list[int]:
+        keys = list(rows.order_by("pk").values_list("pk", flat=True))
+        return self.random.sample(keys, min(self.size, len(keys)))
+
+
+CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {
+    ReviewChoice.RANDOM: StepDraw.at_random,
+    ReviewChoice.FAILURES: StepDraw.failures,
+    ReviewChoice.UNCERTAIN: StepDraw.uncertain,
+    ReviewChoice.DISAGREE: StepDraw.disagreements,
+}
+
+
+def make_queue(user: Any, study: Study, choice: str, size: int, overlap: int, seed: int = 0) -> ReviewQueue:
+    """Ask for steps of a study. ValueError where there is nothing to look at."""
+    if choice not in CHOICES:
+        raise ValueError(f"Steps are chosen by one of {', '.join(CHOICES)}.")
+    if not 1 <= size <= LARGEST:
+        raise ValueError(f"A queue holds 1 to {LARGEST:,} steps.")
+    if not 1 <= overlap <= MOST_PEOPLE:
+        raise ValueError(f"Each step is judged by 1 to {MOST_PEOPLE} people.")
+    rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
+    found = CHOICES[choice](StepDraw(rows, size, seed))
+    if not found:
+        raise ValueError("No stored step of this study can be chosen like that.")
+    counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
+    asked: dict[str, Any] = {"choice": choice, "overlap": overlap, "seed": seed, "created_by": user}
+    with transaction.atomic():
+        queue = ReviewQueue.objects.create(project=study.project, study=study, **asked, **counts)
+        queue.ask(found)
+    return queue

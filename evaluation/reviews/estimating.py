@@ -1,0 +1,92 @@
+"""What the verdicts of a queue say: of the gold, of the judge that goes by it, and of the true score."""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from agents.models import Run
+from evaluation.metrics.judged import JudgedByPeople, EstimatedRate, corrected_rate, labels_wanted, sampled_rate, wilson
+from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewVerdict, Study
+from evaluation.models.reviews import ABOUT_GOLD
+
+WIDTH = 0.1  # of the interval that the page says the needed labels for
+RIGHT = (ReviewVerdict.BOTH_ACCEPTABLE, ReviewVerdict.GOLD_WRONG)  # the agent was not wrong
+
+
+class RunRate(NamedTuple):
+    """Success of a run by recorded gold, and as corrected for how that judge errs."""
+
+    run: Run
+    by_gold: EstimatedRate
+    corrected: EstimatedRate | None
+
+
+@dataclass(frozen=True)
+class QueueEstimate:
+    """Of the steps that were judged; a step on which as many say one thing as another counts in none."""
+
+    judged: int
+    undecided: int
+    agreement: EstimatedRate  # of steps with several verdicts, how many are unanimous
+    noise: EstimatedRate  # gold or page is wrong
+    calibration: JudgedByPeople  # of recorded gold as a judge
+    by_gold: EstimatedRate
+    true_rate: EstimatedRate | None  # of a random queue alone
+    wanted: tuple[int, int] | None  # right and wrong steps to judge for an interval of WIDTH
+
+
+class _Judged(NamedTuple):
+    verdict: str
+    by_gold: bool
+
+
+def estimate(queue: ReviewQueue) -> QueueEstimate:
+    """From stored verdicts and judgements; nothing is run again."""
+    given = _verdicts(queue)
+    decided = [one for one in map(_majority, given.values()) if one is not None]
+    several = [said for said in given.values() if len(said) > 1]
+    unanimous = sum(len({one.verdict for one in said}) == 1 for said in several)
+    usable = [one for one in decided if one.verdict != ReviewVerdict.PAGE_BROKEN]
+    right = [one for one in usable if one.verdict in RIGHT]
+    wrong = [one for one in usable if one.verdict not in RIGHT]
+    strict, lenient = sum(not one.by_gold for one in right), sum(one.by_gold for one in wrong)
+    known = JudgedByPeople(len(right), len(right) - strict, len(wrong), len(wrong) - lenient)
+    is_random = queue.choice == ReviewChoice.RANDOM
+    by_gold = wilson(queue.said_right, queue.population)
+    return QueueEstimate(
+        judged=len(given),
+        undecided=len(given) - len(decided),
+        agreement=wilson(unanimous, len(several)),
+        noise=wilson(sum(one.verdict in ABOUT_GOLD for one in decided), len(decided)),
+        calibration=known,
+        by_gold=by_gold,
+        true_rate=sampled_rate(queue.said_right, queue.population, len(usable), strict, lenient) if is_random else None,
+        wanted=labels_wanted(queue.said_right, queue.population, known, WIDTH) if is_random else None,
+    )
+
+
+def run_rates(known: JudgedByPeople, study: Study) -> list[RunRate]:
+    """Each run of a study: its steps are right as often as recorded gold says, corrected for how gold errs."""
+    found = []
+    for run in study.runs.order_by("pk"):
+        steps = run.steps.filter(step__isnull=False)
+        right, n = steps.filter(success=True).count(), steps.count()
+        found.append(RunRate(run, wilson(right, n), corrected_rate(right, n, known)))
+    return found
+
+
+def _verdicts(queue: ReviewQueue) -> dict[int, list[_Judged]]:
+    """Step of a trajectory -> what people said of it."""
+    rows = Review.objects.standing().filter(step__review_tasks__queue=queue)
+    found: dict[int, list[_Judged]] = defaultdict(list)
+    for step, verdict, success in rows.values_list("step", "verdict", "step__success"):
+        if step is not None:
+            found[step].append(_Judged(verdict, bool(success)))
+    return dict(found)
+
+
+def _majority(said: list[_Judged]) -> _Judged | None:
+    counted = Counter(one.verdict for one in said).most_common(2)
+    if len(counted) > 1 and counted[0][1] == counted[1][1]:
+        return None
+    return _Judged(counted[0][0], said[0].by_gold)

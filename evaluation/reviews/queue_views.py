@@ -1,0 +1,103 @@
+"""Pages of review queues: what is asked for, the next step to judge, what the verdicts say."""
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotations.access import rules
+from annotations.access.people import signed_in
+from annotations.paging import page_of
+from evaluation.models import ReviewChoice, ReviewQueue, ReviewTask, Study
+from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE, make_queue
+from evaluation.reviews.estimating import WIDTH, estimate, run_rates
+
+
+@require_http_methods(["GET", "POST"])
+def review_queues(request: HttpRequest) -> HttpResponse:
+    """All that this person may see; POST asks for steps of a study."""
+    studies = Study.objects.filter(project__in=rules.projects(request.user, "manage"), runs__isnull=False)
+    studies = studies.order_by("-pk").distinct()
+    if request.method == "POST":
+        study = get_object_or_404(studies, pk=_number(request.POST.get("study")))
+        _require_gold(request, study)
+        try:
+            queue = make_queue(
+                request.user,
+                study,
+                request.POST.get("choice", ""),
+                _number(request.POST.get("size")),
+                _number(request.POST.get("overlap")),
+                _number(request.POST.get("seed") or "0"),
+            )
+        except ValueError as error:
+            messages.error(request, str(error))
+            return redirect(f"{reverse('review-queues')}?study={study.pk}")
+        return redirect("review-queue", queue.pk)
+    rows = (
+        rules.visible(request.user, ReviewQueue.objects.select_related("study"))
+        .annotate(size=Count("tasks"))
+        .order_by("-pk")
+    )
+    context = {
+        "page": page_of(request, rows),
+        "studies": studies[:200],
+        "asked": request.GET.get("study", ""),
+        "choices": ReviewChoice.choices,
+        "largest": LARGEST,
+        "most_people": MOST_PEOPLE,
+    }
+    return render(request, "evaluation/review_queues.html", context)
+
+
+@require_GET
+def review_queue(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a queue is, and what its verdicts say."""
+    queue = _found(request, pk)
+    found = estimate(queue)
+    context = {
+        "queue": queue,
+        "size": queue.tasks.count(),
+        "done": queue.tasks.done().count(),
+        "left": queue.tasks.left_for(signed_in(request)).count(),
+        "may": rules.can(request.user, "review", queue.project),
+        "found": found,
+        "rates": run_rates(found.calibration, queue.study) if queue.choice == ReviewChoice.RANDOM else [],
+        "width": round(WIDTH * 100),
+    }
+    return render(request, "evaluation/review_queue.html", context)
+
+
+@require_GET
+def review_queue_next(request: HttpRequest, pk: int) -> HttpResponse:
+    """The next step that this person is asked to judge, in its replay; the queue's page where none is left."""
+    queue = _found(request, pk)
+    rules.require(request.user, "review", queue.project)
+    task: ReviewTask | None = queue.tasks.left_for(signed_in(request)).select_related("step").first()
+    if task is None:
+        messages.success(request, "You have judged all that this queue asks of you.")
+        return redirect("review-queue", queue.pk)
+    return redirect(f"{reverse('trajectory-step', args=[task.step.trajectory_id, task.step.seq])}?queue={queue.pk}")
+
+
+def _found(request: HttpRequest, pk: int) -> ReviewQueue:
+    queue = get_object_or_404(
+        rules.visible(request.user, ReviewQueue.objects.select_related("study", "project")), pk=pk
+    )
+    _require_gold(request, queue.study)
+    return queue
+
+
+def _require_gold(request: HttpRequest, study: Study) -> None:
+    """Verdicts on the steps of a study, and what follows from them, tell of its gold."""
+    for split in study.runs.values_list("trajectories__conversation__split", flat=True).distinct().order_by():
+        if split:
+            rules.require_gold(request.user, study.project, split)
+
+
+def _number(text: str | None) -> int:
+    if not text or not text.isdecimal() or len(text) > 15:
+        raise Http404
+    return int(text)
