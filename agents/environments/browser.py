@@ -37,14 +37,14 @@ def _downloaded() -> str | None:
     return path if Path(path).exists() else None
 
 
-def launch(playwright: "Playwright", executable: str) -> "Browser":
+def launch(playwright: "Playwright", executable: str, *more: str) -> "Browser":
     """A Chromium without a window. As root it has no sandbox of its own: what it opens then must be trusted pages.
     Raises NoBrowser."""
     from playwright.sync_api import Error
 
     try:
         return playwright.chromium.launch(
-            executable_path=executable, args=ARGUMENTS, chromium_sandbox=os.geteuid() != 0, timeout=30_000
+            executable_path=executable, args=[*ARGUMENTS, *more], chromium_sandbox=os.geteuid() != 0, timeout=30_000
         )
     except Error as error:
         raise NoBrowser(f"{executable} does not start: {str(error).splitlines()[0]}") from error

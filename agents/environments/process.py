@@ -21,7 +21,7 @@ import psutil
 
 from agents.environments.browser import NoBrowser
 from agents.environments.messages import receive, send
-from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView
+from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView, TurnEnd
 from agents.types import Action
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,8 @@ class EnvironmentProcess:
     def hear_reset(self) -> EpisodeStart:
         """What the told episode begins with."""
         answer = self._hear()
-        return EpisodeStart(answer["instruction"], _view(answer["view"]))
+        site = tuple(answer["site"]) if answer["site"] else None
+        return EpisodeStart(answer["instruction"], _view(answer["view"]), site, tuple(answer["later"]))
 
     def observe(self) -> PageView:
         """The page as it is now."""
@@ -95,7 +96,11 @@ class EnvironmentProcess:
     def hear_step(self) -> ActionEffect:
         """What came of the told action."""
         answer = self._hear()
-        return ActionEffect(answer["words"], answer["reward"], answer["done"], _view(answer["view"]))
+        ended = answer["turn"]
+        turn = TurnEnd(**ended | {"side_effects": tuple(ended["side_effects"])}) if ended else None
+        return ActionEffect(
+            answer["words"], answer["reward"], answer["done"], _view(answer["view"]), answer["said"], turn
+        )
 
     def _tell(self, asked: str, given: dict[str, Any]) -> None:
         try:

@@ -31,6 +31,22 @@ class EpisodeStart:
 
     instruction: str
     view: PageView
+    site: tuple[str, str, str] | None = None  # website, domain and subdomain, where the task does not say enough
+    later: tuple[str, ...] = ()  # what the user will say once the turn before is over
+
+
+@dataclass(frozen=True)
+class TurnEnd:
+    """What a turn of a conversation has come to, by the state that the website is in."""
+
+    reached: bool
+    steps: int
+    recorded_steps: int  # of the path that was recorded for it
+    problems: int  # that the website has told: a form that lacks something, a failure of its own
+    side_effects: tuple[str, ...]  # what has changed though nobody asked for it
+    asked: int = 0  # questions
+    needed: bool = False  # the user has left something out on purpose
+    told_after: int | None = None  # steps before the first question that brought something; None: none did
 
 
 @dataclass(frozen=True)
@@ -41,6 +57,8 @@ class ActionEffect:
     reward: float
     done: bool  # the environment has ended the episode
     view: PageView
+    said: str = ""  # what the user answers to a question
+    turn: TurnEnd | None = None  # the turn is over, and the user says the next instruction
 
 
 class Environment(Protocol):

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.environments import miniwob
+from annotations.sample.goals import conversations
 
 # Synapse (Zheng et al. 2024), section 4.1: those with exemplars of their own, and those that take another task's.
 SYNAPSE_EXEMPLARS = tuple(
@@ -24,6 +25,22 @@ SYNAPSE = (
     simple-arithmetic unicode-test
     """.split(),
 )
-TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {"miniwob": {"synapse": SYNAPSE}}
-TASKS: dict[str, Callable[[], Sequence[str]]] = {"miniwob": miniwob.task_names}
+TASK_SETS: dict[str, dict[str, tuple[str, ...]]] = {
+    "miniwob": {"synapse": SYNAPSE},
+    "sample-sites": {},
+    "sample-sites-asking": {},
+}
+TASKS: dict[str, Callable[[], Sequence[str]]] = {
+    "miniwob": miniwob.task_names,
+    "sample-sites": lambda: tuple(conversations()),
+    "sample-sites-asking": lambda: tuple(conversations()),
+}
 """Environment -> the names of its tasks, in order; raises NoSuchTask where its pages are not installed."""
+
+TALKING = frozenset({"sample-sites", "sample-sites-asking"})
+"""Environments whose episodes are conversations of several turns."""
+
+
+def episode_steps(environment: str) -> int:
+    """The most steps of an episode where nobody says another number."""
+    return 200 if environment in TALKING else 20

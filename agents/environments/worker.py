@@ -9,14 +9,20 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from agents.environments.messages import BUSY_ERRORS, receive, send
 from agents.environments.miniwob import MiniwobEnvironment
 from agents.environments.protocol import Environment
+from agents.environments.sample_sites.environment import SampleSitesEnvironment
 from agents.types import Action
 
-ENVIRONMENTS: dict[str, Callable[[], Environment]] = {"miniwob": MiniwobEnvironment}
+ENVIRONMENTS: dict[str, Callable[[], Environment]] = {
+    "miniwob": MiniwobEnvironment,
+    "sample-sites": SampleSitesEnvironment,
+    "sample-sites-asking": partial(SampleSitesEnvironment, asking=True),
+}
 
 
 def answer(environment: Environment, asked: str, given: dict[str, Any]) -> Any:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.environments.task_sets import TASKS
-from agents.live.goals import MOST_SECONDS, MOST_STEPS, SECONDS, STEPS
+from agents.live.goals import MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES
 from annotations.access import idempotency
 from annotations.access.requests import RequestSerializer
@@ -30,7 +30,7 @@ class LiveGoalsRequestSerializer(RequestSerializer):
     first_seed = serializers.IntegerField(default=0, min_value=0, max_value=MOST)
     split = serializers.CharField(default=Split.DEV.value)
     steps = serializers.IntegerField(
-        default=STEPS, min_value=1, max_value=MOST_STEPS, help_text="Of an episode, at most."
+        default=0, min_value=0, max_value=MOST_STEPS, help_text="Of an episode; 0: as many as suit the environment."
     )
     seconds = serializers.IntegerField(default=SECONDS, min_value=1, max_value=MOST_SECONDS, help_text="Of an episode.")
 

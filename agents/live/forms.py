@@ -7,8 +7,8 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 
 from agents.environments.protocol import NoSuchTask
-from agents.environments.task_sets import TASK_SETS, TASKS
-from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS, STEPS
+from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
+from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
 from annotations.forms import choice_field, row_field
 from annotations.live import span_text
@@ -39,7 +39,7 @@ class GoalsForm(forms.Form):
     split = forms.ChoiceField(
         choices=Split.choices, initial=Split.DEV, help_text="Studies are run on splits; dev is for trying out."
     )
-    steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, initial=STEPS, label="Steps of an episode, at most")
+    steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, label="Steps of an episode, at most")
     seconds = forms.IntegerField(
         min_value=1, max_value=MOST_SECONDS, initial=SECONDS, label="Seconds of an episode, at most"
     )
@@ -61,7 +61,8 @@ class GoalsForm(forms.Form):
         sets = {"all": self.known, **TASK_SETS[environment]}
         named = [(name, f"{name} ({len(tasks):,})") for name, tasks in sets.items()]
         choice_field(self, "task_set").choices = [*named, (OWN, "named one by one")]
-        self.initial = {"environment": environment, "name": f"{environment}-goals", **self.initial}
+        steps = episode_steps(environment)
+        self.initial = {"environment": environment, "steps": steps, "name": f"{environment}-goals", **self.initial}
 
     def clean(self) -> dict[str, Any]:
         values = super().clean() or {}

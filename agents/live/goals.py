@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from agents.environments.protocol import Environment
+from agents.environments.protocol import Environment, EpisodeStart
 from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import ConversationRecord, TurnRecord
 from annotations.models import Dataset, Project, Split
@@ -62,7 +62,7 @@ class LiveGoals:
             if source_id(task, seed) in there:
                 continue
             start = self.environment.reset(task, seed)
-            waiting.append(self._record(task, seed, start.instruction, split))
+            waiting.append(self._record(task, seed, start, split))
             done += 1
             if len(waiting) == STORED_AT_ONCE:
                 self._keep(waiting)
@@ -76,12 +76,15 @@ class LiveGoals:
         self._store.store([(record, self._store.sha256(record)) for record in records])
         records.clear()
 
-    def _record(self, task: str, seed: int, instruction: str, split: str) -> ConversationRecord:
+    def _record(self, task: str, seed: int, start: EpisodeStart, split: str) -> ConversationRecord:
         """Nothing in it is gold."""
         name, where = source_id(task, seed), self.dataset.live["environment"]
-        turn = TurnRecord(source_id=name, instruction=instruction)
+        said = (start.instruction, *start.later)
+        names = [name, *(f"{name}-{index}" for index in range(1, len(said)))]
+        turns = tuple(TurnRecord(source_id=own, instruction=text) for own, text in zip(names, said, strict=True))
         place = {"task": task, "seed": seed}
-        return ConversationRecord(name, task, where, where, (turn,), split=split, extra=place)
+        website, domain, subdomain = start.site or (task, where, where)
+        return ConversationRecord(name, website, domain, subdomain, turns, split=split, extra=place)
 
 
 def source_id(task: str, seed: int) -> str:

@@ -8,14 +8,13 @@ from django.core.exceptions import ValidationError
 from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import NoSuchTask
-from agents.environments.task_sets import TASK_SETS, TASKS
+from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
 from agents.live.goals import (
     FORMAT,
     MOST_GOALS,
     MOST_SECONDS,
     MOST_STEPS,
     SECONDS,
-    STEPS,
     LiveGoals,
     goal_fields,
     told_tasks,
@@ -42,11 +41,12 @@ def start_goals(
     episodes: int,
     first_seed: int = 0,
     split: str = Split.DEV,
-    steps: int = STEPS,
+    steps: int = 0,
     seconds: int = SECONDS,
 ) -> Job:
     """A queued job that makes the goals of tasks with so many seeds each. Raises ValidationError."""
     rules.require(user, Job.Kind.GOALS, project)
+    steps = steps or episode_steps(environment)
     errors = work.named_wrongly(name, project)
     limits = {"environment": environment, "steps": steps, "seconds": seconds}
     found = Dataset.objects.filter(name=name, project=project).first()

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from agents.encoders.memory_limits import within_memory
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import EnvironmentLost, EpisodeStart, PageView
+from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, PageView
 from agents.llm.protocol import Llm
 from agents.models import Run, Trajectory
 from agents.recipes import literature
@@ -45,12 +45,19 @@ class LiveEpisode:
     """An episode under way: where it is, and what the agent has done so far."""
 
     trajectory: Trajectory
-    turn: Turn
+    turns: Sequence[Turn]  # of the conversation, in order
     attempts: int = 0
+    at: int = 0  # which turn it is in
+    taken: int = 0  # steps of all turns
     view: PageView | None = None
     seen_at: datetime | None = None
     begun: float = 0.0
-    steps: list[RecordedStep] = field(default_factory=list)
+    steps: list[RecordedStep] = field(default_factory=list)  # of this turn
+    answers: list[str] = field(default_factory=list)  # of the user to questions in this turn
+
+    @property
+    def turn(self) -> Turn:
+        return self.turns[self.at]
 
     @property
     def goal(self) -> tuple[str, int]:
@@ -59,8 +66,14 @@ class LiveEpisode:
         return place["task"], place["seed"]
 
     def begin(self, start: EpisodeStart) -> None:
-        self.begun, self.steps = time.monotonic(), []
+        self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
+        self.answers = []
         self.look(start.view)
+
+    def go_on(self) -> None:
+        """The user says the next instruction."""
+        self.at, self.steps = min(self.at + 1, len(self.turns) - 1), []
+        self.answers = []
 
     def look(self, view: PageView) -> None:
         self.view, self.seen_at = view, timezone.now()
@@ -78,11 +91,12 @@ class LiveEpisode:
             website=website.name,
             domain=website.domain,
             subdomain=website.subdomain,
-            instruction=self.turn.instruction,
+            instruction=" ".join((self.turn.instruction, *self.answers)),
             html=self.view.html,
             candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
             turn_actions=tuple(step.action for step in self.steps),
             score_key=f"{self.turn.source_id}_{len(self.steps)}",
+            earlier_instructions=tuple(turn.instruction for turn in self.turns[: self.at]),
             turn_steps=tuple(self.steps) if with_history else (),
         )
 
@@ -96,6 +110,7 @@ class LiveEpisode:
             action.node_id,
             action.value,
         )
+        self.taken += 1
         self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
 
     def store(self, observation: Observation, decision: Decision, outcomes: Sequence[Outcome], elements: int) -> None:
@@ -158,9 +173,10 @@ class LiveRun:
     def _waiting(self, conversation_ids: Sequence[int]) -> list[LiveEpisode]:
         rows = self.run.trajectories.filter(conversation_id__in=conversation_ids).in_order()
         rows = rows.exclude(state=Trajectory.State.DONE).select_related("conversation__website", "run")
-        turns = Turn.objects.filter(conversation_id__in=conversation_ids, index=0)
-        turn_of = {turn.conversation_id: turn for turn in turns}
-        return [LiveEpisode(row, turn_of[row.conversation_id]) for row in rows]
+        turns: dict[int, list[Turn]] = {}
+        for turn in Turn.objects.filter(conversation_id__in=conversation_ids).order_by("index"):
+            turns.setdefault(turn.conversation_id, []).append(turn)
+        return [LiveEpisode(row, turns[row.conversation_id]) for row in rows]
 
     def _begin(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
         """Let every browser that is free begin the next episode."""
@@ -230,7 +246,7 @@ class LiveRun:
                 if effect is None:
                     acting.is_lost = True
                 else:
-                    acting.hear(effect.words, effect.reward, effect.done, effect.view)
+                    acting.hear(effect)
         self._keep([acting for acting in acted if not acting.is_lost], free)
 
     def _keep(self, acted: Sequence["_Acting"], free: list[EnvironmentProcess]) -> None:
@@ -249,7 +265,7 @@ class LiveRun:
     def _is_over(self, acting: "_Acting") -> bool:
         episode = acting.episode
         spent = time.monotonic() - episode.begun
-        return acting.is_done or len(episode.steps) >= self.limits["steps"] or spent > self.limits["seconds"]
+        return acting.is_done or episode.taken >= self.limits["steps"] or spent > self.limits["seconds"]
 
     def _tell_of(self, episodes: Sequence[LiveEpisode]) -> None:
         for episode in episodes:
@@ -269,34 +285,44 @@ class _Acting:
     outcomes: list[Outcome] = field(default_factory=list)
     is_done: bool = False
     is_lost: bool = False
+    ends_turn: bool = False
     after: PageView | None = None
 
     @property
     def next_action(self) -> Action | None:
         """None where all is done."""
-        if self.is_done or self.is_lost or len(self.outcomes) == len(self.decision.actions):
+        if self.is_done or self.is_lost or self.ends_turn:
             return None
-        return self.decision.actions[len(self.outcomes)]
+        actions = self.decision.actions
+        if not actions and len(self.episode.turns) > 1:  # it has no answer to this turn; the user goes on
+            actions = (Action("STOP"),)
+        return actions[len(self.outcomes)] if len(self.outcomes) < len(actions) else None
 
     def tell(self) -> None:
         assert self.next_action is not None
         self.environment.tell_step(self.next_action)
 
-    def hear(self, words: str, reward: float, done: bool, view: PageView) -> None:
+    def hear(self, effect: ActionEffect) -> None:
         action = self.next_action
         assert action is not None
         self.episode.did(self.observation, action)
-        self.outcomes.append(Outcome(reward, words))
-        self.is_done, self.after = done or action.operation == "STOP", view
+        if effect.said:
+            self.episode.answers.append(effect.said)
+        self.outcomes.append(Outcome(effect.reward, effect.words, effect.turn))
+        self.ends_turn = effect.turn is not None
+        self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
+        self.after = effect.view
 
     def store(self) -> None:
         """The steps, and the page that the next decision is about."""
         elements = self.episode.view.elements if self.episode.view else 0
         decision, outcomes = self.decision, self.outcomes
-        if not decision.actions:
+        if not decision.actions and not outcomes:
             outcomes, self.is_done = [Outcome(0.0, NO_ACTION)], True
-        elif len(outcomes) < len(decision.actions):  # the episode has ended before the last of them
+        elif len(outcomes) < len(decision.actions):  # the turn or the episode has ended before the last of them
             decision = replace(decision, actions=decision.actions[: len(outcomes)])
         self.episode.store(self.observation, decision, outcomes, elements)
         if self.after is not None:
             self.episode.look(self.after)
+        if self.ends_turn:
+            self.episode.go_on()

@@ -18,7 +18,17 @@ from annotations.models.tallies import difference_triggers
 MARKED_CANDIDATES = 5  # more marks than this hide the page; the list shows the rest one at a time
 
 
+TURN = "turn"  # in the trace of the step that a turn of a live conversation ends with: what it has come to
+
+
 class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
+    def turn_ends(self) -> list[tuple[dict[str, Any], dict[str, Any]]]:
+        """(its goal, what it has come to) of each turn of live conversations, in order. Turns that were never ended,
+        as the limits ended the episode before, are not among them."""
+        ended = self.filter(trajectory__state="done", trace__has_key=TURN)
+        ended = ended.order_by("trajectory__conversation__position", "trajectory", "seq")
+        return list(ended.values_list("trajectory__conversation__extra", f"trace__{TURN}"))
+
     def with_gold(self) -> Self:
         """Those at a recorded step: the others are in no score."""
         return self.filter(step__isnull=False)

@@ -6,7 +6,9 @@ from datetime import datetime
 
 from django.db import transaction
 
+from agents.environments.protocol import TurnEnd
 from agents.models import Trajectory, TrajectoryStep
+from agents.models.steps import TURN
 from agents.runs.runner import STORED_CANDIDATES
 from agents.types import Action, Decision
 from annotations.models import Turn
@@ -29,6 +31,7 @@ class Outcome:
 
     reward: float | None = None
     words: str = ""
+    turn: TurnEnd | None = None  # a turn is over with it
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class Episode:
             row.snapshot = pages.get(seen.html)
         for row in rows[1:]:
             row.trace = {stage: record for stage, record in row.trace.items() if stage != "act"}  # of the first action
+        for row, outcome in zip(rows, outcomes, strict=True):
+            if outcome.turn is not None:
+                row.trace = row.trace | {TURN: asdict(outcome.turn)}
         _count_once(decision, rows[0])
         self._append(rows)
         return rows

@@ -74,11 +74,11 @@ def record(site: ModuleType, conversation: ScriptedConversation) -> dict[str, ob
             place = f"{conversation.name}, turn {index + 1}, {action.original} {action.key}"
             root = site.render(state)
             lay_out(root, ids)
-            target = _find(root, action, place)
+            target = find_target(root, action, place)
             uid = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{annotation_id}/{number}"))
             actions.append(step(root, target, action, uid))
             reprs.append(action_repr(root, target, action.operation, action.value))
-            _apply(state, target, action)
+            apply_action(state, target, action)
         turns.append(
             {
                 "annotation_id": annotation_id,
@@ -117,7 +117,7 @@ def step(root: SampleNode, target: SampleNode, action: ScriptedAction, uid: str)
     }
 
 
-def _find(root: SampleNode, action: ScriptedAction, place: str) -> SampleNode:
+def find_target(root: SampleNode, action: ScriptedAction, place: str) -> SampleNode:
     """The element that the action names. Raises ScriptError when it is absent or does not allow the operation."""
     by_key = {node.key: node for node in root.walk() if node.key}
     target = by_key.get(action.key)
@@ -135,7 +135,7 @@ def _find(root: SampleNode, action: ScriptedAction, place: str) -> SampleNode:
     return target
 
 
-def _apply(state: VisitState, target: SampleNode, action: ScriptedAction) -> None:
+def apply_action(state: VisitState, target: SampleNode, action: ScriptedAction) -> None:
     """What the website does with the action."""
     if action.operation == "CLICK":
         state.update(target.on or {})

@@ -26,6 +26,14 @@ LIVE_LABELS = {  # of episodes, by what came of them
     "episode_success": "Success",
     "episode_reward": "Reward",
     "episode_steps": "Steps",
+    "live_turn_success": "Turns",
+    "recovery": "Recovery",
+    "path_ratio": "Steps : recorded",
+    "side_effects": "Side effects",
+    "ask_f1": "Ask-F1",
+    "told_success": "Turns when told",
+    "untold_success": "Turns when not told",
+    "told_after": "Steps before it is told",
 }
 METRICS: dict[str, Definition] = {
     "element_accuracy": Definition("Ele. Acc", "step", lambda step: step.element_correct),

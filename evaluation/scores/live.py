@@ -1,8 +1,12 @@
 """The outcomes of a live run's episodes, read from its rows, and what they come to."""
 
+from collections.abc import Iterable
+from typing import Any
+
 from agents.models import Trajectory
 from agents.models.trajectories import TrajectoryQuerySet
 from evaluation.metrics.episodes import EpisodeOutcome, measure
+from evaluation.metrics.live_turns import LiveTurn, measure_turns
 from evaluation.metrics.outcomes import Metric
 
 
@@ -15,6 +19,14 @@ def episodes_of(trajectories: TrajectoryQuerySet) -> list[EpisodeOutcome]:
     ]
 
 
-def live_metrics(episodes: list[EpisodeOutcome], seed: int) -> list[Metric]:
+def turns_of(ends: Iterable[tuple[dict[str, Any], dict[str, Any]]]) -> list[LiveTurn]:
+    """The turns of episodes, of what their goals and the ends of turns say (`TrajectoryStepQuerySet.turn_ends`)."""
+    return [
+        LiveTurn(goal["task"], **said | {"side_effects": len(said["side_effects"])})  # its other words are the same
+        for goal, said in ends
+    ]
+
+
+def live_metrics(episodes: list[EpisodeOutcome], turns: list[LiveTurn], seed: int) -> list[Metric]:
     """None for no episodes."""
-    return measure(episodes, seed) if episodes else []
+    return [*measure_turns(turns, seed), *measure(episodes, seed)] if episodes else []

@@ -12,7 +12,7 @@ from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
 from evaluation.scores.judging import AS_PUBLISHED, Gold, Judgement, judge, judge_as_published
-from evaluation.scores.live import episodes_of, live_metrics
+from evaluation.scores.live import episodes_of, live_metrics, turns_of
 from evaluation.scores.weblinx import weblinx_metrics
 
 
@@ -112,7 +112,8 @@ def store_scores(run: Run) -> int:
     if run.dataset.is_live:  # of episodes both presets have the same values
         episodes = episodes_of(run.trajectories.all())
         count = len(episodes)
-        rows = [row for preset in PRESETS for row in score_rows(live_metrics(episodes, run.seed), run, preset)]
+        metrics = live_metrics(episodes, turns_of(run.steps.turn_ends()), run.seed)
+        rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
     tail = _overlooks_tail(run.recipe["plan"]["kind"])
     for preset in () if run.dataset.is_live else PRESETS:
         steps = outcomes(run, preset)

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from math import ceil, floor
 
+from agents.environments.task_sets import TALKING
 from agents.models import Run
 from agents.recipes.literature import changed_settings
 from evaluation.metrics import WEBLINX_LABELS, label
@@ -14,10 +15,12 @@ MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "con
 WEBLINX = tuple(WEBLINX_LABELS)
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
 LIVE = ("episode_success", "episode_reward")
+LIVE_TALKS = ("live_turn_success", "episode_success", "recovery")
 PLOTTED = {
     MAIN: "turn_success",
     WEBLINX: "overall",
     LIVE: "episode_success",
+    LIVE_TALKS: "live_turn_success",
 }  # the metric whose intervals are drawn at first
 FULL_NAMES = {
     "element_accuracy": "Element accuracy",
@@ -28,6 +31,8 @@ FULL_NAMES = {
     "mrr": "Mean reciprocal rank of the gold element",
     "episode_success": "Episodes that reached their goal, with the full reward",
     "episode_reward": "Mean reward of an episode, without the discount for time",
+    "live_turn_success": "Turns after which the website was in the state that was asked for",
+    "recovery": "Such turns among those in which the website told a problem",
     "overall": "Mean turn score: what its intent asks for, 0 where the intent is wrong",
     "intent_match": "Intent match",
     "element_group": "Intersection over union of the boxes, over turns that act on an element",
@@ -85,7 +90,7 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     episodes where runs are live."""
     runs = list(runs)
     if runs and all(run.dataset.is_live for run in runs):
-        return LIVE
+        return LIVE_TALKS if all(run.dataset.live["environment"] in TALKING for run in runs) else LIVE
     return WEBLINX if planners(runs) == {"action_string"} else MAIN
 
 

@@ -49,7 +49,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
     plotted = plotted if plotted in metrics else score_tables.PLOTTED[metrics]
     scores = list(Score.objects.headline(shown_as).filter(run__in=runs))
     main = score_tables.tables(runs, scores, metrics, plotted)
-    ranked = () if metrics == score_tables.LIVE else score_tables.RANKING
+    ranked = () if metrics in (score_tables.LIVE, score_tables.LIVE_TALKS) else score_tables.RANKING
     shown = _chosen(runs, main, query.get("run"))
     # Episodes have no gold to fail; that of test splits is not for everybody.
     has_gold = shown is not None and not shown.dataset.is_live

@@ -11,8 +11,8 @@ from django.core.management.base import BaseCommand, CommandError
 from agents.environments.browser import NoBrowser
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import EnvironmentLost
-from agents.environments.task_sets import TASK_SETS
-from agents.live.goals import SECONDS, STEPS, LiveGoals, goals_name, new_goals, told_tasks
+from agents.environments.task_sets import TALKING, TASK_SETS, episode_steps
+from agents.live.goals import SECONDS, LiveGoals, goals_name, new_goals, told_tasks
 from agents.models import Run
 from agents.recipes.literature import RECIPES
 from annotations.management.commands.import_dataset import project_of
@@ -38,10 +38,21 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("recipe", help=f"one of {', '.join(RECIPES)}")
         parser.add_argument("environment", choices=sorted(TASK_SETS))
-        parser.add_argument("--tasks", nargs="+", default=["all"], metavar="TASK", help="all, synapse, or by name")
-        parser.add_argument("--episodes", type=int, default=10, metavar="N", help="of each task, with a seed each")
+        parser.add_argument(
+            *("--tasks", "--conversations"),
+            nargs="+",
+            default=["all"],
+            metavar="TASK",
+            help="all, the name of a set (synapse), or by name; of sample-sites a task is a conversation",
+        )
+        parser.add_argument(
+            *("--episodes",),
+            type=int,
+            metavar="N",
+            help="of each task, with a seed each (default: 10; 2 of a conversation, the second with disturbances)",
+        )
         parser.add_argument("--first-seed", type=int, default=0, metavar="SEED")
-        parser.add_argument("--steps", type=int, default=STEPS, help="of an episode, at most")
+        parser.add_argument("--steps", type=int, help="of an episode, at most (default: 20; 200 of conversations)")
         parser.add_argument("--seconds", type=int, default=SECONDS, help="of an episode, at most")
         parser.add_argument("--dataset", metavar="NAME", help="what the goals are called; named by tasks and seeds")
         parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
@@ -61,6 +72,10 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print one line of JSON")
 
     def handle(self, *, recipe: str, environment: str, **options: Any) -> None:
+        if options["episodes"] is None:
+            options["episodes"] = 2 if environment in TALKING else 10
+        if options["steps"] is None:
+            options["steps"] = episode_steps(environment)
         if not 1 <= options["episodes"] <= 10_000 or options["first_seed"] < 0:
             raise CommandError("--episodes must be 1 to 10,000, and seeds at least 0")
         try:

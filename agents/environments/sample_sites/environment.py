@@ -1,0 +1,217 @@
+"""The sample's conversations as episodes of several turns, in a browser on its working websites. Core; runs in a
+process of its own (`worker.py`), which serves the sites too.
+
+A turn is over when the agent says so (STOP), when all that was asked for is there (the user watches the page, as no
+recipe so far says that it is done), or after its limit. Then the user says the next, whatever has come of this one:
+what was not done is missing from there on. Checks read the state of the site, never the page.
+"""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agents.environments import acting, browser
+from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView, TurnEnd
+from agents.environments.sample_sites.markup import tree
+from agents.environments.sample_sites.server import SiteServer
+from agents.types import Action
+from annotations.sample.build import SITES
+from annotations.sample.goals import ConversationGoals, TurnGoal, conversations
+from annotations.sample.missing import AskedUser, hidden_parts, shortened
+from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.snapshot import action_repr, candidates, cleaned_xml, raw_xml
+from annotations.sample.visit import Disturbance, SiteVisit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import BrowserContext, Page
+
+VIEWPORT = {"width": 1280, "height": 900}
+SECONDS = 10  # for one call to the browser
+# Only the sites have an address; a page that asked for another would get no answer.
+RESOLVER = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE *.localhost"
+READ = (Path(__file__).parent / "read.js").read_text("utf-8")
+FREE_POINT = (Path(__file__).parents[1] / "page.js").read_text("utf-8")
+NUMBERS = """
+window.webnavPage.element = (number) => document.querySelector(`[data-n="${number}"]`);
+"""
+AT_REST = """limit => new Promise((done) => {
+  const began = performance.now();
+  const look = () => {
+    const rests = window.webnavSite !== undefined && !window.webnavSite.busy();
+    if (rests || performance.now() - began > limit) done(rests); else setTimeout(look, 2);
+  };
+  look();
+})"""
+ENTERS = """number => {
+  const field = document.querySelector(`[data-n="${number}"]`);
+  return field instanceof HTMLInputElement && "field" in field.dataset && "on" in field.dataset && field.value !== "";
+}"""
+
+
+def turn_limit(goal: TurnGoal) -> int:
+    """How many actions a turn may take."""
+    return 2 * len(goal.actions) + 3
+
+
+class SampleSitesEnvironment:
+    """One browser, one visit at a time. `asking`: some turns leave something out, and the user tells it when asked."""
+
+    def __init__(self, asking: bool = False) -> None:
+        """Raises NoBrowser."""
+        from playwright.sync_api import sync_playwright
+
+        executable = browser.find()
+        if executable is None:
+            raise browser.NoBrowser("there is no Chromium here: `make chromium` installs one")
+        self.asking = asking
+        self.server = SiteServer()
+        self.server.start()
+        self._playwright = sync_playwright().start()
+        self._browser = browser.launch(self._playwright, executable, RESOLVER)
+        self._context: BrowserContext | None = None
+        self._page: Page | None = None
+
+    def tasks(self) -> Sequence[str]:
+        return tuple(conversations())
+
+    def reset(self, task: str, seed: int) -> EpisodeStart:
+        """Begin a visit of its own; raises NoSuchTask."""
+        if task not in conversations():
+            raise NoSuchTask(f"the sample has no conversation {task!r}")
+        goals = conversations()[task]
+        start = VisitState(page="home", **goals.start)
+        self.visit = SiteVisit(SITES[goals.website], start, Disturbance.of(task, seed))
+        self._conversation = _Conversation(goals, self.visit, self.asking)
+        page = self._new_page()
+        page.goto(self.server.address(self.visit, self.server.begin(self.visit)))
+        self._settle()
+        first, *later = self._conversation.instructions
+        site = self.visit.site
+        return EpisodeStart(first, self.observe(), (site.NAME, site.DOMAIN, site.SUBDOMAIN), tuple(later))
+
+    def _new_page(self) -> "Page":
+        if self._context is not None:
+            self._context.close()
+        self._context = self._browser.new_context(viewport=VIEWPORT)  # type: ignore[arg-type]
+        self._context.set_default_timeout(SECONDS * 1000)
+        self._context.add_init_script(FREE_POINT + NUMBERS)
+        self._page = self._context.new_page()
+        return self._page
+
+    def observe(self) -> PageView:
+        page = self._current()
+        root = tree(json.loads(page.evaluate(READ)))
+        offered = candidates(root)
+        labels = SampleNode("html", {}, [node for node in root.walk() if node.tag == "label"])
+        names = {node.node_id: action_repr(labels, node, "", "").removesuffix(" -> ") for node in offered}
+        html = cleaned_xml(raw_xml(root), [node.node_id for node in offered])
+        return PageView(html, page.url, html.count("backend_node_id="), names)
+
+    def step(self, action: Action) -> ActionEffect:
+        """Do an action, wait until the page is at rest, and look whether the turn is over."""
+        from playwright.sync_api import Error
+
+        page = self._current()
+        said = ""
+        try:
+            if action.operation == "SAY":
+                said = self._conversation.user.answer(action.value)
+                words = f"the user says: {said}"
+            else:
+                words = self._act(action)
+        except acting.CannotAct as error:
+            words = f"not done: {error}"
+        except Error as error:
+            if page.is_closed() or not self._browser.is_connected():
+                raise EnvironmentLost("the browser is gone") from error
+            words = f"not done: {str(error).splitlines()[0]}"
+        self._settle()
+        if problem := self.visit.state["own-problem"]:
+            words += f"; the page says: {problem}"
+        conversation = self._conversation
+        ended = conversation.after(action)
+        if ended is not None:
+            words += f"; the turn is over, {'as asked' if ended.reached else 'not as asked'}"
+        done = conversation.is_over
+        return ActionEffect(words, conversation.reward if done else 0.0, done, self.observe(), said, ended)
+
+    def _act(self, action: Action) -> str:
+        page = self._current()
+        if action.operation == "LOAD" and action.value == "back":
+            page.evaluate("() => history.back()")
+            page.wait_for_timeout(50)  # popstate comes by itself
+            return "went back"
+        # What was typed is handed over by the enter key: Mind2Web records it as a click on the field.
+        number = action.node_id or ""
+        if action.operation == "CLICK" and number.isdecimal() and page.evaluate(ENTERS, number):
+            return acting.act(page, Action("PRESS", number, "Enter"))
+        return acting.act(page, action)
+
+    def _settle(self) -> None:
+        if not self._current().evaluate(AT_REST, SECONDS * 1000):
+            raise EnvironmentLost("the page does not come to rest")
+
+    def _current(self) -> "Page":
+        if self._page is None:
+            raise ValueError("no episode has begun")
+        return self._page
+
+    def close(self) -> None:
+        self._browser.close()
+        self._playwright.stop()
+        self.server.stop()
+
+
+class _Conversation:
+    """Where an episode is in its conversation."""
+
+    def __init__(self, goals: ConversationGoals, visit: SiteVisit, asking: bool) -> None:
+        self.goals, self.visit = goals, visit
+        hidden = hidden_parts() if asking else {}
+        self.hidden = [hidden.get((goals.name, index), ()) for index in range(len(goals.turns))]
+        self.ended: list[TurnEnd] = []
+        self._begin()
+
+    @property
+    def instructions(self) -> list[str]:
+        """What the user says, turn by turn."""
+        return [shortened(turn.instruction, parts) for turn, parts in zip(self.goals.turns, self.hidden, strict=True)]
+
+    def _begin(self) -> None:
+        self.steps = 0
+        self.told_after: int | None = None
+        self.user = AskedUser(() if self.is_over else self.hidden[len(self.ended)])
+        self.before, self.problems = VisitState(self.visit.state), self.visit.problems
+
+    @property
+    def is_over(self) -> bool:
+        return len(self.ended) == len(self.goals.turns)
+
+    @property
+    def reward(self) -> float:
+        """The share of the turns that came out as asked."""
+        return sum(turn.reached for turn in self.ended) / len(self.goals.turns)
+
+    def after(self, action: Action) -> TurnEnd | None:
+        """Count an action; the turn, when it is over with it."""
+        goal = self.goals.turns[len(self.ended)]
+        if self.told_after is None and self.user.told:
+            self.told_after = self.steps
+        self.steps += 1
+        reached = not goal.missing(self.visit.state)
+        if not reached and action.operation != "STOP" and self.steps < turn_limit(goal):
+            return None
+        end = TurnEnd(
+            reached,
+            self.steps,
+            len(goal.actions),
+            self.visit.problems - self.problems,
+            tuple(goal.side_effects(self.before, self.visit.state)),
+            self.user.asked,
+            bool(self.user.parts),
+            self.told_after,
+        )
+        self.ended.append(end)
+        self._begin()
+        return end

@@ -1,0 +1,69 @@
+"""Turns that leave something out on purpose, and the user who knows it and answers only what is asked.
+
+`underspecified.txt` says what is hidden where; its first lines say how.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from annotations.sample.script import ScriptError
+
+LINES = Path(__file__).parent / "underspecified.txt"
+KINDS = ("value", "reference", "constraint", "goal")
+LINE = re.compile(r"(\S+) (\d+) (\w+) \{(.+)->(.*)\} (.+)")
+NOTHING_MORE = "I have told you all that I know about that."
+
+
+@dataclass(frozen=True)
+class HiddenPart:
+    """Something that the user knows and has not said."""
+
+    kind: str
+    words: str  # as they stand in the whole instruction
+    said: str  # instead of them
+    asked: tuple[str, ...]  # a question with one of these words asks for it
+
+
+@cache
+def hidden_parts() -> dict[tuple[str, int], tuple[HiddenPart, ...]]:
+    """(conversation, turn from 0) -> what it leaves out. Raises ScriptError for a line that cannot be read."""
+    found: dict[tuple[str, int], tuple[HiddenPart, ...]] = {}
+    for number, line in enumerate(LINES.read_text("utf-8").splitlines(), 1):
+        if not line or line.startswith("#"):
+            continue
+        match = LINE.fullmatch(line)
+        if match is None or match[3] not in KINDS:
+            raise ScriptError(f"{LINES.name}, line {number}: not such a line: {line!r}")
+        key = (match[1], int(match[2]) - 1)
+        part = HiddenPart(match[3], match[4], match[5], tuple(match[6].split()))
+        found[key] = (*found.get(key, ()), part)
+    return found
+
+
+def shortened(instruction: str, parts: Sequence[HiddenPart]) -> str:
+    """What the user says. Raises ScriptError where the hidden words do not stand in the instruction exactly once."""
+    for part in parts:
+        if instruction.count(part.words) != 1:
+            raise ScriptError(f"{part.words!r} stands {instruction.count(part.words)} times in {instruction!r}")
+        instruction = instruction.replace(part.words, part.said)
+    return re.sub(r" ([.,?!])", r"\1", " ".join(instruction.split()))
+
+
+class AskedUser:
+    """The user of one turn."""
+
+    def __init__(self, parts: Sequence[HiddenPart]) -> None:
+        self.parts = parts
+        self.asked = 0
+        self.told: list[HiddenPart] = []
+
+    def answer(self, question: str) -> str:
+        """What was asked for, in the words of the whole instruction; nothing else."""
+        self.asked += 1
+        words = set(re.findall(r"\w+", question.casefold()))
+        wanted = [part for part in self.parts if words & set(part.asked)]
+        self.told += [part for part in wanted if part not in self.told]
+        return " ".join(part.words.strip(" ,:.") + "." for part in wanted) or NOTHING_MORE

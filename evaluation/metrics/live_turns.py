@@ -1,0 +1,73 @@
+"""Means over the turns of live conversations; conversations are what is drawn for intervals. Core."""
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evaluation.metrics.bootstrap import intervals
+from evaluation.metrics.outcomes import Metric
+
+
+@dataclass(frozen=True)
+class LiveTurn:
+    """What came of one turn of an episode."""
+
+    conversation: str  # all seeds of it together: they are one thing that may be drawn
+    reached: bool
+    steps: int
+    recorded_steps: int
+    problems: int  # that the website told
+    side_effects: int
+    asked: int = 0  # questions
+    needed: bool = False  # something was left out on purpose
+    told_after: int | None = None  # steps before the first question that brought something
+
+    @property
+    def asked_well(self) -> bool:
+        return self.needed and self.told_after is not None
+
+
+Share = tuple[Callable[[LiveTurn], float], Callable[[LiveTurn], float]]
+SHARES: dict[str, Share] = {
+    "live_turn_success": (lambda turn: turn.reached, lambda turn: 1),
+    "recovery": (lambda turn: turn.reached and turn.problems > 0, lambda turn: turn.problems > 0),
+    "path_ratio": (
+        lambda turn: turn.steps if turn.reached else 0,
+        lambda turn: turn.recorded_steps if turn.reached else 0,
+    ),
+    "side_effects": (lambda turn: turn.side_effects, lambda turn: 1),
+    "ask_f1": (
+        lambda turn: 2 * (turn.asked > 0 and turn.needed),
+        lambda turn: (turn.asked > 0) + turn.needed,
+    ),
+    "told_success": (lambda turn: turn.reached and turn.asked_well, lambda turn: turn.asked_well),
+    "untold_success": (
+        lambda turn: turn.reached and turn.needed and not turn.asked_well,
+        lambda turn: turn.needed and not turn.asked_well,
+    ),
+    "told_after": (lambda turn: turn.told_after or 0, lambda turn: turn.asked_well),
+}
+"""Metric -> what is summed over turns, divided by what: recovery over turns in which the site told a problem, steps
+against the recorded path over turns that were reached; Ask-F1 over turns (asked when something was left out, not
+otherwise); the success of such turns where the user told it and where not, and after how many steps it was told."""
+
+
+def measure_turns(turns: Sequence[LiveTurn], seed: int = 0) -> list[Metric]:
+    """Ratios of sums with 95 % intervals; a metric that nothing counts in is left out."""
+    groups: dict[str, list[LiveTurn]] = defaultdict(list)
+    for turn in turns:
+        groups[turn.conversation].append(turn)
+    return [found for name, share in SHARES.items() if (found := _ratio(name, share, groups, seed)) is not None]
+
+
+def _ratio(name: str, share: Share, groups: dict[str, list[LiveTurn]], seed: int) -> Metric | None:
+    above, below = share
+    sums = [(sum(map(above, turns)), sum(map(below, turns))) for turns in groups.values()]
+    counted = np.array([pair for pair in sums if pair[1] > 0], dtype=float)
+    if not len(counted):
+        return None
+    value = float(counted[:, 0].sum() / counted[:, 1].sum())
+    low, high = intervals(counted[:, :1], counted[:, 1:], seed)[:, 0]
+    return Metric(name, value, float(low), float(max(high, value)), len(counted), "conversation")
