@@ -1,11 +1,11 @@
-"""The heaviest matching of a sparse graph of two sides, where anything may stay without partner. Core."""
+"""The heaviest matching of a sparse graph of two sides, where anything may stay without partner. Core.
+
+scipy loads in half a second, for those who tell pages apart: not for every process that knows of it.
+"""
 
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components, min_weight_full_bipartite_matching
 
 DENSE = 250_000  # cells of a matrix that is solved as a whole
 
@@ -70,6 +70,9 @@ def _connected(edges: Edges) -> Iterator[Edges]:
     if not len(edges):
         return
     rows, columns = (np.unique(side, return_inverse=True)[1] for side in (edges.rows, edges.columns))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     nodes = int(rows.max()) + 1 + int(columns.max()) + 1
     graph = coo_array((edges.worth, (rows, columns + rows.max() + 1)), shape=(nodes, nodes))
     label = connected_components(graph, directed=False)[1][rows]
@@ -82,6 +85,8 @@ def _solved(edges: Edges) -> list[MatchedPlaces]:
     rows, row = np.unique(edges.rows, return_inverse=True)
     columns, column = np.unique(edges.columns, return_inverse=True)
     if len(rows) * len(columns) <= DENSE:
+        from scipy.optimize import linear_sum_assignment
+
         worth = np.zeros((len(rows), len(columns)))
         worth[row, column] = edges.worth
         chosen = linear_sum_assignment(worth, maximize=True)
@@ -94,6 +99,9 @@ def _solved_sparsely(
     rows: np.ndarray, row: np.ndarray, columns: np.ndarray, column: np.ndarray, worth: np.ndarray
 ) -> list[MatchedPlaces]:
     """Every row has a column of its own beside, which is worth nothing: there it has no partner."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
     alone, most = np.arange(len(rows)), worth.max() + 1  # costs, above 0 as a sparse matrix wants them
     costs = np.r_[most - worth, np.full(len(rows), most)]
     places = np.r_[row, alone], np.r_[column, len(columns) + alone]

@@ -9,12 +9,15 @@ no pair, so most need not be compared: that is why pages of 12,000 nodes need no
 import re
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from scipy.sparse import coo_array, csr_array
 
 from annotations.dom.differences.assignment import Edges, MatchedPlaces, heaviest
 from annotations.dom.differences.items import Change, PageDifference, PageItem, items
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 ROLE, ID, PLACE = 0.5, 0.5, 0.02  # what differing costs beside the words; places decide between equals
 LEFT = 0.75  # what an element without partner costs
@@ -22,7 +25,7 @@ SMALL = 250_000  # pairs of two pages that are all compared
 NEAR = 6  # partners of an element that are compared on larger pages
 COMMON = 40  # elements of a larger page beyond which a word names none of them
 
-WordCounts = tuple[csr_array, csr_array]  # which words each element of either page has
+WordCounts: TypeAlias = "tuple[csr_array, csr_array]"  # which words each element of either page has
 _WORD = re.compile(r"\w+")
 
 
@@ -112,9 +115,11 @@ def _numbers(text: str, vocabulary: dict[str, int]) -> set[int]:
     return {vocabulary.setdefault(word, len(vocabulary)) for word in _WORD.findall(text)}
 
 
-def _incidence(sets: Sequence[set[int]], width: int) -> csr_array:
+def _incidence(sets: Sequence[set[int]], width: int) -> "csr_array":
     ends = np.cumsum([0, *map(len, sets)])
     found = np.fromiter((word for one in sets for word in one), dtype=np.int64, count=int(ends[-1]))
+    from scipy.sparse import csr_array
+
     return csr_array((np.ones(len(found)), found, ends), shape=(len(sets), width))
 
 
@@ -127,6 +132,8 @@ def _likely(old: Sequence[PageItem], new: Sequence[PageItem], words: WordCounts)
     """Pairs with telling words in common, with one id, or as many elements of their role before them."""
     old_words, new_words = words
     telling = (old_words.sum(axis=0) <= COMMON) & (new_words.sum(axis=0) <= COMMON)
+    from scipy.sparse import coo_array
+
     shared = coo_array(old_words[:, telling] @ new_words[:, telling].T)
     kept = _best(shared.row, shared.col, shared.data) | _best(shared.col, shared.row, shared.data)
     places = [(shared.row[kept], shared.col[kept])]

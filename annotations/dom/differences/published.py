@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from munkres import Munkres
-from scipy.optimize import linear_sum_assignment
 
 from annotations.dom.differences.assignment import MatchedPlaces
 from annotations.dom.differences.items import Change, PageDifference, PageItem, published_items
@@ -71,6 +70,8 @@ def dearest(old: Sequence[PageItem], new: Sequence[PageItem]) -> list[MatchedPla
     if not old or not new:
         return []
     costs = -100.0 * _equal(old, new, "content") - 0.5 * _equal(old, new, "role")
+    from scipy.optimize import linear_sum_assignment
+
     rows, columns = linear_sum_assignment(costs.astype(np.float32), maximize=True)
     return list(zip(rows.tolist(), columns.tolist(), strict=True))
 
