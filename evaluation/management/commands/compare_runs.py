@@ -31,7 +31,7 @@ class Command(BaseCommand):
         found = RunDifferences(runs).paired()
         if not found:
             raise CommandError("they share no steps: compare runs over the same split of one dataset")
-        paired, where = found[0], _where(runs)
+        paired, where = found[0], _where(*(run.pk for run in runs))
         result = {"recipes": [run.recipe_name for run in runs], "split": runs[0].split, **vars(paired), "where": where}
         if options["json"]:
             self.stdout.write(json.dumps(result))
@@ -55,7 +55,7 @@ def _run(number: int) -> Run:
     return run
 
 
-def _where(runs: list[Run]) -> dict[str, dict[str, tuple[int, int]]]:
+def _where(*runs: int) -> dict[str, dict[str, tuple[int, int]]]:
     """Gained and lost steps by operation and by website, most affected first."""
     fields = ("step", "success", "step__operation", "step__turn__conversation__website__name")
     first, second = (
