@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from agents.models import Run
-from evaluation.metrics.judged import JudgedByPeople, EstimatedRate, corrected_rate, labels_wanted, sampled_rate, wilson
+from evaluation.metrics.judged import EstimatedRate, JudgedByPeople, corrected_rate, labels_wanted, sampled_rate, wilson
 from evaluation.models import Review, ReviewChoice, ReviewQueue, ReviewVerdict, Study
 from evaluation.models.reviews import ABOUT_GOLD
 
