@@ -132,12 +132,15 @@ class Memory(Protocol):
         """The same steps with their pages."""
         ...
 
-    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptExemplar]:
-        """`how`: semantic (nearest to the query first), environment (one of the site, subdomain or any) or fixed."""
+    def exemplars(
+        self, observation: Observation, query: np.ndarray | None, k: int, fixed: bool = False
+    ) -> list[PromptExemplar]:
+        """k of the train split: nearest to a query first; without one drawn of the site, else of the subdomain, else of
+        all; or the same ones for every task (`fixed`)."""
         ...
 
-    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptWorkflow]:
-        """`how`: semantic (nearest first) or environment (the site's; else k of the domain, or of all)."""
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int) -> list[PromptWorkflow]:
+        """The k nearest to a query; without one the site's, else k of the domain, or of all."""
         ...
 
     def prepare_snippets(self, conversation_ids: Sequence[int]) -> None:

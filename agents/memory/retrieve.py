@@ -101,31 +101,28 @@ class DatasetMemory(ConversationMemory):
         return found
 
     def exemplars(
-        self, observation: Observation, query: np.ndarray | None, k: int, how: str
+        self, observation: Observation, query: np.ndarray | None, k: int, fixed: bool = False
     ) -> list[types.PromptExemplar]:
-        """Train trajectories: nearest to the query, k of the site, else of the subdomain, else of all (planners.md
-        8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be repeated."""
+        """Train trajectories: nearest to a query; without one k of the site, else of the subdomain, else of all
+        (planners.md 8.3), or the same k for every task (`fixed`). Drawn with the seed, so that a run can be
+        repeated."""
         rows = self.dataset.exemplars.filter(encoder=self._exemplars_name)
         if self.others_only:
             rows = rows.exclude(conversation_id=observation.conversation)
-        if how == "semantic":
-            assert query is not None
+        if query is not None:
             chosen = rows.nearest(query, k)
         else:
             site = (observation.domain, observation.subdomain, observation.website)
-            pool = rows if how == "fixed" else rows.of_environment(*site)
-            drawn = "fixed" if how == "fixed" else f"{observation.conversation} {observation.turn_index}"
+            pool = rows if fixed else rows.of_environment(*site)
+            drawn = "fixed" if fixed else f"{observation.conversation} {observation.turn_index}"
             chosen = _draw(pool, k, f"{self.seed} {drawn}")
         return [self._shown(row) for row in chosen]
 
-    def workflows(
-        self, observation: Observation, query: np.ndarray | None, k: int, how: str
-    ) -> list[types.PromptWorkflow]:
-        """Workflows of the train split: nearest to the query by description, or those of the site; where it has none,
-        k of the same domain, or of all."""
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int) -> list[types.PromptWorkflow]:
+        """Workflows of the train split: nearest to a query by description; without one those of the site, and where it
+        has none, k of the same domain, or of all."""
         rows = self.dataset.workflows.filter(run=self.run).select_related("website")
-        if how == "semantic":
-            assert query is not None
+        if query is not None:
             chosen = rows.nearest(self.encoder.name, query, k)
         else:
             chosen = list(rows.filter(website__name=observation.website))

@@ -111,7 +111,9 @@ class _FirstMemory(DatasetMemory):
     def snippets(self, observations: list[Observation], queries: Sequence[np.ndarray], k: int) -> list[list[Snippet]]:
         return [[_snippet(step) for step in reversed(self.earlier_steps(seen))][:k] for seen in observations]
 
-    def exemplars(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptExemplar]:
+    def exemplars(
+        self, observation: Observation, query: np.ndarray | None, k: int, fixed: bool = False
+    ) -> list[PromptExemplar]:
         others = self.dataset.conversations.filter(split=Split.TRAIN).exclude(pk=observation.conversation)
         found = []
         for key in others.filter(turns__steps__isnull=False).order_by("pk").distinct().values_list("pk", flat=True)[:k]:
@@ -121,7 +123,7 @@ class _FirstMemory(DatasetMemory):
             found.append(PromptExemplar(key, recorded.conversation.source_id, first.instruction, shown))
         return found
 
-    def workflows(self, observation: Observation, query: np.ndarray | None, k: int, how: str) -> list[PromptWorkflow]:
+    def workflows(self, observation: Observation, query: np.ndarray | None, k: int) -> list[PromptWorkflow]:
         rows = self.dataset.workflows.standing().order_by("position", "pk")
         own = rows.filter(website__name=observation.website)
         chosen = (own if own.exists() else rows)[:k]

@@ -12,15 +12,13 @@ from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import Planning
-from agents.stages.registry import kinds, needs_ranking, planner_of, ranking_of, recipe_kinds, unfit
+from agents.stages.registry import KINDS, chosen, kinds, needs_ranking, planner_of, ranking_of, recipe_kinds, unfit
 
 Blocks = frozenset[str]  # what stages give that later ones take
 Holds = Callable[[Recipe, Blocks], bool]
 
 ALWAYS = frozenset({"preset", "batch_size"})
 SHOWN = {"recall.memory": "recalled steps", "recall.exemplars": "exemplars", "recall.workflows": "workflows"}
-ASKED_IN_PAGES = ("multichoice", "generation")
-ASKED = (*ASKED_IN_PAGES, "trajectory")
 
 
 def _either(values: Sequence[str]) -> str:
@@ -29,8 +27,14 @@ def _either(values: Sequence[str]) -> str:
     return f"{', '.join(first)} or {last}" if first else last
 
 
-def _plans(*wanted: str) -> tuple[Holds, str]:
-    return lambda recipe, blocks: recipe.plan.kind in wanted, f"plan.kind={_either(wanted)}"
+def _plans(wanted: Callable[[type[Planning]], bool]) -> tuple[Holds, str]:
+    """Whether the planner is one of these, which are told by their names."""
+    own = [name for name, kind in KINDS["plan.kind"].items() if issubclass(kind, Planning) and wanted(kind)]
+    return lambda recipe, blocks: wanted(planner_of(recipe)), f"plan.kind={_either(own)}"
+
+
+IN_GROUPS = _plans(lambda kind: kind.in_groups)
+ON_PAGES = _plans(lambda kind: kind.asks and not kind.of_turns)
 
 
 def _on_weblinx(also: Holds = lambda recipe, blocks: True, wants: str = "") -> tuple[Holds, str]:
@@ -39,23 +43,34 @@ def _on_weblinx(also: Holds = lambda recipe, blocks: True, wants: str = "") -> t
 
 
 def _ranks_weblinx(recipe: Recipe, blocks: Blocks) -> bool:
-    return recipe.plan.kind == "action_string" or recipe.rank.kind in ("cross_encoder", "dmr")
+    ranking = ranking_of(recipe)
+    return planner_of(recipe).of_turns or (ranking is not None and "rank.history_turns" in ranking.reads)
 
 
 def _reads_instruction(recipe: Recipe, blocks: Blocks) -> bool:
     """Whether a stage after recall reads the instruction that recall may have rewritten."""
-    ranks_after = recipe.rank.kind == "dual_encoder" and planner_of(recipe).ranking(recipe) is None
-    return recipe.plan.kind in ASKED or ranks_after
+    ranking = ranking_of(recipe)
+    return ON_PAGES[0](recipe, blocks) or (ranking is not None and bool(ranking.takes))
 
 
 def _explains(recipe: Recipe, blocks: Blocks) -> bool:
-    in_pages = recipe.plan.kind in ASKED_IN_PAGES
-    return "memory" in blocks or (in_pages and "exemplars" in blocks)
+    return "memory" in blocks or (planner_of(recipe).in_groups and "exemplars" in blocks)
 
 
-def _keeps_order(recipe: Recipe, blocks: Blocks) -> bool:
-    recall = recipe.recall
-    return "memory" in blocks and recall.memory == "multifaceted" and recall.sort_by == "relevance"
+def _matches(recipe: Recipe, blocks: Blocks) -> bool:
+    """Whether a prompt shows earlier steps that are matched one by one."""
+    kind = chosen(recipe, "recall.memory")
+    return "memory" in blocks and kind is not None and "snippets" in kind.gives
+
+
+def _nearest_workflows(recipe: Recipe, blocks: Blocks) -> bool:
+    kind = chosen(recipe, "recall.workflows")
+    return kind is not None and kind.embeds
+
+
+def _compares_pages(recipe: Recipe) -> bool:
+    kind = chosen(recipe, "recall.memory")
+    return kind is not None and "recall.state_in_query" in kind.reads
 
 
 def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
@@ -70,7 +85,7 @@ DRAWS: tuple[Holds, str] = (
     "imagine.kind other than none, as all actions of its planner are told to that stage alone",
 )
 ENDPOINT: tuple[Holds, str] = (
-    lambda recipe, blocks: recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded",
+    lambda recipe, blocks: recipe.plan.backend == "endpoint" or not planner_of(recipe).asks,
     "plan.backend=endpoint",
 )
 WORLDS = ("world_model", "trained", "retrieval")
@@ -98,12 +113,13 @@ GRADED = _is("imagine.value", "likert", "progress")
 TRAINED_HERE = _one_of(_is("imagine.kind", "trained"), _is("imagine.value", "progress"))
 PROMPTED = _both(IMAGINED, _one_of(_is("imagine.kind", "world_model", "trained"), GRADED))
 REPEATING = "a planner whose replies are drawn"
-STRING = _on_weblinx(_plans("action_string")[0], " and plan.kind=action_string")
+STRINGS = _plans(lambda kind: kind.of_turns)
+STRING = _on_weblinx(STRINGS[0], f" and {STRINGS[1]}")
 # Setting -> when it counts although its kind is chosen, and that in words.
 CONDITIONS: dict[str, tuple[Holds, str]] = {
     "observe.observation": (
         lambda recipe, blocks: recipe.plan.backend == "endpoint",
-        f"plan.backend=endpoint and plan.kind={_either(ASKED)}",
+        f"plan.backend=endpoint and {ON_PAGES[1]}",
     ),
     "rank.kind": (
         lambda recipe, blocks: planner_of(recipe).ranking(recipe) is None,
@@ -116,9 +132,9 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     ),
     "recall.sort_by": (lambda recipe, blocks: "memory" in blocks, "recalled steps that a prompt shows"),
     "recall.encoder": (_own_memory, "rank.kind other than dual_encoder, which embeds memory itself"),
-    "recall.rewrite_instruction": (_reads_instruction, f"rank.kind=dual_encoder or plan.kind={', '.join(ASKED)}"),
+    "recall.rewrite_instruction": (_reads_instruction, f"rank.kind=dual_encoder or {ON_PAGES[1]}"),
     "recall.workflow_k": (
-        lambda recipe, blocks: recipe.recall.workflows == "semantic" or recipe.recall.induction == "offline",
+        lambda recipe, blocks: _nearest_workflows(recipe, blocks) or recipe.recall.induction == "offline",
         "recall.workflows=semantic or recall.induction=offline: a run shows all that it wrote about a site",
     ),
     "recall.rationales": (_explains, "recall.memory other than none"),
@@ -143,16 +159,16 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     ),
     "plan.temperature": DRAWS,
     "quirks.q11_item_without_trajectory": (
-        lambda recipe, blocks: recipe.recall.memory == "multifaceted" and "memory" in blocks,
+        _matches,
         "recall.memory=multifaceted that a prompt shows",
     ),
     "quirks.q12_relevant_first": (
-        _keeps_order,
+        lambda recipe, blocks: _matches(recipe, blocks) and recipe.recall.sort_by == "relevance",
         "recall.sort_by=relevance and recall.memory=multifaceted that a prompt shows",
     ),
     "quirks.q14_rationale_joined": (
-        lambda recipe, blocks: recipe.recall.rationales != "none" and recipe.plan.kind in ASKED_IN_PAGES,
-        "recall.rationales other than none and plan.kind=multichoice or generation",
+        lambda recipe, blocks: recipe.recall.rationales != "none" and planner_of(recipe).in_groups,
+        f"recall.rationales other than none and {IN_GROUPS[1]}",
     ),
     "imagine.samples": (
         lambda recipe, blocks: not recipe.quirks.wq22_imagines_every_sample,
@@ -189,7 +205,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
 BESIDES: dict[str, tuple[Holds, str]] = {
     "simplify.page_elements": (
         lambda recipe, blocks: (
-            (recipe.recall.state_in_query and recipe.recall.memory == "multifaceted")
+            (recipe.recall.state_in_query and _compares_pages(recipe))
             or ("workflows" in blocks and recipe.recall.workflow_query == "objective")
         ),
         "recall.state_in_query=true",
@@ -278,15 +294,10 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         raise ValueError(said)
     if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
         return
-    plan, rank = recipe.plan, recipe.rank
-    if plan.kind == "grounded" and rank.kind != "dual_encoder":
-        raise ValueError(f"rank.kind={rank.kind} does not go with plan.kind=grounded, which takes dual_encoder")
-    if plan.kind == "action_string" and recipe.data != "weblinx":
-        raise ValueError(
-            f"plan.kind=action_string does not go with {recipe.name}, which reads no recorded WebLINX turns"
-        )
+    if said := planner_of(recipe).unsuited(recipe):
+        raise ValueError(said)
     if needs_ranking(recipe) and not recipe.needs:
-        raise ValueError(f"rank.kind=none does not go with plan.kind={plan.kind}, which takes a ranking")
+        raise ValueError(f"rank.kind=none does not go with plan.kind={recipe.plan.kind}, which takes a ranking")
 
 
 def _nothing_to_compare(recipe: Recipe) -> str:

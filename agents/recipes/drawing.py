@@ -1,12 +1,11 @@
 """A recipe as a drawing: its eight stages in the order in which they run, and what flows from one to the next. Core."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
 from agents.recipes.sentences import STAGES, stages
-from agents.recipes.settings import ImagineSettings
 from agents.stages.kind import StageKind
-from agents.stages.registry import kinds, ranking_of, recipe_kinds
+from agents.stages.registry import ranking_of, recipe_kinds
 
 
 @dataclass(frozen=True)
@@ -55,8 +54,6 @@ def _order(recipe: Recipe) -> list[str]:
 
 
 def _by_stage(recipe: Recipe) -> dict[str, list[type[StageKind]]]:
-    """Stage -> its kinds; of what imagines only the one that is built."""
-    if recipe.imagine.kind not in kinds()["imagine.kind"]:
-        recipe = replace(recipe, imagine=ImagineSettings())
+    """Stage -> its kinds."""
     chosen = recipe_kinds(recipe)
     return {stage: [kind for kind in chosen if kind.stage == stage] for stage in STAGES}

@@ -58,7 +58,7 @@ def stages(recipe: Recipe, parent: Recipe | None = None, beyond: Sequence[Recipe
         "observe": _own(recipe, "observe.observation"),
         "rank": _rank(recipe),
         "recall": _recall(recipe),
-        "simplify": _simplify(recipe),
+        "simplify": _before(recipe, "simplify") or "The ranked elements are used as they are.",
         "compose": _compose(recipe),
         "plan": planner_of(recipe).sentence(recipe),
         "imagine": _own(recipe, "imagine.kind") or NOTHING_IMAGINED,
@@ -143,40 +143,11 @@ def _recall(recipe: Recipe) -> str:
     return " ".join(filter(None, said))
 
 
-def _simplify(recipe: Recipe) -> str:
-    simplify = recipe.simplify
-    if not [kind for kind in planner_of(recipe).before() if kind.stage == "simplify"]:
-        return "The ranked elements are used as they are."
-    if recipe.plan.kind == "trajectory":
-        return (
-            f"Shows {simplify.page_elements} elements of the current page and {simplify.history_elements} of earlier "
-            "ones, each with its surroundings."
-        )
-    memory = "whole" if simplify.memory_pages == "whole" else "with the used element and four others only"
-    shown = "" if recipe.recall.memory == "none" else f" Recalled pages are shown {memory}."
-    return f"Shows the page around {simplify.group_size} elements at a time.{shown}"
+def _before(recipe: Recipe, stage: str) -> str:
+    """What the kind of simplify or compose that goes with the planner says of itself."""
+    return " ".join(kind.sentence(recipe) for kind in planner_of(recipe).before() if kind.stage == stage)
 
 
 def _compose(recipe: Recipe) -> str:
-    pack = recipe.prompts.pack
-    return _layout(recipe) + (f" In the words of the prompt pack {pack}." if pack != PACKAGED else "")
-
-
-def _layout(recipe: Recipe) -> str:
-    compose, kind = recipe.compose, recipe.plan.kind
-    if not [one for one in planner_of(recipe).before() if one.stage == "compose"]:
-        return "No prompt is written."
-    shots = f" {compose.shots} worked examples come first." if compose.shots else ""
-    if kind == "action_string":
-        return (
-            f"Instruction, last {compose.history_turns} turns and {compose.candidates} elements, cut part by part to "
-            f"{compose.max_tokens:,} tokens."
-        )
-    if kind == "trajectory":
-        history = "earlier pages and actions of the turn" if compose.trajectory else "the last actions as text"
-        return f"Instruction, {history} and the current page, in {compose.context_tokens:,} tokens.{shots}"
-    if recipe.plan.backend == "endpoint":
-        return f"Page, instruction and earlier actions, uncut.{shots}"
-    alone = ", without speakers" if compose.layout == "task" else ""
-    said = f"Page, instruction and earlier actions{alone}, at most {compose.max_tokens:,} tokens"
-    return f"{said}, {compose.piece_tokens:,} a part.{shots}"
+    pack, said = recipe.prompts.pack, _before(recipe, "compose") or "No prompt is written."
+    return said + (f" In the words of the prompt pack {pack}." if pack != PACKAGED else "")

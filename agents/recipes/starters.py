@@ -14,7 +14,7 @@ from agents.llm import connection, embedded
 from agents.recipes import lacking
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import ImagineSettings
-from agents.stages.registry import planner_of
+from agents.stages.registry import chosen, planner_of
 
 # What the embedded model is given of a step: it reads about 450 tokens a second on two cores, and a step should take
 # some seconds, not a minute (MindAct asks 13 times of 50 elements, with 2,048 tokens each time).
@@ -23,8 +23,6 @@ PAGE_TOKENS, PIECE_TOKENS = 768, 320  # of a page prompt, and of its longest par
 ELEMENTS = 10  # of a knock-out: three questions
 SAMPLES = 4  # replies of each prompt
 BATCH = 8  # steps between two looks at whether to go on
-GUIDED = ("multichoice", "generation")  # it can only answer in the expected form
-KINDS = {"cross_encoder": "cross_encoder", "dmr": "dual_encoder"}  # rank.kind -> kind of model
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,9 @@ def is_starter(model: str) -> bool:
 
 def starter_of(recipe: Recipe) -> Starter | None:
     """What is trained for a recipe that names no ranker; None where it names one, or needs none."""
-    if recipe.rank.model or recipe.rank.kind not in KINDS or recipe.needs:
-        return None
-    return Starter(KINDS[recipe.rank.kind], recipe.data)
+    ranking = chosen(recipe, "rank.kind")
+    kind = ranking.training(recipe)[0] if ranking else ""
+    return None if recipe.rank.model or recipe.needs or not kind else Starter(kind, recipe.data)
 
 
 def with_starters(recipe: Recipe) -> Recipe:
@@ -60,14 +58,14 @@ def with_starters(recipe: Recipe) -> Recipe:
 
 
 def _with_embedded(recipe: Recipe) -> Recipe:
-    plan, compose = recipe.plan, recipe.compose
-    if not planner_of(recipe).asks or plan.model or recipe.needs:
+    plan, compose, planner = recipe.plan, recipe.compose, planner_of(recipe)
+    if not planner.asks or plan.model or recipe.needs:
         return recipe
     model = _stand_in() if plan.backend == "local" else connection.embedded_model()
     if not model:
         return recipe
-    samples = min(plan.samples, SAMPLES)
-    plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=plan.kind in GUIDED, samples=samples)
+    samples, guided = min(plan.samples, SAMPLES), "plan.constrained" in planner.reads
+    plan = dataclasses.replace(plan, backend="endpoint", model=model, constrained=guided, samples=samples)
     compose = dataclasses.replace(
         compose,
         context_tokens=min(compose.context_tokens, PROMPT_TOKENS),

@@ -64,6 +64,13 @@ class Parts:
         return self.encoder
 
 
+SEEDS = {
+    "seeds": "What is drawn at random (the order of candidates, the elements beside a snippet's, exemplars) is drawn "
+    "with the run's seed for each step; the published evaluations never seed (Q24)."
+}
+"""A deviation of kinds that draw."""
+
+
 def prompt_of(tokens: int) -> str:
     """What a kind of `compose` hands on."""
     return f"prompt of at most {tokens:,} tokens"
@@ -81,6 +88,8 @@ class StageKind:
     takes: ClassVar[frozenset[str]] = frozenset()
     gives: ClassVar[frozenset[str]] = frozenset()
     embeds_memory: ClassVar[bool] = False  # of a ranking: memory lies in the space of its encoder
+    embeds: ClassVar[bool] = False  # of recall: what it finds is compared by meaning
+    loads_weights: ClassVar[bool] = True  # of a ranking: its model is weights, not scores made elsewhere
 
     def __init__(self, parts: Parts) -> None:
         self.parts, self.recipe = parts, parts.recipe
@@ -98,6 +107,11 @@ class StageKind:
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         """What flows from it to the next stage, in a few words, as that drawing shows it; "" for nothing of its own."""
+        return ""
+
+    @classmethod
+    def unsuited(cls, recipe: Recipe) -> str:
+        """Why it does not go with other settings of the recipe, in a sentence; "" where it does."""
         return ""
 
     @classmethod

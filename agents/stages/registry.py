@@ -19,13 +19,19 @@ from agents.stages.plan.action_strings import ActionString
 from agents.stages.plan.choice import Generation, MultipleChoice
 from agents.stages.plan.first import FirstElement
 from agents.stages.plan.following import FollowingElement
-from agents.stages.plan.kinds import Planning
+from agents.stages.plan.kinds import Planning, PublishedJudging
 from agents.stages.plan.trajectory import NextAction
 from agents.stages.rank.kinds import CrossEncoded, DenseMarkup, ScoredBefore
 from agents.stages.rank.similar import SimilarElements
 from agents.stages.recall.asked import RewrittenInstruction
 from agents.stages.recall.earlier import Chronological, FirstTurns, Multifaceted, NoMemory, SimilarTurns
-from agents.stages.recall.train_split import DrawnExemplars, NearestExemplars, NearestWorkflows, SiteWorkflows
+from agents.stages.recall.train_split import (
+    DrawnExemplars,
+    FixedExemplars,
+    NearestExemplars,
+    NearestWorkflows,
+    SiteWorkflows,
+)
 from annotations.extensions import STAGES, added
 
 RANKERS = ("cross_encoder", "dual_encoder")  # kinds of model that the stage `rank` uses
@@ -48,7 +54,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "fixed": FirstTurns,
         "task_knn": SimilarTurns,
     },
-    "recall.exemplars": {"semantic": NearestExemplars, "environment": DrawnExemplars, "fixed": DrawnExemplars},
+    "recall.exemplars": {"semantic": NearestExemplars, "environment": DrawnExemplars, "fixed": FixedExemplars},
     "recall.workflows": {"environment": SiteWorkflows, "semantic": NearestWorkflows},
     "plan.kind": {
         "first": FirstElement,
@@ -91,12 +97,38 @@ def chosen(recipe: Recipe, setting: str) -> type[StageKind] | None:
     return kind
 
 
+def planner_named(kind: str) -> type[Planning] | None:
+    """The kind of `plan` of that name, None where there is none."""
+    planner = kinds()["plan.kind"].get(kind)
+    return planner if planner is not None and issubclass(planner, Planning) else None
+
+
+def installed(recipe: Recipe, setting: str) -> type[StageKind] | None:
+    """The same of a recipe that a run stores: None also where the package that brought the kind is gone."""
+    try:
+        return chosen(recipe, setting)
+    except CannotRun:
+        return None
+
+
 def planner_of(recipe: Recipe) -> type[Planning]:
     """The kind of `plan`."""
     kind = chosen(recipe, "plan.kind")
     assert kind is not None, "a recipe has a planner"
     assert issubclass(kind, Planning), "kinds of plan are plannings"
     return kind
+
+
+def installed_planner(recipe: Recipe) -> type[Planning] | None:
+    """The kind of `plan` of a recipe that a run stores, None where the package that brought it is gone."""
+    kind = installed(recipe, "plan.kind")
+    return kind if kind is not None and issubclass(kind, Planning) else None
+
+
+def judging_of(recipe: Recipe) -> PublishedJudging | None:
+    """How the published evaluation of a stored recipe's planner judges; None where that is as ours."""
+    planner = installed_planner(recipe)
+    return planner.judging if planner else None
 
 
 def ranking_of(recipe: Recipe) -> type[StageKind] | None:

@@ -47,6 +47,7 @@ class StepState:
     open: bool = True
     action: Action | None = None
     drawn: tuple[Action | None, ...] = ()  # the actions of all samples, in the order in which they were drawn
+    written: tuple[str, ...] = ()  # the same as the model wrote them, of planners that are judged by that
     shares: tuple[float, ...] = ()  # of `drawn`, where a planner gives its best ones once each, with their probability
     error: str = ""  # in words, why there is no action although there should be
     usage: DecisionUsage = field(default_factory=DecisionUsage)

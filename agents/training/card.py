@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from agents.stages.registry import planner_named
+
 SETTINGS, METRICS, CARD = "training.json", "metrics.json", "README.md"
 USES = {
     "cross_encoder": "`--set rank.kind=cross_encoder rank.model={name}`",
@@ -48,7 +50,9 @@ def use_of(kind: str, name: str, settings: dict[str, Any]) -> str:
     """How a recipe is told to use the model."""
     paradigm = settings.get("paradigm", "")
     how = IMAGINING.get(paradigm, USES[kind]).format(name=name, paradigm=paradigm)
-    return how.replace("--set", "--set plan.backend=local") if paradigm == "trajectory" else how
+    planner = planner_named(paradigm)
+    asks = planner is not None and planner.continues  # an endpoint, in the recipes that have it
+    return how.replace("--set", "--set plan.backend=local") if asks else how
 
 
 def write_files(folder: Path, training: Training) -> None:

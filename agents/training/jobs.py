@@ -20,8 +20,8 @@ from agents.recipes import literature
 from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
 from agents.runs.building import planned
-from agents.stages.registry import planner_of, training_of
-from agents.training.settings import SETTINGS, make_settings
+from agents.stages.registry import planner_named, planner_of, training_of
+from agents.training.settings import SETTINGS, PlannerSettings, make_settings
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
@@ -124,11 +124,12 @@ def _errors(
         try:
             settings = make_settings(model.kind, changes)
             weblinx = dataset.source_format == "weblinx"
-            if hasattr(settings, "paradigm") and weblinx != (settings.paradigm == "action_string"):
+            planner = planner_named(settings.paradigm) if isinstance(settings, PlannerSettings) else None
+            if planner and weblinx != planner.of_turns:
                 errors["paradigm"] = (
                     "WebLINX data is for action_string, other data for multichoice, generation and trajectory."
                 )
-            elif getattr(settings, "paradigm", "") == "trajectory" and (lacking := _lacking(recipe)):
+            elif planner and planner.continues and (lacking := _lacking(recipe)):
                 errors["recipe"] = lacking
         except ValueError as error:
             errors["settings"] = f"{error}."

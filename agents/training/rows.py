@@ -9,13 +9,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 
-from agents.encoders.embedding import load_encoder
-from agents.encoders.weights import MINILM
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
+from agents.recipes.literature import Recipe
+from agents.recipes.settings import PlanSettings, RecallSettings
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
-from agents.stages.recall.select import item_text, query_text, select_fixed, select_multifaceted, select_task_knn
 from agents.stages.registry import told
 from agents.stages.simplify.snippets import PastStep
 from agents.training.examples import PlanningStep, RankingStep
@@ -128,6 +127,12 @@ def _ranking_step(number: int, found: RankingInput, gold: set[str]) -> RankingSt
     )
 
 
+def as_set(settings: PlannerSettings) -> Recipe:
+    """What recalls for a training that names no recipe, as its settings say."""
+    recall = RecallSettings(memory=settings.memory, k=settings.memory_k)
+    return Recipe("as set", "", recall=recall, plan=PlanSettings(settings.paradigm))
+
+
 class StepRows:
     """Steps of pages as a planner reads them, with their memory; pages are loaded when asked for."""
 
@@ -136,12 +141,12 @@ class StepRows:
         rows: SplitRows,
         settings: PlannerSettings,
         limit: int | None = None,
-        pipeline: Pipeline | None = None,
+        *,
+        pipeline: Pipeline,
     ) -> None:
-        """`pipeline`: of the recipe whose stages before the rounds recall for the steps; else `settings` say what."""
+        """`pipeline`: of the recipe whose stages before the rounds recall for the steps."""
         self.rows, self.settings, self.pipeline = rows, settings, pipeline
-        if pipeline is not None:
-            pipeline.prepare(rows.conversation_ids)
+        pipeline.prepare(rows.conversation_ids)
         steps = Step.objects.filter(turn__conversation__in=rows.conversation_ids, snapshot__isnull=False)
         steps = steps.order_by("turn__conversation__position", "turn__conversation_id", "turn__index", "index")
         self._keys = list(steps.values_list("pk", "turn__conversation_id")[:limit])
@@ -154,49 +159,17 @@ class StepRows:
         """The steps at some places, each with the past steps that it is reminded of."""
         return [self._step(*self._keys[index]) for index in indices]
 
-    @cached_property
-    def _encoder(self):
-        return load_encoder(MINILM)
-
     def _step(self, pk: int, conversation: int) -> PlanningStep:
         recorded = self._conversation(conversation)
         step = next(step for step in recorded.steps if step.pk == pk)
-        if self.pipeline is not None:
-            return self._reminded(self.pipeline, recorded.recorded(step, told=told(self.pipeline.recipe)))
-        past = [s for s in recorded.steps if s.turn.index < step.turn.index and s.snapshot_id]
-        chosen = self._chosen(recorded, step, past) if past else []
-        memory = tuple(_past_step(recorded.recorded(past[place])) for place in chosen)
-        return PlanningStep(_past_step(recorded.recorded(step)), memory)
+        return self._reminded(recorded.recorded(step, told=told(self.pipeline.recipe)))
 
-    def _reminded(self, pipeline: Pipeline, step: RecordedStep) -> PlanningStep:
+    def _reminded(self, step: RecordedStep) -> PlanningStep:
         """The step with what its recipe recalls for it, by the same stages as in use."""
-        (state,) = pipeline.reminded([step.observation])
+        (state,) = self.pipeline.reminded([step.observation])
         exemplars = [_past_step(shown) for exemplar in state.exemplars for shown in exemplar.steps]
         current = replace(_past_step(step), instruction=state.instruction)
         return PlanningStep(current, tuple(map(_past_step, state.memory)), tuple(exemplars), state.workflows)
-
-    def _chosen(self, recorded: RecordedConversation, step: Step, past: list[Step]) -> list[int]:
-        """Places of the past steps that are shown, in prompt order (planners.md 5.2, 5.6)."""
-        kind, k = self.settings.memory, self.settings.memory_k
-        turns = [s.turn.index for s in past]
-        if kind == "none":
-            return []
-        if kind == "chronological":
-            return list(range(len(past)))
-        if kind == "fixed":
-            return select_fixed(turns, k)
-        now = recorded.observation(step, page=False)
-        if kind == "task_knn":
-            instructions = [s.turn.instruction for s in past]
-            return select_task_knn(now.instruction, turns, instructions, self._encoder.encode, k)
-        items = [_item_text(recorded.recorded(s, page=False)) for s in past]
-        query = query_text(now.instruction, [action.representation for action in now.turn_actions])
-        return select_multifaceted(query, items, self._encoder.encode, k)
-
-
-def _item_text(step: RecordedStep) -> str:
-    past = [action.representation for action in step.observation.turn_actions]
-    return item_text(step.observation.instruction, past, step.action.representation)
 
 
 def _past_step(step: RecordedStep) -> PastStep:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast, get_args
 
 from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
@@ -65,10 +65,10 @@ class PageSamples:
         pack: Pack | None = None,
     ) -> None:
         """`recipe`: whose prompts the samples are; without one, prompts have the published form."""
-        if settings.paradigm not in ("multichoice", "generation"):
+        if settings.paradigm not in get_args(Paradigm):
             raise ValueError(f"a training on {settings.paradigm} has samples of its own")
         self.rows, self.tokenizer, self.settings, self.repeats = rows, tokenizer, settings, repeats
-        self.paradigm: Paradigm = settings.paradigm
+        self.paradigm = cast(Paradigm, settings.paradigm)
         self.left_out = LeftOut() if left_out is None else left_out
         self.size = len(rows) * repeats
         self.candidates = CandidateDraw(settings.num_candidates, settings.none_ratio, settings.top_k)

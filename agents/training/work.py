@@ -10,7 +10,9 @@ from agents.memory.jobs import endpoint
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
+from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, pack_of
+from agents.stages.registry import planner_named
 from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.asked import Asked
@@ -20,7 +22,7 @@ from agents.training.left_out import LeftOut
 from agents.training.loop import TrainingError, TrainingProgress, TrainingTask, train
 from agents.training.pairs import Pairs, cross_encoder_lines, dual_encoder_lines, prepare
 from agents.training.ranking import CrossEncoderTask, DualEncoderTask
-from agents.training.rows import RankingRows, SplitRows, StepRows
+from agents.training.rows import RankingRows, SplitRows, StepRows, as_set
 from agents.training.samples import KeptSamples, PageSamples
 from agents.training.settings import (
     CausalSettings,
@@ -185,10 +187,11 @@ class Work:
         return DualEncoderTask(self.model.base, settings, pairs, dev)
 
     def _samples(self, settings: PlannerSettings, tokenizer: Any) -> tuple[Any, Any] | None:
-        if settings.paradigm in ("multichoice", "generation"):
-            reminding = self._pipeline()
+        planner = planner_named(settings.paradigm)
+        if planner and planner.in_groups:
+            reminding = self._pipeline(self.recipe or as_set(settings))
             rows = StepRows(self.rows, settings, pipeline=reminding)
-            dev_rows = StepRows(self.dev, settings, settings.dev_examples, reminding)
+            dev_rows = StepRows(self.dev, settings, settings.dev_examples, pipeline=reminding)
             said: Any = {"recipe": self.recipe, "pack": self.pack}
             samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, **said)
             return samples, PageSamples(dev_rows, tokenizer, settings, 1, **said)
@@ -205,24 +208,22 @@ class Work:
         self, rows: SplitRows, settings: PlannerSettings, tokenizer: Any
     ) -> ActionRows | TrajectoryRows | TransitionRows:
         """Prompts that the recipe itself asks, whole."""
-        if settings.paradigm == "action_string":
-            return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
-        if settings.paradigm in ("world_model", "value"):
+        planner = planner_named(settings.paradigm)
+        if planner is None:  # what imagines or values
             return TransitionRows(rows, settings, tokenizer, self.pack)
+        if planner.of_turns:
+            return ActionRows(rows, settings, tokenizer, self.recipe, self.pack)
         asked = Asked(tokenizer)
-        pipeline = self._pipeline(asked)
-        assert pipeline is not None  # who starts a training on trajectories names a recipe
-        return TrajectoryRows(rows, settings, pipeline, asked, self.left_out)
+        assert self.recipe is not None  # who starts a training on trajectories names one
+        return TrajectoryRows(rows, settings, self._pipeline(self.recipe, asked), asked, self.left_out)
 
-    def _pipeline(self, asked: Asked | None = None) -> Pipeline | None:
+    def _pipeline(self, recipe: Recipe, asked: Asked | None = None) -> Pipeline:
         """What recalls for the steps, or asks all that the recipe asks; uses the configured endpoint only where the
         recipe's memory is asked for."""
-        if self.recipe is None:
-            return None
-        recall = self.recipe.recall
+        recall = recipe.recall
         asks = recall.rewrite_instruction or (recall.workflows == "semantic" and recall.workflow_query == "objective")
         llm = endpoint() if asks else None
-        return build_training(self.recipe, self.dataset, self.model.seed, llm, asked)
+        return build_training(recipe, self.dataset, self.model.seed, llm, asked)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:
         """The file of what is drawn from the rows; None when the slice ended before it was whole."""

@@ -18,6 +18,7 @@ from agents.models import Run, Trajectory, TrajectoryStep
 from agents.models.runs import RunQuerySet
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
 from annotations.hosts.code import code_revision
 from annotations.live import Live, ago_text, counts_text, pace_text
 from annotations.models import Conversation, Dataset, Project, Split
@@ -252,4 +253,4 @@ def shard_steps(recipe: Recipe) -> float:
     before, so one worker does them all."""
     if recipe.recall.induction == "online":
         return math.inf
-    return SHARD_STEPS if recipe.plan.kind in ("first", "grounded") else PROMPTED_SHARD_STEPS
+    return PROMPTED_SHARD_STEPS if planner_of(recipe).asks else SHARD_STEPS

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from agents.recipes.settings import Quirks
 from agents.stages.compose.trajectory import TrajectoryQuirks
+from agents.stages.plan.kinds import PublishedJudging
 from agents.stages.simplify.trajectory_page import GoldStep, target_act
 from agents.types import Action, RankedCandidate
 from evaluation.metrics.element import element_accuracy
@@ -43,19 +44,18 @@ def judge(action: Action | None, ranking: tuple[RankedCandidate, ...], gold: Gol
 
 
 FAITHFUL = Quirks()  # all on
-AS_PUBLISHED = ("multichoice", "generation", "trajectory")  # kinds of planners whose own evaluation judges otherwise
 
 
 def judge_as_published(
-    planner: str, action: Action | None, text: str, gold: Gold, quirks: Quirks = FAITHFUL
+    published: PublishedJudging, action: Action | None, text: str, gold: Gold, quirks: Quirks = FAITHFUL
 ) -> tuple[float, float, bool]:
     """(element accuracy, operation F1, success) of a stored decision under the quirks of its planner's own evaluation.
 
-    `trajectory`: `text` is the action as it was written; it must equal the gold action's text, and only the first
-    gold element counts (Q19, Q20). `multichoice`: punctuation counts in the F1 (Q25). It and `generation` keep the
-    value that a CLICK was given, while the gold CLICK has none (planners.md 6.1).
+    By text: `text` is the action as it was written; it must equal the gold action's text, and only the first gold
+    element counts (Q19, Q20). Else the value that a CLICK was given is kept, while the gold CLICK has none
+    (planners.md 6.1), and punctuation counts in the F1 of some (Q25).
     """
-    if planner == "trajectory":
+    if published.by_text:
         positives = tuple((node_id, 0) for node_id in gold.node_ids)
         wanted = target_act(GoldStep("", gold.operation, gold.value, "", positives))
         scored = score_act(text, wanted, gold.node_ids, quirks.narrowed(TrajectoryQuirks))
@@ -65,6 +65,6 @@ def judge_as_published(
     element = element_accuracy(action.node_id or "", gold.node_ids)
     wanted = Action(gold.operation, None, gold.value).operation_text()
     said = f"{action.operation} {action.value}" if quirks.click_value_counts else action.operation_text()
-    keeps_punctuation = planner == "multichoice" and quirks.q25_punctuation_counts
+    keeps_punctuation = published.keeps_punctuation and quirks.q25_punctuation_counts
     f1 = operation_f1(said, wanted, strip_punctuation=not keeps_punctuation)
     return element, f1, bool(step_success(element, f1))

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from agents.models import Run, TrajectoryStep
 from agents.recipes import literature
+from agents.stages.registry import judging_of
 from agents.types import Action, Decision
 from annotations.models import Step
 from evaluation.metrics import is_ranking
@@ -11,7 +12,7 @@ from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
 from evaluation.scores.breakdowns import store_breakdown
-from evaluation.scores.judging import AS_PUBLISHED, Gold, Judgement, judge, judge_as_published
+from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.scores.live import episodes_of, live_metrics, turns_of
 from evaluation.scores.weblinx import weblinx_metrics
 
@@ -80,10 +81,10 @@ def outcomes_by_step(run: Run, preset: str) -> Iterator[tuple[int, StepOutcome]]
 
 def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     """Stored step -> judgement, for the planners whose own evaluation differs from ours."""
-    planner = run.recipe["plan"]["kind"]
-    if planner not in AS_PUBLISHED:
+    recipe = literature.from_dict(run.recipe)
+    published = judging_of(recipe)
+    if published is None:
         return {}
-    quirks = literature.from_dict(run.recipe).quirks
     rows = (
         run.steps.with_gold()
         .select_related("step")
@@ -94,16 +95,10 @@ def _as_published(run: Run) -> dict[int, tuple[float, float, bool]]:
     for row in rows.iterator(chunk_size=500):
         assert row.step is not None  # only those with gold were asked for
         action = Action(row.operation, row.node_id, row.value) if row.node_id else None
-        text = row.trace.get("plan", {}).get("text", "")
+        text = row.trace.get("act", {}).get("text", row.trace.get("plan", {}).get("text", ""))
         gold = Gold(row.step.operation, row.step.value, row.step.reachable_gold())
-        found[row.pk] = judge_as_published(planner, action, text, gold, quirks)
+        found[row.pk] = judge_as_published(published, action, text, gold, recipe.quirks)
     return found
-
-
-def _overlooks_tail(planner: str) -> bool:
-    """Whether the published aggregation of a kind of planner overlooks skipped steps at the end of a split (Q6): of
-    MindAct and Self-MAP it does, Synapse counts every step of a task."""
-    return planner != "trajectory"
 
 
 def store_scores(run: Run) -> int:
@@ -114,7 +109,8 @@ def store_scores(run: Run) -> int:
         count = len(episodes)
         metrics = live_metrics(episodes, turns_of(run.steps.turn_ends()), run.seed)
         rows = [row for preset in PRESETS for row in score_rows(metrics, run, preset)]
-    tail = _overlooks_tail(run.recipe["plan"]["kind"])
+    published = judging_of(literature.from_dict(run.recipe))
+    tail = published is None or published.overlooks_tail
     for preset in () if run.dataset.is_live else PRESETS:
         steps = outcomes(run, preset)
         count = len(steps)

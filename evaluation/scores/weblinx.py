@@ -10,6 +10,7 @@ from agents.models import Run
 from agents.observations import RecordedConversation
 from agents.recipes import literature
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.registry import installed_planner
 from agents.weblinx.quirks import WeblinxQuirks
 from evaluation.metrics.bootstrap import intervals
 from evaluation.metrics.outcomes import Metric
@@ -43,7 +44,8 @@ def weblinx_metrics(run: Run, preset: str) -> list[Metric]:
     """
     recipe = literature.from_dict(run.recipe)
     sums: Sums = defaultdict(list)
-    if recipe.plan.kind == "action_string":
+    planner = installed_planner(recipe)
+    if planner and planner.of_turns:
         quirks = literature.with_preset(recipe, preset).quirks.narrowed(WeblinxQuirks)
         quirks = replace(quirks, rounds_to_two_decimals=preset == Study.Preset.FAITHFUL)  # of scores, so of no recipe
         for trajectory in run.trajectories.order_by("conversation__position", "pk"):

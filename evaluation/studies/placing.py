@@ -4,6 +4,7 @@ from agents.encoders import weights
 from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
+from agents.stages.registry import installed
 from annotations.jobs.placement import Needs, better_queue, held_here, preferred
 from annotations.storage import store
 from evaluation.models import Shard
@@ -15,7 +16,8 @@ LOOKED_AT = 200
 def names_of(recipe: Recipe) -> frozenset[str]:
     """Names of the weights that a recipe loads on the worker's host."""
     plan = recipe.plan.model if recipe.plan.backend == "local" else ""
-    rank = "" if recipe.rank.kind == "score_file" else recipe.rank.model
+    ranking = installed(recipe, "rank.kind")
+    rank = recipe.rank.model if ranking is None or ranking.loads_weights else ""
     encoder = "" if weights.is_remote(recipe.recall.encoder) else recipe.recall.encoder
     return frozenset({rank, plan, encoder} - {"", weights.MINILM})
 

@@ -107,11 +107,11 @@ class KnownMemory:
     def with_pages(self, steps: Sequence[RecordedStep]) -> list[RecordedStep]:
         return list(steps)
 
-    def exemplars(self, observation: Observation, query: Any, k: int, how: str) -> list[PromptExemplar]:
+    def exemplars(self, observation: Observation, query: Any, k: int, fixed: bool = False) -> list[PromptExemplar]:
         steps = tuple(replace(step, observation=_elsewhere(step.observation)) for step in self.steps[3:5])
         return [PromptExemplar(n, f"s{n}", "Hire a {{canoe}}.", steps) for n in range(k)]
 
-    def workflows(self, observation: Observation, query: Any, k: int, how: str) -> list[PromptWorkflow]:
+    def workflows(self, observation: Observation, query: Any, k: int) -> list[PromptWorkflow]:
         given = "Given that you are on a page, this workflow opens a form."
         return [PromptWorkflow(n, f"open_{n}", given, "[link]  {name} -> CLICK", "boats") for n in range(2)]
 

@@ -240,11 +240,11 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     memory = DatasetMemory(dataset, encoder, SnippetForm())
     seen = observation(factories.make_conversation(), 0)
     distances = np.linalg.norm(vectors - vectors[5], axis=1)
-    shown = memory.exemplars(seen, vectors[5], 3, "semantic")
+    shown = memory.exemplars(seen, vectors[5], 3)
     assert [e.distance for e in shown] == pytest.approx(np.sort(distances)[:3].tolist(), abs=0.01), (
         "stored in half precision"
     )
-    (found,) = memory.workflows(seen, vectors[5], 1, "semantic")
+    (found,) = memory.workflows(seen, vectors[5], 1)
     assert (found.key, found.distance) == (workflow.pk, pytest.approx(distances[7], abs=1e-3))
 
 
@@ -255,7 +255,7 @@ def test_exemplars_are_found_by_their_metadata_or_by_their_task_alone(db) -> Non
     for key in ("metadata", "task"):
         memory = DatasetMemory(dataset, ENCODER, SnippetForm(), exemplar_key=key)
         assert build_exemplars(dataset, ENCODER, key=key) == 2
-        shown = memory.exemplars(seen, ENCODER.encode(["any"])[0], 2, "semantic")
+        shown = memory.exemplars(seen, ENCODER.encode(["any"])[0], 2)
         texts[key] = set(dataset.exemplars.filter(pk__in=[e.key for e in shown]).values_list("key_text", flat=True))
     assert texts["task"] == set(conversation.turns.values_list("instruction", flat=True))
     assert all(text.startswith("Website: ") and text.count("\n") == 3 for text in texts["metadata"])

@@ -9,9 +9,10 @@ from django.core.management import CommandError, call_command
 
 from agents.encoders import weights
 from agents.models import TrainedModel
+from agents.runs.building import build_training
 from agents.training import rows as training_rows
 from agents.training.jobs import run_inline, start_training
-from agents.training.rows import SplitRows, StepRows
+from agents.training.rows import SplitRows, StepRows, as_set
 from agents.training.settings import make_settings
 from annotations.jobs import running
 from annotations.models import Job
@@ -133,9 +134,13 @@ def test_only_the_train_split_is_trained_on(dataset, monkeypatch) -> None:
     assert test.pk not in SplitRows(dataset, "train").conversation_ids
 
 
-@pytest.mark.parametrize(("memory", "remembered"), [("none", 0), ("chronological", 3), ("fixed", 3), ("task_knn", 3)])
+RECALLED = [("none", 0), ("chronological", 3), ("fixed", 3), ("task_knn", 3), ("multifaceted", 3)]
+
+
+@pytest.mark.parametrize(("memory", "remembered"), RECALLED)
 def test_planner_steps_carry_the_memory_of_earlier_turns(dataset, memory, remembered) -> None:
-    rows = StepRows(SplitRows(dataset, "train"), make_settings("seq2seq", {"memory": memory}))
+    settings = make_settings("seq2seq", {"memory": memory})
+    rows = StepRows(SplitRows(dataset, "train"), settings, pipeline=build_training(as_set(settings), dataset))
     assert len(rows) == 9
     found = rows.get(range(9))
     assert [len(step.memory) for step in found] == [0, 0, 0, remembered, remembered, remembered, 0, 0, 0]

@@ -41,7 +41,7 @@ from agents.weblinx.turns import Demo, PagesByName
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Dataset, Rationale, Split, Step, Target, Turn
 from annotations.models.candidates import pack_candidates
-from evaluation.scores.judging import AS_PUBLISHED, Gold, judge_as_published
+from evaluation.scores.judging import Gold, judge_as_published
 from tests import factories
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.weblinx_demo import BOXES, PAGE, box, browser, chat
@@ -237,8 +237,9 @@ class SettingsWorld:
         )
         decisions = [asdict(replace(decision, seconds={})) for decision in pipeline.decide(seen, **wanted)]
         asked = [self.llm.asked, *(model.asked for model in self.models.values())]
-        judged = [judge_as_published(recipe.plan.kind, *said, recipe.quirks) for said in JUDGED]
-        found = [decisions, asked, judged if recipe.plan.kind in AS_PUBLISHED else []]
+        judging = registry.judging_of(recipe)
+        judged = [judge_as_published(judging, *said, recipe.quirks) for said in JUDGED] if judging else []
+        found = [decisions, asked, judged]
         Rationale.objects.filter(source=Rationale.Source.MODEL).delete()  # or the next one would find them stored
         return json.dumps([*found, self._scored(recipe, samples, decisions)], default=str, sort_keys=True)
 

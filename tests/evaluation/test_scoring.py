@@ -6,7 +6,9 @@ from agents.models import Run, Trajectory
 from agents.recipes import literature
 from agents.recipes.settings import Quirks
 from agents.stages.plan.choice import action_of
+from agents.stages.plan.kinds import Planning, PublishedJudging
 from agents.stages.plan.parse import parse_multichoice
+from agents.stages.registry import KINDS
 from agents.types import Action, RankedCandidate
 from evaluation.models import Score
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
@@ -132,6 +134,13 @@ def test_a_run_without_rows_has_no_scores(db) -> None:
 TYPED = Gold("TYPE", "red - shoes", ("a", "b"))
 
 
+def judging(planner: str) -> PublishedJudging:
+    kind = KINDS["plan.kind"][planner]
+    assert issubclass(kind, Planning)
+    assert kind.judging
+    return kind.judging
+
+
 @pytest.mark.parametrize(
     ("planner", "action", "text", "expected"),
     [
@@ -145,7 +154,7 @@ TYPED = Gold("TYPE", "red - shoes", ("a", "b"))
     ],
 )
 def test_a_decision_is_judged_as_its_planner_was_published(planner, action, text, expected) -> None:
-    found = judge_as_published(planner, action, text, TYPED)
+    found = judge_as_published(judging(planner), action, text, TYPED)
     assert tuple(found) == pytest.approx(expected)
 
 
@@ -155,19 +164,27 @@ CLICKED = Gold("CLICK", "", ("a",))
 @pytest.mark.parametrize("planner", ["multichoice", "generation"])
 def test_a_value_beside_a_click_fails_the_step_as_published_and_only_there(planner) -> None:
     action = action_of(parse_multichoice("B.\nAction: CLICK\nValue: 2 adults", [("a", "(a id=0 x")]))
-    assert judge_as_published(planner, action, "", CLICKED) == (1.0, 0.5, False)
+    assert judge_as_published(judging(planner), action, "", CLICKED) == (1.0, 0.5, False)
     assert judge(action, RANKING, CLICKED).success
     forgiving = Quirks(click_value_counts=False)
-    assert judge_as_published(planner, action, "", CLICKED, forgiving) == (1.0, 1.0, True)
+    assert judge_as_published(judging(planner), action, "", CLICKED, forgiving) == (1.0, 1.0, True)
 
 
 def test_the_quirks_of_judging_can_be_cleared_one_by_one() -> None:
     typed = Action("TYPE", "b", "red shoes")
-    assert judge_as_published("multichoice", typed, "", TYPED, Quirks(q25_punctuation_counts=False)) == (1, 1, True)
+    assert judge_as_published(judging("multichoice"), typed, "", TYPED, Quirks(q25_punctuation_counts=False)) == (
+        1,
+        1,
+        True,
+    )
     act = " TYPE [b] [red - shoes]"
-    assert judge_as_published("trajectory", typed, act, TYPED, Quirks(q19_first_positive_only=False)) == (1, 1, False)
+    assert judge_as_published(judging("trajectory"), typed, act, TYPED, Quirks(q19_first_positive_only=False)) == (
+        1,
+        1,
+        False,
+    )
     both = Quirks(q19_first_positive_only=False, q20_exact_string_success=False)
-    assert judge_as_published("trajectory", typed, act, TYPED, both) == (1, 1, True)
+    assert judge_as_published(judging("trajectory"), typed, act, TYPED, both) == (1, 1, True)
 
 
 @pytest.mark.parametrize(("click_value_counts", "f1"), [("true", 0.5), ("false", 1.0)])

@@ -20,6 +20,9 @@ class TakenAction(StageKind):
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
             state.note("act", representation=told(state.action, state.ranking) if state.action else "none")
+            if state.written and state.action != state.drawn[0]:  # it was chosen among samples
+                written = dict(zip(reversed(state.drawn), reversed(state.written), strict=True))
+                state.note("act", text=written.get(state.action, ""))
 
 
 def told(action: Action, ranking: Sequence[RankedCandidate]) -> str:

@@ -40,6 +40,14 @@ class RecordedTurns(StageKind):
     )
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        compose = recipe.compose
+        return (
+            f"Instruction, last {compose.history_turns} turns and {compose.candidates} elements, cut part by part to "
+            f"{compose.max_tokens:,} tokens."
+        )
+
+    @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         return prompt_of(recipe.compose.max_tokens)
 

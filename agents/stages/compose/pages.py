@@ -6,7 +6,7 @@ from typing import ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from agents.stages.compose.sequence import PagePart, page_messages
-from agents.stages.compose.shots import shot_messages
+from agents.stages.compose.shots import examples, shot_messages
 from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.plan.generator import PagePrompt
 from agents.stages.simplify.groups import Match
@@ -35,6 +35,15 @@ class PagesInTurn(StageKind):
     takes = frozenset({"memory", "rationales", "exemplars", "workflows"})
 
     paradigm: ClassVar[Paradigm] = "generation"
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        compose = recipe.compose
+        if recipe.plan.backend == "endpoint":
+            return f"Page, instruction and earlier actions, uncut.{examples(compose.shots)}"
+        alone = "" if is_spoken(recipe) else ", without speakers"
+        said = f"Page, instruction and earlier actions{alone}, at most {compose.max_tokens:,} tokens"
+        return f"{said}, {compose.piece_tokens:,} a part.{examples(compose.shots)}"
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:

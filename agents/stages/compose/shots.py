@@ -9,6 +9,11 @@ from agents.stages.compose.sequence import PagePart
 _SHOWN = re.compile(r"'''\n(.*?)\n'''\n\n(.*)", re.DOTALL)  # a page and what is asked about it
 
 
+def examples(shots: int) -> str:
+    """That they are shown, as a sentence to go on with; "" for none."""
+    return f" {shots} worked examples come first." if shots else ""
+
+
 def shot_messages(pack: Pack, paradigm: Paradigm, shots: int) -> tuple[PagePart, ...]:
     """The first examples of a pack, three messages each: page, question, answer."""
     said = pack.prompt(f"page_shots_{paradigm}").messages()[: 2 * shots] if shots else []

@@ -5,6 +5,7 @@ from itertools import groupby
 
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
+from agents.stages.compose.shots import examples
 from agents.stages.compose.trajectory import (
     STOP,
     SYSTEM_TEXTS,
@@ -34,6 +35,13 @@ class Trajectories(StageKind):
         {"compose.shots", "compose.trajectory", "compose.context_tokens", "observe.observation", "prompts.pack"}
     )
     takes = frozenset({"memory", "rationales", "exemplars", "workflows", "history"})
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        compose = recipe.compose
+        history = "earlier pages and actions of the turn" if compose.trajectory else "the last actions as text"
+        said = f"Instruction, {history} and the current page, in {compose.context_tokens:,} tokens."
+        return said + examples(compose.shots)
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:

@@ -37,7 +37,7 @@ class ActionString(AskingPlanner):
     """One reply: an action string."""
 
     needs_ranking = False  # its prompt may have no elements
-    draws = True
+    draws = of_turns = True
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -46,6 +46,11 @@ class ActionString(AskingPlanner):
     @classmethod
     def answers(cls, recipe: Recipe) -> str:
         return "Writes one action string in WebLINX's grammar."
+
+    @classmethod
+    def unsuited(cls, recipe: Recipe) -> str:
+        said = f"plan.kind={recipe.plan.kind} does not go with {recipe.name}, which reads no recorded WebLINX turns"
+        return said if recipe.data != "weblinx" else ""
 
     @classmethod
     def before(cls) -> tuple[type[StageKind], ...]:

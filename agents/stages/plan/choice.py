@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 from agents.recipes.literature import Recipe
 from agents.stages.compose.page import Paradigm
 from agents.stages.compose.pages import LetteredPages, PagesInTurn
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import SEEDS, Parts, StageKind
 from agents.stages.plan.generator import Generated
-from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
+from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.plan.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
 from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
 from agents.stages.state import StepState
@@ -31,7 +31,8 @@ class MultipleChoice(AskingPlanner):
         "quirks.click_value_counts",
         "quirks.q27_fails_unasked",
     }
-    fails_unasked = True
+    fails_unasked = in_groups = True
+    judging = PublishedJudging(keeps_punctuation=True)
     paradigm: ClassVar[Paradigm] = "multichoice"
     parse = staticmethod(parse_multichoice)
 
@@ -62,6 +63,14 @@ class MultipleChoice(AskingPlanner):
             "simplification": recipe.simplify.memory_pages == "simplified",
             "refinement": recall.rationales != "none",
         }
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        skipped = (
+            "Where every step of a split is skipped, faithful scores are zeros; the published aggregation stops with "
+            "an error (Q6)."
+        )
+        return SEEDS | REPAIRED | {"all-skipped": skipped}
 
     def run(self, states: Sequence[StepState]) -> None:
         for state, generated in self.generate(states):
@@ -104,6 +113,7 @@ class Generation(MultipleChoice):
         "quirks.click_value_counts",
         "quirks.q27_fails_unasked",
     }
+    judging = PublishedJudging()
     paradigm: ClassVar[Paradigm] = "generation"
 
     @classmethod

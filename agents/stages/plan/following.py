@@ -18,6 +18,7 @@ from annotations.dom.elements import DescribedElement
 if TYPE_CHECKING:
     from agents.stages.plan.learned.model import LearnedPrediction
 
+RANKING = "dual_encoder"  # which tells it the best elements, not their names alone
 SOURCES = {
     "quote": "a quoted part of the instruction",
     "words": "words of the instruction",
@@ -48,6 +49,12 @@ class FollowingElement(Planning):
         return f"{said} {recipe.plan.model} learned both." if recipe.plan.model else said
 
     @classmethod
+    def unsuited(cls, recipe: Recipe) -> str:
+        kind = recipe.rank.kind
+        said = f"rank.kind={kind} does not go with plan.kind={recipe.plan.kind}, which takes {RANKING}"
+        return said if kind != RANKING else ""
+
+    @classmethod
     def ranking(cls, recipe: Recipe) -> type[StageKind] | None:
         return LearnedElements if recipe.plan.model else None
 
@@ -59,7 +66,7 @@ class FollowingElement(Planning):
     def lacking(cls, recipe: Recipe) -> list[str]:
         """A setting that it would overlook must not look as if it counted."""
         recall = recipe.recall
-        lacking = [] if recipe.rank.kind == "dual_encoder" else ["rank.kind=dual_encoder"]
+        lacking = [] if recipe.rank.kind == RANKING else [f"rank.kind={RANKING}"]
         if recall.memory not in ("none", "multifaceted"):
             lacking.append("recall.memory=none or multifaceted")
         if recall.exemplars != "none" or recall.workflows != "none":

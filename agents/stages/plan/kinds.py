@@ -1,7 +1,7 @@
 """What the kinds of `plan` have in common: the stages that go with them, and asking a model. Core."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from typing import ClassVar
 
@@ -17,8 +17,24 @@ from agents.stages.plan.local import LocalGenerator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
 from agents.stages.state import StepState
 
+REPAIRED = {
+    "repaired": "Errors of the published code that mix up data or only stop it are not reproduced: element numbers "
+    "shared between pages (Q2), settings of the command line that are ignored (Q13), the farthest workflows instead of "
+    "the nearest (Q22), trajectories beside other tasks (Q21), the default model that its own counter refuses (Q23), "
+    "exemplars that are not found without domain and subdomain (Q28)."
+}
+"""A deviation of planners whose code is published."""
 SAMPLING = ("plan.temperature", "plan.top_p", "plan.samples")
 MODEL_SETTINGS = frozenset({"plan.backend", "plan.model", "plan.base", "plan.max_new_tokens", *SAMPLING})
+
+
+@dataclass(frozen=True)
+class PublishedJudging:
+    """How the published evaluation of a planner judges a step, where it differs from ours."""
+
+    by_text: bool = False  # the action as it was written must equal the gold action's text (Q19, Q20)
+    keeps_punctuation: bool = False  # in the operation F1 (Q25)
+    overlooks_tail: bool = True  # skipped steps at the end of a split are in no mean (Q6)
 
 
 class Planning(StageKind):
@@ -33,6 +49,10 @@ class Planning(StageKind):
     asks: ClassVar[bool] = False  # a model, with the prompt that `compose` left
     needs_ranking: ClassVar[bool] = True
     fails_unasked: ClassVar[bool] = False  # published code asks only where the gold element is in reach (Q27)
+    in_groups: ClassVar[bool] = False  # asks about some elements of a page at a time
+    continues: ClassVar[bool] = False  # a trajectory of pages and actions
+    of_turns: ClassVar[bool] = False  # takes recorded WebLINX turns, and nothing else
+    judging: ClassVar[PublishedJudging | None] = None  # None: as ours
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:

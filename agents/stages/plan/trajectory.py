@@ -6,7 +6,7 @@ from typing import Any
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectories import Trajectories
 from agents.stages.kind import StageKind
-from agents.stages.plan.kinds import MODEL_SETTINGS, AskingPlanner
+from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.plan.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
@@ -22,8 +22,8 @@ class NextAction(AskingPlanner):
         "quirks.q20_exact_string_success",
         "quirks.q27_fails_unasked",
     }
-    fails_unasked = True
-    draws = True
+    fails_unasked = draws = continues = True
+    judging = PublishedJudging(by_text=True, overlooks_tail=False)
 
     @classmethod
     def answers(cls, recipe: Recipe) -> str:
@@ -43,7 +43,7 @@ class NextAction(AskingPlanner):
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
-        return {
+        return REPAIRED | {
             "lost-targets": "Where cleaning lost the target of an earlier step and the data hold no page as recorded, "
             "its action names the element and its page does not show it; the published code reads recorded pages for "
             "all of them."
@@ -56,7 +56,8 @@ class NextAction(AskingPlanner):
             if generated.error:
                 state.fail(generated.error)
             else:
-                state.drawn = tuple(_action(self._act(sample)) for sample in generated.texts)
+                state.written = tuple(self._act(sample) for sample in generated.texts)
+                state.drawn = tuple(_action(written) for written in state.written)
                 state.close(state.drawn[0])
 
     def _act(self, reply: str) -> str:

@@ -124,6 +124,8 @@ class DenseMarkup(Ranked):
 class ScoredBefore(Ranked):
     """Scores of a file, made elsewhere."""
 
+    loads_weights = False
+
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         return f"Takes the scores of every element from the file {recipe.rank.model or '(none named)'}."

@@ -15,6 +15,10 @@ from agents.types import DecisionUsage, RecordedStep
 
 OBJECTIVE_TOKENS = 100
 REWRITE_TOKENS = 200
+BASELINES = {
+    "baselines": "The baselines of MT-Mind2Web are not in the published code: they follow the paper's description."
+}
+"""A deviation of their kinds."""
 
 
 Filled = Mapping[str, str]
@@ -46,6 +50,10 @@ class RewrittenInstruction(StageKind):
 
     stage = "recall"
     reads = frozenset({"prompts.pack"})
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return BASELINES
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

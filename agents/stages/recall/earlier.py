@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
+from agents.stages.recall.asked import BASELINES
 from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
 from agents.stages.simplify.trajectory_page import page_or_nothing
 from agents.stages.state import StepState
@@ -71,6 +72,10 @@ class FirstTurns(Chronological):
     reads = frozenset({"recall.k"})
 
     @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return BASELINES
+
+    @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         return f"Recalls the first {recipe.recall.k} turns of the conversation."
 
@@ -86,6 +91,11 @@ class SimilarTurns(Chronological):
     """The steps of the k earlier turns with the most similar instructions (Synapse in conversations)."""
 
     reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder"})
+    embeds = True
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return BASELINES
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -111,6 +121,7 @@ class Multifaceted(Chronological):
 
     reads = frozenset({"recall.k", "recall.sort_by", "recall.encoder", "recall.state_in_query"})
     gives = frozenset({"memory", "snippets"})
+    embeds = True
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

@@ -8,33 +8,44 @@ import numpy as np
 from agents.prompts.catalogue import induction_texts
 from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectory import exemplar_key
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import SEEDS, Parts, StageKind
 from agents.stages.recall.asked import objectives
 from agents.stages.state import StepState
 from agents.types import PromptExemplar
 
+TURNS = "A task is a turn of a conversation: an exemplar is one turn of the train split, not a whole conversation."
+INDUCED_ONLINE = (
+    "Online workflows are induced after each conversation, the published ones after each task: the same where a "
+    "conversation is one task."
+)
+
 
 class DrawnExemplars(StageKind):
-    """k trajectories of the site, else of its domain; with `fixed` the same k for every task. Found once per task."""
+    """k trajectories of the site, else of its domain. Found once per task."""
 
     stage = "recall"
     reads = frozenset({"recall.exemplar_k", "recall.encoder"})
     gives = frozenset({"exemplars"})
+    how: ClassVar[str] = ", drawn from the same site, else from its domain"  # they are chosen, in a sentence
+    fixed: ClassVar[bool] = False  # the same ones for every task
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
-        return f"Shows {cls.hands_on(recipe)}{cls.how(recipe)}, all from the train split."
-
-    @classmethod
-    def how(cls, recipe: Recipe) -> str:
-        """How they are chosen, in the words of a sentence."""
-        fixed = recipe.recall.exemplars == "fixed"
-        return ", the same for every task" if fixed else ", drawn from the same site, else from its domain"
+        return f"Shows {cls.hands_on(recipe)}{cls.how}, all from the train split."
 
     @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         count = recipe.recall.exemplar_k
         return f"{count} exemplar{'' if count == 1 else 's'}"
+
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        return {"turns": TURNS} | cls.drawing()
+
+    @classmethod
+    def drawing(cls) -> dict[str, str]:
+        """Where choosing them differs from what it follows."""
+        return SEEDS
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -52,10 +63,10 @@ class DrawnExemplars(StageKind):
             state.note("recall", exemplars=[_traced(exemplar) for exemplar in state.exemplars])
 
     def _exemplars(self, state: StepState) -> tuple[PromptExemplar, ...]:
-        seen, settings = state.observation, self.recipe.recall
+        seen, k = state.observation, self.recipe.recall.exemplar_k
         task = (seen.conversation, seen.turn_index)
         if task not in self._found:
-            found = self.parts.the_memory().exemplars(seen, self.query(state), settings.exemplar_k, settings.exemplars)
+            found = self.parts.the_memory().exemplars(seen, self.query(state), k, self.fixed)
             self._found[task] = tuple(found)
         return self._found[task]
 
@@ -63,14 +74,33 @@ class DrawnExemplars(StageKind):
         return None
 
 
+class FixedExemplars(DrawnExemplars):
+    """The same k trajectories for every task."""
+
+    how = ", the same for every task"
+    fixed = True
+
+    @classmethod
+    def drawing(cls) -> dict[str, str]:
+        return {
+            "fixed-exemplars": "The exemplars that every task shares are drawn with the run's seed from the train "
+            "split as it is stored here; the published ones from the authors' files, with seed 0."
+        }
+
+
 class NearestExemplars(DrawnExemplars):
     """The k trajectories whose website, domain and task are nearest in meaning (Synapse), or whose task alone."""
 
     reads = DrawnExemplars.reads | {"recall.exemplar_key"}
+    how = " of the tasks most similar by website, domain and text"
+    embeds = True
 
     @classmethod
-    def how(cls, recipe: Recipe) -> str:
-        return " of the tasks most similar by website, domain and text"
+    def drawing(cls) -> dict[str, str]:
+        return {
+            "search": "Vectors are stored in half precision, and pools of 50,000 exemplars or more are searched "
+            "approximately."
+        }
 
     def query(self, state: StepState) -> np.ndarray | None:
         seen = state.observation
@@ -86,7 +116,6 @@ class SiteWorkflows(StageKind):
     stage = "recall"
     reads = frozenset({"recall.workflow_k", "recall.induction"})
     gives = frozenset({"workflows"})
-    embedded: ClassVar[bool] = False
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
@@ -117,14 +146,27 @@ class SiteWorkflows(StageKind):
             "by manage.py induce_workflows DATASET --style abstract"
         ]
 
+    @classmethod
+    def deviations(cls, recipe: Recipe) -> dict[str, str]:
+        online = recipe.recall.induction == "online"
+        return {"online": INDUCED_ONLINE} if online else cls.choosing()
+
+    @classmethod
+    def choosing(cls) -> dict[str, str]:
+        """Where choosing those of the train split differs from what it follows."""
+        return {
+            "workflow-count": "A site without workflows gets those of its domain, or of all, at random, as many as "
+            "recall.workflow_k says: the AWM paper gives no number, and 9 is what the authors of MIMS used."
+        }
+
     def prepare(self, conversation_ids: Sequence[int]) -> None:
-        self.parts.the_memory().prepare_workflows(self.embedded)
+        self.parts.the_memory().prepare_workflows(self.embeds)
 
     def run(self, states: Sequence[StepState]) -> None:
         """Again at every step: what the next action is for changes as the page does."""
-        settings = self.recipe.recall
+        k = self.recipe.recall.workflow_k
         for state, query in zip(states, self.queries(states), strict=True):
-            found = self.parts.the_memory().workflows(state.observation, query, settings.workflow_k, settings.workflows)
+            found = self.parts.the_memory().workflows(state.observation, query, k)
             state.workflows = tuple(found)
             traced = [{"id": w.key, "name": w.name, "website": w.website, "distance": w.distance} for w in found]
             state.note("recall", workflows=traced)
@@ -137,7 +179,11 @@ class NearestWorkflows(SiteWorkflows):
     """The k workflows whose descriptions are nearest to the task, or to the objective that a model predicts (MIMS)."""
 
     reads = SiteWorkflows.reads | {"recall.workflow_query", "recall.encoder"}
-    embedded = True
+    embeds = True
+
+    @classmethod
+    def choosing(cls) -> dict[str, str]:
+        return {}
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

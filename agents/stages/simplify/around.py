@@ -32,6 +32,14 @@ class AroundBest(StageKind):
     reads = frozenset({"simplify.page_elements", "simplify.history_elements", "recall.rationales"})
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        shown = recipe.simplify
+        return (
+            f"Shows {shown.page_elements} elements of the current page and {shown.history_elements} of earlier ones, "
+            "each with its surroundings."
+        )
+
+    @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         return f"{recipe.simplify.page_elements} elements with their surroundings"
 

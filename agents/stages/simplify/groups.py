@@ -65,6 +65,13 @@ class ElementGroups(StageKind):
     paradigm: ClassVar[Paradigm] = "generation"  # of the answers beside past pages
 
     @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        simplify = recipe.simplify
+        memory = "whole" if simplify.memory_pages == "whole" else "with the used element and four others only"
+        shown = "" if recipe.recall.memory == "none" else f" Recalled pages are shown {memory}."
+        return f"Shows the page around {simplify.group_size} elements at a time.{shown}"
+
+    @classmethod
     def hands_on(cls, recipe: Recipe) -> str:
         return f"{recipe.simplify.group_size} elements at a time"
 
