@@ -25,6 +25,7 @@ from agents.prompts.packs import NoSuchText, Pack, webnav
 from agents.recipes import literature
 from agents.runs.building import memory_encoder, pack_of
 from agents.stages.plan.generator import complete, transcript
+from agents.stages.registry import chosen
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published
@@ -156,7 +157,8 @@ def induce_online(run: Run, website_name: str, llm: Llm) -> Induced | None:
         prompts=pack.reference,
         model_name=model,
     )
-    encoder = memory_encoder(recipe) if recipe.recall.workflows == "semantic" else None
+    shown = chosen(recipe, "recall.workflows")
+    encoder = memory_encoder(recipe) if shown is not None and shown.embeds else None
     return _store(answer, blank, sources, len(examples), encoder)
 
 

@@ -18,7 +18,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.plan.generator import Generator
 from agents.stages.rank.kinds import KEPT_MODELS, loaded
-from agents.stages.registry import ranking_of, texts_of, unfit
+from agents.stages.registry import predicts_objective, ranking_of, texts_of, unfit
 from annotations.models import Dataset
 
 __all__ = [
@@ -68,8 +68,7 @@ def build_training(
     parts = Parts(recipe, seed, llm, memory, encoder, writer, generator=generator, pack=pack)
     if generator is not None:
         return Pipeline.of(parts)
-    recall = recipe.recall
-    ranks = recall.state_in_query or (recall.workflows == "semantic" and recall.workflow_query == "objective")
+    ranks = recipe.recall.state_in_query or predicts_objective(recipe)
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
     return Pipeline.of(parts, stages)
 

@@ -86,7 +86,7 @@ class UndecidedSteps:
         done = set(trajectory.steps.values_list("step_id", flat=True))
         recorded = RecordedConversation(conversation_id)
         demo = demo_of(recorded) if self.recipe.data == "weblinx" else None
-        image = self.recipe.observe.observation != "text"
+        image = "screenshot" in self.told
         for seq, step in enumerate(recorded.steps):
             if step.pk in done:
                 continue

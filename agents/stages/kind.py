@@ -131,7 +131,8 @@ class StageKind:
 
     @classmethod
     def told(cls, recipe: Recipe) -> frozenset[str]:
-        """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`."""
+        """What it must be told beside the page: `history` (the turn's earlier steps with pages), `leaked_gold`,
+        `screenshot`."""
         return frozenset()
 
     @classmethod

@@ -147,6 +147,11 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction]
 
 
+def predicts_objective(recipe: Recipe) -> bool:
+    """Whether a stage before the rounds is told the pages so far, to ask what comes next."""
+    return any("history" in kind.told(recipe) for kind in recipe_kinds(recipe) if kind.stage == "recall")
+
+
 def needs_ranking(recipe: Recipe) -> bool:
     """Whether its planner takes a ranking and it makes none."""
     return planner_of(recipe).needs_ranking and ranking_of(recipe) is None

@@ -12,7 +12,7 @@ from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, pack_of
-from agents.stages.registry import planner_named
+from agents.stages.registry import planner_named, predicts_objective
 from agents.training import card
 from agents.training.action_rows import ActionRows
 from agents.training.asked import Asked
@@ -220,9 +220,7 @@ class Work:
     def _pipeline(self, recipe: Recipe, asked: Asked | None = None) -> Pipeline:
         """What recalls for the steps, or asks all that the recipe asks; uses the configured endpoint only where the
         recipe's memory is asked for."""
-        recall = recipe.recall
-        asks = recall.rewrite_instruction or (recall.workflows == "semantic" and recall.workflow_query == "objective")
-        llm = endpoint() if asks else None
+        llm = endpoint() if recipe.recall.rewrite_instruction or predicts_objective(recipe) else None
         return build_training(recipe, self.dataset, self.model.seed, llm, asked)
 
     def _prepared(self, rows: Any, line: Callable[[list[Any]], list[dict]], name: str) -> Path | None:

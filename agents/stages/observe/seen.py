@@ -21,6 +21,10 @@ class SeenText(StageKind):
     def hands_on(cls, recipe: Recipe) -> str:
         return " and ".join([*(["text"] if cls.text else []), *(["screenshot"] if cls.image else [])])
 
+    @classmethod
+    def told(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"screenshot"} if cls.image else ())
+
     def run(self, states: Sequence[StepState]) -> None:
         for state in states:
             state.sees_text = self.text
