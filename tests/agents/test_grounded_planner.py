@@ -1,9 +1,10 @@
 """The grounded planner as a contract: the operation follows from the element, the value is copied."""
 
+import numpy as np
 import pytest
 
 from agents.encoders.embedding import HashEncoder
-from agents.stages.plan.grounded import plan
+from agents.stages.plan.grounded import plan, plan_all
 from agents.types import Action, Observation, PastAction
 from annotations.dom.elements import DescribedElement
 
@@ -29,7 +30,29 @@ def observation(instruction: str, *past: PastAction) -> Observation:
 
 
 def act(element: DescribedElement, instruction: str, *past: PastAction, recalled: tuple[str, ...] = ()) -> Action:
-    return plan(element, observation(instruction, *past), HashEncoder(), recalled).action
+    (made,) = plan_all([plan(element, observation(instruction, *past), recalled)], HashEncoder())
+    return made.action
+
+
+def test_plans_side_by_side_are_those_made_alone_and_ask_for_their_texts_at_once() -> None:
+    asked = [(LIST, "Something that sails."), (BUTTON, "Go."), (FIELD, "From Arlen Bridge to Tamsin Quay."), (LIST, "")]
+    encoder = CountedEncoder()
+    together = plan_all([plan(element, observation(text)) for element, text in asked], encoder)
+    assert [one.action for one in together] == [act(element, text) for element, text in asked]
+    (texts,) = encoder.calls
+    assert len(texts) == len(set(texts)) > 4
+
+
+class CountedEncoder(HashEncoder):
+    """Keeps what it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = list[list[str]]()
+
+    def encode(self, texts: list[str]) -> np.ndarray:
+        self.calls.append(texts)
+        return super().encode(texts)
 
 
 @pytest.mark.parametrize(
@@ -88,6 +111,6 @@ def test_an_instruction_without_any_value_gives_an_empty_one() -> None:
 
 
 def test_the_reasons_are_words_for_people() -> None:
-    why = plan(LIST, observation("We take the kayak."), HashEncoder()).why
+    why = plan_all([plan(LIST, observation("We take the kayak."))], HashEncoder())[0].why
     assert set(why) == {"operation", "value"}
     assert all(isinstance(text, str) and text for text in why.values())

@@ -1,6 +1,7 @@
 """`plan.kind=grounded`: act on the best element; the operation follows from it, the value is copied. Core."""
 
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,12 +9,11 @@ import numpy as np
 from agents.recipes.literature import Recipe
 from agents.stages.kind import StageKind
 from agents.stages.models import lacking_model
-from agents.stages.plan.grounded import plan
+from agents.stages.plan.grounded import plan, plan_all
 from agents.stages.plan.kinds import Planning
 from agents.stages.rank.learned import LearnedElements
 from agents.stages.state import StepState
 from agents.types import Action
-from annotations.dom.elements import DescribedElement
 
 if TYPE_CHECKING:
     from agents.stages.plan.learned.model import LearnedPrediction
@@ -76,8 +76,8 @@ class FollowingElement(Planning):
         )
 
     def run(self, states: Sequence[StepState]) -> None:
-        for state in states:
-            found = self._predicted(state) if self.recipe.plan.model else self._followed(state)
+        found_for = [self._predicted(state) for state in states] if self.recipe.plan.model else self._followed(states)
+        for state, found in zip(states, found_for, strict=True):
             action, why = found[0]
             state.note("simplify", kept=min(self.recipe.rank.top_k, len(state.ranking)))
             state.note("plan", why=why)
@@ -97,13 +97,11 @@ class FollowingElement(Planning):
         known: tuple[LearnedPrediction, ...] = state.best
         return tuple(float(share) * one.beside_share for share, one in zip(shares, known, strict=False))
 
-    def _followed(self, state: StepState) -> list[tuple[Action, dict[str, str]]]:
-        best: tuple[DescribedElement, ...] = state.best
-        recalled = [snippet.instruction for snippet in state.snippets]
-        recalled += reversed(state.observation.earlier_instructions)
-        sources = list(dict.fromkeys(recalled))
-        chosen = [plan(element, state.observation, self.parts.the_encoder(), sources) for element in best]
-        return [(one.action, one.why) for one in chosen]
+    def _followed(self, states: Sequence[StepState]) -> list[list[tuple[Action, dict[str, str]]]]:
+        """What each of the best elements of each page is followed by, the best first."""
+        begun = [plan(element, state.observation, _sources(state)) for state in states for element in state.best]
+        made = iter(plan_all(begun, self.parts.the_encoder()))
+        return [[(one.action, one.why) for one in islice(made, len(state.best))] for state in states]
 
     def _predicted(self, state: StepState) -> list[tuple[Action, dict[str, str]]]:
         best: tuple[LearnedPrediction, ...] = state.best
@@ -111,6 +109,12 @@ class FollowingElement(Planning):
             (Action(one.operation, candidate.node_id, one.value), _why(one))
             for one, candidate in zip(best, state.ranking, strict=False)
         ]
+
+
+def _sources(state: StepState) -> list[str]:
+    """Earlier instructions, the recalled ones first."""
+    recalled = [snippet.instruction for snippet in state.snippets]
+    return list(dict.fromkeys([*recalled, *reversed(state.observation.earlier_instructions)]))
 
 
 def _why(prediction: "LearnedPrediction") -> dict[str, str]:

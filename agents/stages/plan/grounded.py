@@ -1,7 +1,7 @@
 """The untrained planner: the operation follows from the element, the value is copied from the instruction. Core."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +25,10 @@ class GroundedPlan:
     why: dict[str, str]
 
 
+Steps = Generator[list[str], np.ndarray, GroundedPlan]
+"""A plan being made: gives the texts that it compares and is sent their vectors."""
+
+
 def operation_of(element: DescribedElement) -> str:
     """SELECT for lists of options, TYPE for text fields, CLICK for everything else."""
     if element.tag == "select" or (element.role in CHOSEN_ROLES and element.options):
@@ -38,9 +42,26 @@ def operation_of(element: DescribedElement) -> str:
     return "CLICK"
 
 
-def plan(
-    element: DescribedElement, observation: Observation, encoder: Encoder, recalled: Sequence[str] = ()
-) -> GroundedPlan:
+def plan_all(plans: Sequence[Steps], encoder: Encoder) -> list[GroundedPlan]:
+    """Make some plans side by side, so that what they compare is encoded together."""
+    done: dict[int, GroundedPlan] = {}
+    vectors: dict[str, np.ndarray] = {}
+    waiting: dict[int, list[str]] = {place: [] for place in range(len(plans))}
+    while waiting:
+        asked = {}
+        for place, texts in waiting.items():
+            try:
+                known = [vectors[text] for text in texts]
+                asked[place] = plans[place].send(np.stack(known)) if known else next(plans[place])
+            except StopIteration as end:
+                done[place] = end.value
+        if new := list(dict.fromkeys(text for texts in asked.values() for text in texts if text not in vectors)):
+            vectors |= zip(new, encoder.encode(new), strict=True)
+        waiting = asked
+    return [done[place] for place in range(len(plans))]
+
+
+def plan(element: DescribedElement, observation: Observation, recalled: Sequence[str] = ()) -> Steps:
     """Act on the chosen element. `recalled`: instructions of earlier turns, searched when this one names no value."""
     operation = operation_of(element)
     if operation == "CLICK":
@@ -50,9 +71,9 @@ def plan(
     sources = [observation.instruction, *recalled]
     used = [past.value for past in observation.turn_actions if past.value]
     if operation == "SELECT":
-        value, why = _option(element, sources, encoder)
+        value, why = yield from _option(element, sources)
     else:
-        value, why = _typed(element, sources, used, encoder)
+        value, why = yield from _typed(element, sources, used)
     reason = {"operation": f"a {element.role or element.tag} takes {operation}", "value": why}
     return GroundedPlan(Action(operation, element.node_id, value), reason)
 
@@ -61,7 +82,11 @@ def _where(number: int) -> str:
     return "the instruction" if number == 0 else "an earlier instruction"
 
 
-def _option(element: DescribedElement, sources: Sequence[str], encoder: Encoder) -> tuple[str, str]:
+Value = Generator[list[str], np.ndarray, tuple[str, str]]
+"""A value and why, found as `Steps`."""
+
+
+def _option(element: DescribedElement, sources: Sequence[str]) -> Value:
     """An option that is named (now or earlier), else the one nearest in meaning to the instruction."""
     texts = [text for _, text in element.options]
     for number, source in enumerate(sources):
@@ -71,13 +96,13 @@ def _option(element: DescribedElement, sources: Sequence[str], encoder: Encoder)
     offered = [text for text in texts if not PLACEHOLDER.search(text)] or texts
     if not offered:
         return "", "the list has no options in the page"
-    vectors = encoder.encode([sources[0], *(f"{element.name} {text}" for text in offered)])
+    vectors = yield [sources[0], *(f"{element.name} {text}" for text in offered)]
     scores = vectors[1:] @ vectors[0]
     best = int(np.argmax(scores))
     return offered[best], f"no option is named; nearest in meaning ({scores[best]:.2f})"
 
 
-def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str], encoder: Encoder) -> tuple[str, str]:
+def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str]) -> Value:
     label = element.name or element.text
     for number, source in enumerate(sources):
         spans = candidate_values(source, used, label)
@@ -85,7 +110,7 @@ def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str
             continue
         if len(spans) == 1:
             return _part(spans[0], label), f"the only fitting value in {_where(number)}"
-        vectors = encoder.encode([label, *(f"{' '.join(_before(source, span))} {span}".strip() for span in spans)])
+        vectors = yield [label, *(f"{' '.join(_before(source, span))} {span}".strip() for span in spans)]
         scores = vectors[1:] @ vectors[0]
         announced = set(words(label))
         scores += ANNOUNCED * np.array([bool(announced & set(_before(source, span)[-2:])) for span in spans])
