@@ -125,7 +125,8 @@ def _errors(
             settings = make_settings(model.kind, changes)
             weblinx = dataset.source_format == "weblinx"
             planner = planner_named(settings.paradigm) if isinstance(settings, PlannerSettings) else None
-            if planner and weblinx != planner.of_turns:
+            of_turns = planner is not None and planner.of_turns
+            if isinstance(settings, PlannerSettings) and weblinx != of_turns:
                 errors["paradigm"] = (
                     "WebLINX data is for action_string, other data for multichoice, generation and trajectory."
                 )
