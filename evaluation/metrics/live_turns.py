@@ -29,8 +29,8 @@ class LiveTurn:
         return self.needed and self.told_after is not None
 
 
-Share = tuple[Callable[[LiveTurn], float], Callable[[LiveTurn], float]]
-SHARES: dict[str, Share] = {
+TurnShare = tuple[Callable[[LiveTurn], float], Callable[[LiveTurn], float]]
+SHARES: dict[str, TurnShare] = {
     "live_turn_success": (lambda turn: turn.reached, lambda turn: 1),
     "recovery": (lambda turn: turn.reached and turn.problems > 0, lambda turn: turn.problems > 0),
     "path_ratio": (
@@ -62,7 +62,7 @@ def measure_turns(turns: Sequence[LiveTurn], seed: int = 0) -> list[Metric]:
     return [found for name, share in SHARES.items() if (found := _ratio(name, share, groups, seed)) is not None]
 
 
-def _ratio(name: str, share: Share, groups: dict[str, list[LiveTurn]], seed: int) -> Metric | None:
+def _ratio(name: str, share: TurnShare, groups: dict[str, list[LiveTurn]], seed: int) -> Metric | None:
     above, below = share
     sums = [(sum(map(above, turns)), sum(map(below, turns))) for turns in groups.values()]
     counted = np.array([pair for pair in sums if pair[1] > 0], dtype=float)
