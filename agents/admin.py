@@ -10,6 +10,8 @@ from django.utils.html import format_html
 from agents.models import (
     Connection,
     Exemplar,
+    GuardRule,
+    HeldStep,
     LlmReply,
     MemorySnippet,
     PromptPack,
@@ -191,6 +193,25 @@ class TrajectoryStepAdmin(MadeElsewhere, ShowsGold):
     @admin.display(description="trace")
     def trace_text(self, step: TrajectoryStep) -> str:
         return as_json(step.trace)
+
+
+@admin.register(HeldStep)
+class HeldStepAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["__str__", "trajectory_id", "kind", "state", "decided_by", "held_at", "decided_at"]
+    list_select_related = ["decided_by"]
+    list_filter = ["state", "kind", "by"]
+    search_fields = ["=trajectory__id", "representation", "why", "reason"]
+    search_help_text = "A trajectory's number, or words of the action or the reasons."
+    date_hierarchy = "held_at"
+    raw_id_fields = ["trajectory", "snapshot"]
+
+
+@admin.register(GuardRule)
+class GuardRuleAdmin(admin.ModelAdmin):
+    list_display = ["__str__", "project", "website", "of", "pattern", "kind"]
+    list_select_related = ["project"]
+    list_filter = ["of", "kind", "project"]
+    search_fields = ["website", "pattern"]
 
 
 @admin.register(TextEmbedding)

@@ -153,8 +153,9 @@ class TrajectoryViewSet(ReadOnlyViewSet):
 
         trajectory = self.get_object()
         after = _number(request.query_params.get("after", "-1"))
-        steps = replay_rows.rows(trajectory, gold=self._shows_gold(trajectory), after=after)
-        return Response(replay_rows.progress(trajectory, steps))
+        gold = self._shows_gold(trajectory)
+        steps = replay_rows.rows(trajectory, gold=gold, after=after)
+        return Response(replay_rows.progress(trajectory, steps, gold=gold))
 
     @extend_schema(operation_id="trajectories_step_retrieve", responses=serializers.StepResultDetailSerializer)
     @action(detail=True, url_path=r"steps/(?P<seq>\d{1,9})", url_name="step")

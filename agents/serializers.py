@@ -182,6 +182,7 @@ class TrajectoryStepsSerializer(serializers.Serializer):
         help_text="Of an episode, which grows; null where its conversation is recorded.",
     )
     steps = StepResultSerializer(many=True)
+    held = serializers.DictField(allow_null=True, help_text="The risky action that waits for a person.")
 
 
 @extend_schema_field({"type": "array", "items": {"type": "object"}})

@@ -51,6 +51,7 @@ class Observation:
     subdomain: str
     instruction: str
     html: str
+    url: str = ""  # of a live page
     candidate_ids: tuple[str, ...] = ()  # empty: every element of the page may be ranked
     turn_actions: tuple[PastAction, ...] = ()  # earlier actions of this turn
     earlier_instructions: tuple[str, ...] = ()  # of earlier turns, oldest first

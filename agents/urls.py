@@ -3,6 +3,7 @@
 from django.urls import path
 
 from agents.connections import views as connection_views
+from agents.holding import views as holding_views
 from agents.live import views as live_views
 from agents.memory import views as workflow_views
 from agents.packs import views as pack_views
@@ -31,6 +32,9 @@ urlpatterns = [
     path("connections/<slug:name>/test/", connection_views.connection_test, name="connection-test"),
     path("connections/<slug:name>/delete/", connection_views.connection_delete, name="connection-delete"),
     path("live-goals/", live_views.goals_new, name="live-goals"),
+    path("held/", holding_views.held_steps, name="held-steps"),
+    path("held/<int:pk>/", holding_views.held_step_decide, name="held-step-decide"),
+    path("guard/<slug:slug>/", holding_views.guard_rules, name="guard-rules"),
     path("runs/", views.runs, name="runs"),
     path("runs/<int:pk>/", views.run, name="run"),
     path("runs/<int:pk>/state/", views.run_state, name="run-state"),

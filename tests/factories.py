@@ -11,8 +11,10 @@ from typing import Any
 from django.contrib.auth import get_user_model
 
 from agents.encoders.embedding import HashEncoder
+from agents.guard.policy import Risk
 from agents.models import (
     Exemplar,
+    HeldStep,
     MemorySnippet,
     PromptPack,
     Run,
@@ -302,6 +304,14 @@ def make_study(project: Project | None = None, runs: list[Run] | None = None, **
 def make_shard(run: Run | None = None, **fields: Any) -> Shard:
     fields = {"index": 0, "conversation_ids": [], "step_count": 4} | fields
     return Shard.objects.create(run=run or make_run(), **fields)
+
+
+def make_held_step(trajectory: Trajectory, seconds: float = 60, **more: Any) -> HeldStep:
+    """An action of an episode that waits for a person."""
+    done: Any = {"operation": "CLICK", "node_id": "3", "value": "", **more.pop("action", {})}
+    return HeldStep.objects.hold(
+        trajectory, done, "[button]  Pay -> CLICK", Risk("pay", "says Pay", "page"), seconds, **more
+    )
 
 
 def make_score(run: Run | None = None, **fields: Any) -> Score:

@@ -39,8 +39,8 @@ WINGS = {
         work.desk.discuss releases sample
     """.split(),
     "agents": """
-        prompts encoders models llm weblinx types environments recipes trace observations world_model guard stages
-        memory pipeline replay runs live training proposals packs connections retention
+        prompts encoders guard.policy models llm weblinx types environments recipes trace observations world_model guard
+        stages memory pipeline replay runs live holding training proposals packs connections retention
     """.split(),
     "evaluation": """
         metrics models scores reviews guard reports external comparing studies bench

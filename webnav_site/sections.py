@@ -3,7 +3,7 @@
 SECTIONS = (
     ("Datasets", "datasets", "d", {"datasets", "dataset", "conversation", "step", "import", "release", "releases"}),
     ("Annotate", "annotate-queue", "q", {"annotate"}),
-    ("Runs", "runs", "r", {"runs", "run", "trajectory", "reviews", "review"}),
+    ("Runs", "runs", "r", {"runs", "run", "trajectory", "reviews", "review", "held", "guard"}),
     ("Studies", "studies", "s", {"studies", "study"}),
     ("Agents", "recipes", "a", {"recipes", "recipe", "prompt"}),
     ("Models", "models", "m", {"models", "model"}),

@@ -8,7 +8,7 @@ number alone, and typing, choosing and moving about change nothing that lasts.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from agents.guard.policy import ALWAYS, FINAL, GOES_ON, HAPPENED, IN_A_FORM, KINDS, PolicyRule, first_that_holds
+from agents.guard.policy import ALWAYS, FINAL, GOES_ON, HAPPENED, IN_A_FORM, PolicyRule, Risk, first_that_holds
 from agents.types import Action
 from agents.world_model.predicting import Prediction
 from annotations.dom.tree import NODE_ID, Element, tag_of
@@ -23,20 +23,6 @@ PARTS = frozenset({"main", "body", "html", "table", "tbody", "tr", "ul", "ol", "
 NEAR = 3  # levels above a button in which the fields that it hands in are looked for, where there is no form
 SURE = 0.5  # a prediction that is less sure than this holds nothing
 LONGEST = 120  # characters of a name that is compared
-
-
-@dataclass(frozen=True)
-class Risk:
-    """What an action would do that lasts. `by`: policy, page or prediction; `sure` of a prediction."""
-
-    kind: str
-    why: str
-    by: str
-    sure: float | None = None
-
-    @property
-    def words(self) -> str:
-        return KINDS[self.kind]
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,20 @@ HAPPENED = {  # what a page says when it has happened
 
 
 @dataclass(frozen=True)
+class Risk:
+    """What an action would do that lasts. `by`: policy, page or prediction; `sure` of a prediction."""
+
+    kind: str
+    why: str
+    by: str
+    sure: float | None = None
+
+    @property
+    def words(self) -> str:
+        return KINDS[self.kind]
+
+
+@dataclass(frozen=True)
 class PolicyRule:
     """One line of a website's policy. `website` "" is every website; `of` says what `pattern` is compared with: the
     words on the element, its role, the operation or the address, where `*` stands for anything; a price needs no

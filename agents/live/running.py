@@ -19,8 +19,9 @@ from django.utils import timezone
 from agents.encoders.memory_limits import within_memory
 from agents.environments.process import EnvironmentProcess
 from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, PageView
+from agents.guard.policy import Risk
 from agents.llm.protocol import Llm
-from agents.models import Run, Trajectory
+from agents.models import HeldStep, Run, Trajectory
 from agents.recipes import literature
 from agents.runs import events
 from agents.runs.building import build_pipeline
@@ -31,11 +32,13 @@ from annotations.environment import env_number
 from annotations.models import Turn
 from annotations.monitor import counters
 from annotations.monitor.spans import span
+from annotations.pages.store import PageStore
 
 logger = logging.getLogger(__name__)
 
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
 ATTEMPTS = 3  # of an episode whose browser is lost
+HELD_POLL = 0.3  # seconds between two looks at what is held, where nothing else is to do
 NO_ACTION = "ended: the agent had no action"
 LOST = "the browser was lost in each of {} attempts"
 
@@ -93,6 +96,7 @@ class LiveEpisode:
             subdomain=website.subdomain,
             instruction=" ".join((self.turn.instruction, *self.answers)),
             html=self.view.html,
+            url=self.view.url,
             candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
             turn_actions=tuple(step.action for step in self.steps),
             score_key=f"{self.turn.source_id}_{len(self.steps)}",
@@ -152,6 +156,7 @@ class LiveRun:
             return 0
         self.tell("opening browsers")
         self.active: dict[EnvironmentProcess, LiveEpisode] = {}
+        self.held: dict[EnvironmentProcess, _Held] = {}
         free: list[EnvironmentProcess] = []
         try:
             for _ in range(min(self.environments, len(waiting))):
@@ -185,6 +190,7 @@ class LiveRun:
             environment, episode = free.pop(), waiting.popleft()
             with self.fenced():
                 episode.trajectory.begin_episode()
+                HeldStep.objects.withdraw(episode.trajectory)
             self.active[environment] = episode
             episode.attempts += 1
             if self._try(environment, free, waiting, partial(environment.tell_reset, *episode.goal)) is not None:
@@ -206,6 +212,7 @@ class LiveRun:
             answer = ask()
         except EnvironmentLost as error:
             episode = self.active.pop(environment)
+            self.held.pop(environment, None)
             logger.warning("%s of run %d begins anew: %s", episode.trajectory, self.run.pk, error)
             free.append(self._open())
             if episode.attempts >= ATTEMPTS:
@@ -226,13 +233,61 @@ class LiveRun:
         self._tell_of([episode])
 
     def _round(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
-        """Every episode under way takes its next decision, and carries it out."""
-        ready = [(environment, episode) for environment, episode in self.active.items() if episode.view is not None]
+        """Every episode under way takes its next decision, and carries it out; those that are held wait."""
+        acted = [*self._decided(), *self._released()]
+        if not acted:
+            time.sleep(HELD_POLL)
+        else:
+            self._act(acted, free, waiting)
+
+    def _decided(self) -> list["_Acting"]:
+        """What is decided now and may be carried out at once."""
+        free = {environment: episode for environment, episode in self.active.items() if environment not in self.held}
+        ready = [(environment, episode) for environment, episode in free.items() if episode.view is not None]
+        if not ready:
+            return []
         observations = [episode.observation(self.with_history) for _, episode in ready]
         with span("decide", recipe=self.recipe.name, run=self.run.pk, steps=len(ready)):
             decisions = within_memory(self.pipeline.decide, observations)
         counters.STEPS.add(self.recipe.name, amount=len(ready))
         acted = [_Acting(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)]
+        return [acting for acting in acted if not self._hold(acting)]
+
+    def _hold(self, acting: "_Acting") -> bool:
+        """Whether its action is risky, so that it waits for a person from now on."""
+        found, action = acting.decision.trace.get("act", {}).get("held"), acting.next_action
+        view = acting.episode.view
+        if not found or action is None or view is None:
+            return False
+        trajectory, words = acting.episode.trajectory, acting.decision.trace["act"].get("representation", "")
+        with self.fenced():
+            pages = PageStore().store(trajectory.conversation.website, [(view.html, view.elements)])
+            row = HeldStep.objects.hold(
+                trajectory,
+                {"operation": action.operation, "node_id": action.node_id, "value": action.value},
+                words,
+                Risk(**found),
+                self.recipe.act.guard_seconds,
+                url=view.url,
+                snapshot=pages.get(view.html),
+            )
+        self.held[acting.environment] = _Held(acting, row)
+        self._tell_of([acting.episode])
+        return True
+
+    def _released(self) -> list["_Acting"]:
+        """Those whose held action somebody has decided on, or for which the time is over."""
+        found = []
+        for environment, held in list(self.held.items()):
+            with self.fenced():
+                is_decided = held.row.look_again()
+            if is_decided:
+                del self.held[environment]
+                held.release()
+                found.append(held.acting)
+        return found
+
+    def _act(self, acted: list["_Acting"], free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
         while asked := [acting for acting in acted if acting.next_action is not None]:
             heard = []
             for acting in asked:
@@ -272,6 +327,27 @@ class LiveRun:
             row = episode.trajectory
             events.publish(events.trajectory_group(row.pk), row.step_count, row.state)
         events.publish(events.run_group(self.run.pk), self.stored, self.run.state)
+
+
+@dataclass
+class _Held:
+    """A decision whose action waits."""
+
+    acting: "_Acting"
+    row: HeldStep
+    since: float = field(default_factory=time.monotonic)
+
+    def release(self) -> None:
+        """It goes on as the person said; what is refused, or decided by nobody, ends the episode."""
+        acting, row = self.acting, self.row
+        acting.episode.begun += time.monotonic() - self.since  # waiting is no time of the agent's
+        acting.decision.trace.setdefault("act", {})["decided"] = row.outcome
+        if row.state == HeldStep.State.APPROVED:
+            return
+        if row.state == HeldStep.State.CHANGED:
+            acting.decision = replace(acting.decision, actions=(Action(**row.action),))
+            return
+        acting.outcomes, acting.is_done = [Outcome(0.0, row.outcome)], True
 
 
 @dataclass

@@ -4,6 +4,7 @@ May import where weights lie (`encoders`) and all of `annotations`.
 """
 
 from agents.models.connections import Connection
+from agents.models.guarding import CannotDecide, GuardRule, HeldStep
 from agents.models.memory import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.prompts import PromptPack
 from agents.models.recipes import SavedRecipe
@@ -15,8 +16,11 @@ from agents.models.trajectories import Trajectory
 from agents.models.transitions import Transition, TransitionVector, WorldModelFit
 
 __all__ = [
+    "CannotDecide",
     "Connection",
     "Exemplar",
+    "GuardRule",
+    "HeldStep",
     "LlmReply",
     "MemorySnippet",
     "PromptPack",

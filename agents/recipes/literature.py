@@ -17,6 +17,7 @@ from agents.recipes.declaring import SettingGroup, groups, one_of, replaced, set
 from agents.recipes.declaring import schema as declared_schema
 from agents.recipes.settings import (
     PRESETS,
+    ActSettings,
     ComposeSettings,
     ImagineSettings,
     ObserveSettings,
@@ -49,6 +50,7 @@ class Recipe(SettingGroup):
     prompts: PackSettings = field(default_factory=PackSettings)
     plan: PlanSettings = field(default_factory=PlanSettings)
     imagine: ImagineSettings = field(default_factory=ImagineSettings)
+    act: ActSettings = field(default_factory=ActSettings)
     quirks: Quirks = field(default_factory=Quirks)
     batch_size: int = setting(32, "steps decided together", least=1, most=1024)
     needs: tuple[str, ...] = ()  # what is not built yet and without which it cannot run

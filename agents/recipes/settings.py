@@ -225,6 +225,19 @@ class ImagineSettings(SettingGroup):
     page_tokens: int = setting(3840, "longest accessibility tree it is shown, in tokens; cut at the end", least=16)
 
 
+@extended
+@dataclass(frozen=True)
+class ActSettings(SettingGroup):
+    """Stage `act`: what is carried out."""
+
+    stage = "act"
+
+    guard: Literal["none", "policy", "policy+prediction"] = setting(
+        "none", "what finds risky actions, which a live run holds until a person decides (docs/guard.md)"
+    )
+    guard_seconds: int = setting(120, "how long a held action waits in a live run before its episode ends", least=1)
+
+
 def quirk(what: str) -> Any:
     """A field of `Quirks`: on by default, as published; `what` says in words what it does."""
     return setting(True, what)

@@ -14,7 +14,7 @@ from annotations.models import Step
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
 
 
-def progress(trajectory: Trajectory, steps: list[dict[str, Any]]) -> dict[str, Any]:
+def progress(trajectory: Trajectory, steps: list[dict[str, Any]], *, gold: bool) -> dict[str, Any]:
     """State and counts around rows of `rows`: what a viewer asks for again and again. `turns`: of an episode, whose
     outline grows; null where it is that of the recorded conversation."""
     return {
@@ -25,6 +25,7 @@ def progress(trajectory: Trajectory, steps: list[dict[str, Any]]) -> dict[str, A
         "step_count": trajectory.step_count,
         "stored": trajectory.steps.count(),
         "steps": steps,
+        "held": row.shown if gold and (row := trajectory.held_steps.waiting().first()) else None,
     }
 
 

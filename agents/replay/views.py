@@ -44,9 +44,10 @@ def step_view(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     marks = [Mark(mark["id"], mark["kind"], mark["label"]) for mark in detail["marks"]] if detail else []
     if found.has_own_steps:
         own = found.steps.select_related("snapshot").defer("snapshot__data", "trace").filter(seq=seq).first()
-        return JsonResponse(
-            {"detail": detail, "snapshot": own_page_view(request, own.snapshot if own else None, marks, gold)}
-        )
+        snapshot = own.snapshot if own else None
+        if own is None and (waiting := found.held_steps.waiting().filter(seq=seq).first()):
+            snapshot, marks = waiting.snapshot, [Mark(waiting.node_id, "predicted", "held")]
+        return JsonResponse({"detail": detail, "snapshot": own_page_view(request, snapshot, marks, gold)})
     step = _step(found, seq)
     sight = sight_of(request, step, found.run.dataset.project_id, found.conversation.split)
     return JsonResponse({"detail": detail, "snapshot": page_view(request, step, marks, sight)})
@@ -91,7 +92,8 @@ def _page(request: HttpRequest, found: Trajectory, seq: int) -> HttpResponse:
     context = {"trajectory": found, "run": found.run, "study": study, "gold": gold}
     queue = request.GET.get("queue", "")
     asked = reverse("review-queue-next", args=[int(queue)]) if queue.isdecimal() and len(queue) < 16 else None
-    data = _data(found, turns, seq, gold) | {"queue": queue if asked else ""}
+    decides = rules.can(request.user, "review", found.run.dataset.project)
+    data = _data(found, turns, seq, gold) | {"queue": queue if asked else "", "decides": decides}
     return render(request, "agents/replay.html", context | {"data": data, "next_asked": asked})
 
 
@@ -103,10 +105,11 @@ def _data(found: Trajectory, turns: list[dict[str, Any]], seq: int, gold: bool) 
         "seq": seq,
         "turns": turns,
         "gold": gold,
-        "progress": replay_rows.progress(found, [_brief(row) for row in rows]),
+        "progress": replay_rows.progress(found, [_brief(row) for row in rows], gold=gold),
         "url": reverse("trajectory", args=[found.pk]),
         "reviews_url": reverse("trajectory-reviews", args=[found.pk]),
         "steps_url": reverse("api:trajectory-steps", args=[found.pk]),
+        "held_url": reverse("held-steps"),
         "socket": f"/ws/trajectories/{found.pk}/",
         "age": (timezone.now() - newest).total_seconds() if newest else None,
         "neighbours": {"previous": _address(found.before()), "next": _address(found.after())},

@@ -9,7 +9,7 @@ from agents.memory.build import SnippetForm
 from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.memory.transitions import PastTransitions
-from agents.models import PromptPack, Run
+from agents.models import GuardRule, PromptPack, Run
 from agents.pipeline import Pipeline
 from agents.prompts.packs import NoSuchText, Pack
 from agents.recipes import literature
@@ -51,7 +51,9 @@ def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
     pack = pack_of(recipe, run.dataset)
     writer = RationaleWriter(llm, pack=pack)
     remembered = PastTransitions(run.dataset, encoder)
-    return Pipeline.of(Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack, remembered=remembered))
+    policy = GuardRule.objects.policy(run.dataset.project_id)
+    parts = Parts(recipe, run.seed, llm, memory, encoder, writer, pack=pack, remembered=remembered, policy=policy)
+    return Pipeline.of(parts)
 
 
 def build_training(

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.encoders.embedding import Encoder
+from agents.guard.policy import PolicyRule
 from agents.llm.protocol import Llm
 from agents.prompts.packs import PACKAGED, Pack, webnav
 from agents.recipes.literature import Recipe
@@ -35,7 +36,8 @@ class Parts:
     ranker: Ranker | None = None
     generator: Generator | None = None
     pack: Pack | None = None  # None: the packaged one
-    remembered: Remembered | None = None  # past transitions, for kinds of `imagine`
+    remembered: Remembered | None = None  # past transitions, for kinds of `imagine`, and the guard
+    policy: Sequence[PolicyRule] = ()  # of the guard, on the websites of the run
     shown: frozenset[str] = frozenset()  # blocks that the kind of `compose` shows
     rankings: Rankings = field(init=False)  # of the kind of `rank`, for those that show past pages
     _past_pages: PastPages | None = field(init=False, default=None)

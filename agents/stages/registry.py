@@ -11,6 +11,7 @@ from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.stages.act.done import TakenAction
+from agents.stages.act.guarded import Guarded, GuardedAndForeseen
 from agents.stages.imagine.choosing import MostFrequent
 from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, WorldModel
 from agents.stages.kind import CannotRun, StageKind
@@ -70,6 +71,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "retrieval": RetrievedWorldModel,
         "majority": MostFrequent,
     },
+    "act.guard": {"policy": Guarded, "policy+prediction": GuardedAndForeseen},
 }
 """Setting -> its value -> the kind, in the order in which those of one stage run."""
 
@@ -144,7 +146,8 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     first, second = (recalling, ranking) if any(kind.takes for kind in ranking) else (ranking, recalling)
     planner = planner_of(recipe)
     imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
-    return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction]
+    guarding = [kind for kind in (chosen(recipe, "act.guard"),) if kind]
+    return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction, *guarding]
 
 
 def predicts_objective(recipe: Recipe) -> bool:

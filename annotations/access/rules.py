@@ -80,6 +80,8 @@ PROJECT_PATHS = {
     "Run": "dataset__project",
     "Trajectory": "run__dataset__project",
     "TrajectoryStep": "run__dataset__project",
+    "GuardRule": "project",
+    "HeldStep": "trajectory__run__dataset__project",
     "Shard": "run__dataset__project",
     "Score": "run__dataset__project",
     "Review": "trajectory__run__dataset__project",

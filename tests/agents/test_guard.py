@@ -4,7 +4,11 @@ import pytest
 
 from agents.guard.judging import GuardVerdict, judge
 from agents.guard.policy import PolicyRule
-from agents.types import Action
+from agents.recipes import checking, literature
+from agents.stages.act.guarded import Guarded
+from agents.stages.kind import Parts
+from agents.stages.state import StepState
+from agents.types import Action, Observation
 from agents.world_model.effects import Effect, Happening
 from agents.world_model.lines import PageLine
 from agents.world_model.predicting import Prediction
@@ -120,3 +124,20 @@ def test_what_the_world_model_expects_holds_a_step_that_looks_harmless(confidenc
     assert (found is not None) is held
     if found is not None:
         assert (found.kind, found.by, found.sure) == ("pay", "prediction", 0.93)
+
+
+def test_the_stage_notes_what_it_would_hold() -> None:
+    recipe = checking.vary(literature.get("grounded"), {"act.guard": "policy"})
+    parts = Parts(recipe, policy=[PolicyRule("words", "send a tip", "", "shop")])
+    html = PAGE.format(button="Send a tip")
+    states = [StepState.of(Observation(1, 1, 0, 0, website, "", "", "Tip.", html), 0) for website in ("shop", "bank")]
+    for state in states:
+        state.close(Action("CLICK", "8"))
+    Guarded(parts).run(states)
+    assert [state.trace["act"].get("held", {}).get("kind") for state in states] == [None, "send"]
+    assert "shop" in states[0].trace["act"]["passed"]
+
+
+def test_how_long_it_waits_is_refused_where_nothing_is_held() -> None:
+    with pytest.raises(ValueError, match=r"act\.guard_seconds would change nothing"):
+        checking.vary(literature.get("grounded"), {"act.guard_seconds": "5"})

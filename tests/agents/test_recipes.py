@@ -62,7 +62,7 @@ def test_fields_are_overridden_by_dotted_name_and_take_the_type_of_the_field() -
         (
             "ranks.top_k",
             "3",
-            r"there is no setting 'ranks.top_k'; here one may set: batch_size, compose, imagine, observe, plan, preset",
+            r"there is no setting 'ranks.top_k'; here one may set: act, batch_size, compose, imagine, observe, plan, ",
         ),
         ("name", "mine", r"there is no setting 'name'"),
         ("needs", "nothing", r"there is no setting 'needs'"),

@@ -49,7 +49,7 @@ def test_a_row_says_what_was_decided_and_what_was_right():
 
 def test_progress_counts_what_is_stored():
     trajectory = make_trajectory(conversation=make_conversation(turns=2, steps=2), stored=3)
-    progress = rows.progress(trajectory, [])
+    progress = rows.progress(trajectory, [], gold=True)
     assert (progress["state"], progress["stored"], progress["step_count"]) == ("running", 3, 4)
 
 

@@ -17,6 +17,8 @@ QUICK = ("deberta", "mindact-car")
 OTHERS = [name for name, recipe in RECIPES.items() if not recipe.needs and name not in QUICK]
 MIXED = ["mindact-icl", "self-map", "bare", "synapse", "awm", "mims", "mindact-car"]
 ELSEWHERE = {
+    "act.guard": "what a live run holds: recorded steps are decided as without it",
+    "act.guard_seconds": "how long a live run holds it",
     "batch_size": "how many steps are decided together: results must not depend on it",
     "rank.base": "what a training starts from",
     "plan.base": "what a training starts from",

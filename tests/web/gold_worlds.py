@@ -199,6 +199,7 @@ def _run(gold: str, world: GoldWorld) -> None:
         (None, ""),
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
+    factories.make_held_step(trajectory, action={"value": gold})
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
     for seq, step in enumerate(_steps(told)):

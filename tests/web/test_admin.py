@@ -63,6 +63,7 @@ SHOW_GOLD = {
         "Workflow",
         "Run",
         "TrajectoryStep",
+        "HeldStep",
         "LlmReply",
         "Shard",
         "ReleasedConversation",

@@ -13,6 +13,7 @@ from django.http import HttpResponseBase
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
+from agents.models import Trajectory
 from annotations.models import Invite, Release, Session, Webhook
 from evaluation.models import Study
 from evaluation.reviews.choosing import make_queue
@@ -176,6 +177,8 @@ PAGES = {
     "review-reasons": get("project slug", EXPORTERS),
     "review-queue": get("review queue"),
     "review-queue-next": get("review queue", EXPORTERS),
+    "held-step-decide": post("held steps", EXPORTERS),
+    "guard-rules": get("project slug"),
     "study-plots-csv": get("studies"),
     "study-cancel": post("studies", ADMINS),
     "study-resume": post("studies", ADMINS),
@@ -216,6 +219,7 @@ def make_world_of_pages() -> World:
             "deliveries": hook.deliveries.create(event="item.passed", payload={}).pk,
             "verifications": verdict.pk,
             "review queue": make_queue(None, Study.objects.get(pk=world.keys["studies"]), "random", 1, 1).pk,
+            "held steps": factories.make_held_step(Trajectory.objects.get(pk=world.keys["trajectories"])).pk,
             "project slug": project.slug,
             "dataset name": dataset.name,
             "model name": dataset.trained_models.get().name if hasattr(dataset, "trained_models") else "",

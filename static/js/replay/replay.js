@@ -1,6 +1,7 @@
 // The replay page: one step at a time, each under its own address, of a trajectory that may still be running.
 import { around, button } from "../shared/elements.js";
 import { bind, press } from "../shared/keys.js";
+import { HeldBar } from "./held.js";
 import { ConversationPane, FilmStrip } from "./conversation.js";
 import { LiveFeed } from "./live.js";
 import { SnapshotPane, TABS } from "./snapshot.js";
@@ -25,6 +26,12 @@ const side = new SidePane(element("side"), store, {
   onPick: (node) => page.scrollTo(node),
 });
 const reviews = new ReviewBar(element("review"), { url: data.reviews_url, say, onChange: onReviews });
+const held = new HeldBar(element("held"), {
+  may: data.decides,
+  url: data.held_url,
+  say,
+  onDecided: () => feed.ask(),
+});
 const titled = document.title;
 let current = -1;
 let running = -1;
@@ -175,7 +182,16 @@ function onSteps(added) {
   }
   if (following && added.length) select(store.last, "replace");
   else if (added.includes(current)) showView(current);
+  if (store.held?.id !== held.held?.id && store.held?.seq === current) reload();
+  showHeld();
   showButtons();
+}
+
+/** The keys are there only while something is held. */
+function showHeld() {
+  held.show(store.held);
+  if (!store.held) return;
+  for (const [spec, label, run] of held.commands) bind(spec, label, run, { group: "Held action" });
 }
 
 function onStatus(text, kind) {
@@ -240,4 +256,6 @@ running = store.complete + 1;
 following = store.rows.size === 0 && !store.isStopped;
 select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
 if (data.gold) reviews.load();
-new LiveFeed(store, { socket: data.socket, steps: data.steps_url, age: data.age }, { onSteps, onStatus }).start();
+showHeld();
+const feed = new LiveFeed(store, { socket: data.socket, steps: data.steps_url, age: data.age }, { onSteps, onStatus });
+feed.start();

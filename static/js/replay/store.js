@@ -4,7 +4,7 @@ import { call } from "../shared/server.js";
 
 /** A stored step in short. @typedef {{seq: number, success: boolean | null, [name: string]: any}} StoredRow */
 /** @typedef {{index: number, instruction: string, step_count: number}} TurnOutline */
-/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null}} StoredSteps */
+/** @typedef {{state: string, run_state: string, steps: StoredRow[], stored: number, turns?: TurnOutline[] | null, held?: import("./held.js").Held | null}} StoredSteps */
 /** @typedef {{at: number, stored: boolean, data: any, promise: Promise<any> | null}} StepView */
 /** @typedef {"ok" | "bad" | "done" | "running" | "pending"} Mark */
 
@@ -24,6 +24,8 @@ export class ReplayStore {
     /** @type {Map<number, StepView>} */
     this.views = new Map();
     this.state = this.runState = "";
+    /** @type {import("./held.js").Held | null} */
+    this.held = null;
     this.merge(data.progress);
   }
 
@@ -39,7 +41,7 @@ export class ReplayStore {
 
   /** Take stored steps and the state; returns the sequence numbers that are new. Of an episode `turns` tells how many
    * steps there are by now; where they are fewer than before, it has begun anew, and what was known is forgotten. @param {StoredSteps} stored */
-  merge({ state, run_state: runState, steps, stored, turns }) {
+  merge({ state, run_state: runState, steps, stored, turns, held }) {
     if (turns) {
       this.#lay(turns);
       if (stored < this.rows.size) {
@@ -55,6 +57,7 @@ export class ReplayStore {
     }
     this.state = state;
     this.runState = runState;
+    this.held = held ?? null;
     return added;
   }
 

@@ -1,0 +1,105 @@
+"""What waits for a person, what was decided, and a project's policy for its websites."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied, ValidationError
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from agents.guard.policy import KINDS, OF
+from agents.models import CannotDecide, GuardRule, HeldStep
+from agents.models.guarding import DoneInstead
+from agents.runs import events
+from annotations.access import rules
+from annotations.access.json_input import BadJson, parse_json
+from annotations.access.people import signed_in
+from annotations.models import Project
+from annotations.paging import page_of
+
+TOLD = frozenset({"state", "reason", "instead"})
+
+
+@require_GET
+def held_steps(request: HttpRequest) -> HttpResponse:
+    """What waits for a person, and who decided what before, newest first."""
+    rows = rules.visible(request.user, HeldStep.objects.all())
+    rows = rules.gold_filter(request.user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
+    rows = rows.select_related("trajectory__run", "trajectory__conversation__website", "decided_by")
+    context = {
+        "waiting": rows.waiting().filter(until__gt=timezone.now()).order_by("until"),
+        "page": page_of(request, rows.exclude(state=HeldStep.State.WAITING)),
+        "projects": rules.projects(request.user),
+    }
+    return render(request, "agents/held_steps.html", context)
+
+
+@require_POST
+def held_step_decide(request: HttpRequest, pk: int) -> JsonResponse:
+    """A reviewer decides: {state, reason, instead: {operation, node_id, value} where it is changed}. Errors as
+    {error}; 409 where somebody was first, or the time is over."""
+    rows = HeldStep.objects.select_related("trajectory__run__dataset__project", "trajectory__conversation")
+    row = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    project = row.trajectory.run.dataset.project
+    rules.require_gold(request.user, project, row.trajectory.conversation.split)
+    rules.require(request.user, "review", project)
+    try:
+        state, reason, instead = _told(parse_json(request.body))
+    except (BadJson, CannotDecide) as error:
+        return JsonResponse({"error": str(error)}, status=400)
+    try:
+        row.decide(signed_in(request), state, reason, instead)
+    except CannotDecide as error:
+        return JsonResponse({"error": str(error)}, status=409 if row.state != HeldStep.State.WAITING else 400)
+    events.publish(events.trajectory_group(row.trajectory_id), row.trajectory.step_count, row.trajectory.state)
+    return JsonResponse({"state": row.state, "outcome": row.outcome})
+
+
+def _told(said: Any) -> tuple[str, str, DoneInstead | None]:
+    if not isinstance(said, dict) or said.keys() - TOLD:
+        raise CannotDecide(f"A decision is an object of {', '.join(sorted(TOLD))}.")
+    state, reason, instead = said.get("state"), said.get("reason", ""), said.get("instead")
+    if not isinstance(state, str) or not isinstance(reason, str):
+        raise CannotDecide("State and reason are texts.")
+    if instead is None:
+        return state, reason, None
+    texts = isinstance(instead, dict) and all(isinstance(one, str | None) for one in instead.values())
+    if not texts or instead.keys() - {"operation", "node_id", "value"} or len(instead.get("node_id") or "") > 64:
+        raise CannotDecide("What is done instead is an object of operation, node_id and value.")
+    node, value = instead.get("node_id") or None, instead.get("value") or ""
+    return state, reason, {"operation": instead.get("operation") or "", "node_id": node, "value": value}
+
+
+@require_http_methods(["GET", "POST"])
+def guard_rules(request: HttpRequest, slug: str) -> HttpResponse:
+    """A project's policy; POST adds a rule, or removes one (`remove`)."""
+    project = get_object_or_404(rules.projects(request.user), slug=slug)
+    may = rules.can(request.user, "manage", project)
+    if request.method == "POST":
+        if not may:
+            raise PermissionDenied("The guard's rules are changed by admins of the project.")
+        _change(request, project)
+        return redirect("guard-rules", project.slug)
+    context = {"project": project, "rules": project.guard_rules.select_related("created_by"), "may": may}
+    return render(request, "agents/guard_rules.html", context | {"kinds": KINDS.items(), "of": OF})
+
+
+def _change(request: HttpRequest, project: Project) -> None:
+    key = request.POST.get("remove", "")
+    if key:
+        known = key.isdecimal() and len(key) < 19
+        get_object_or_404(project.guard_rules, pk=int(key) if known else 0).delete()
+        return
+    told = {name: " ".join(request.POST.get(name, "").replace("\0", "").split()) for name in ("website", "pattern")}
+    chosen = {name: request.POST.get(name, "") for name in ("of", "kind")}
+    row = GuardRule(project=project, created_by=signed_in(request), **told, **chosen)
+    if row.of == "price":
+        row.pattern = ""
+    try:
+        row.full_clean()
+    except ValidationError as error:
+        messages.error(request, " ".join(error.messages))
+        return
+    row.save()

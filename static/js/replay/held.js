@@ -1,0 +1,108 @@
+// The action of a live episode that waits for a person: why it is held, how long, and one key for each decision.
+// The database is the truth: of several people one decides, and the others are told who did.
+import { make } from "../shared/elements.js";
+import { call } from "../shared/server.js";
+
+/** @typedef {{id: number, seq: number, words: string, why: string, by: string, sure: number | null, until: string, representation: string, operation: string, node_id: string, value: string}} Held */
+
+export class HeldBar {
+  /**
+   * @param {HTMLElement} root
+   * @param {{may: boolean, url: string, say: (text: string) => void, onDecided: () => void}} options
+   */
+  constructor(root, options) {
+    this.root = root;
+    this.options = options;
+    /** @type {Held | null} */
+    this.held = null;
+    window.setInterval(() => this.#left(), 1000);
+  }
+
+  /** The commands of the bar: [key, words, what it does]. @returns {[string, string, () => void][]} */
+  get commands() {
+    return [
+      ["y", "Approve the held action", () => this.#decide("approved")],
+      ["e", "Change the held action", () => this.#change()],
+      ["Delete", "Refuse the held action", () => this.#decide("refused")],
+    ];
+  }
+
+  /** @param {Held | null | undefined} held */
+  show(held) {
+    if (held?.id === this.held?.id) return;
+    this.held = held ?? null;
+    this.root.hidden = !this.held;
+    this.root.replaceChildren();
+    if (!this.held) return;
+    const { words, representation, why, sure } = this.held;
+    this.left = make("span.tag.warn", {}, "held");
+    const said = make(
+      "div.said",
+      {},
+      make("b.bad", {}, `Held: ${words}`),
+      make("span", {}, ` ${representation} `),
+      make("div.muted", {}, sure === null ? why : `${why} (sure ${sure.toFixed(2)})`),
+    );
+    this.root.append(said, this.left);
+    if (!this.options.may) return;
+    this.reason = make("input", { type: "text", maxlength: 500, "aria-label": "Reason", placeholder: "Reason" });
+    this.root.append(
+      this.reason,
+      this.#button("refused", "Refuse", "Del"),
+      this.#button("change", "Change", "e"),
+      this.#button("approved", "Approve", "y"),
+    );
+    this.#left();
+  }
+
+  /** @param {string} what @param {string} words @param {string} key */
+  #button(what, words, key) {
+    const look = what === "approved" ? "button.btn.primary" : "button.btn";
+    const made = make(look, { type: "button", "data-decide": what }, `${words} `, make("kbd", {}, key));
+    made.addEventListener("click", () => (what === "change" ? this.#change() : this.#decide(what)));
+    return made;
+  }
+
+  #left() {
+    if (!this.held || !this.left) return;
+    const seconds = Math.max(0, Math.round((Date.parse(this.held.until) - Date.now()) / 1000));
+    const minutes = Math.floor(seconds / 60);
+    this.left.textContent = `held · ${minutes}:${String(seconds % 60).padStart(2, "0")} left`;
+  }
+
+  /** Fields for the action that is done instead, filled with the one that is held. */
+  #change() {
+    if (!this.held || !this.options.may || this.root.querySelector("form")) return;
+    /** @param {string} name @param {string} value */
+    const field = (name, value) =>
+      make("input", { name, type: "text", value, "aria-label": name, placeholder: name, size: 9 });
+    const form = make(
+      "form",
+      {},
+      field("operation", this.held.operation),
+      field("element", this.held.node_id),
+      field("value", this.held.value),
+      make("button.btn.primary", {}, "Do this instead"),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const [operation, node, value] = [...form.querySelectorAll("input")].map((one) => one.value.trim());
+      this.#decide("changed", { operation, node_id: node, value });
+    });
+    this.root.append(form);
+    /** @type {HTMLInputElement} */ (form.querySelector("input[name=element]")).focus();
+  }
+
+  /** @param {string} state @param {Record<string, string>} [instead] */
+  async #decide(state, instead) {
+    if (!this.held || !this.options.may) return;
+    const url = `${this.options.url}${this.held.id}/`;
+    try {
+      const answer = await call(url, { state, reason: this.reason?.value ?? "", ...(instead ? { instead } : {}) });
+      this.options.say(answer.outcome);
+    } catch (error) {
+      this.options.say(error.message);
+    }
+    this.options.onDecided();
+  }
+}

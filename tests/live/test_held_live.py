@@ -1,0 +1,88 @@
+"""A live run that holds a risky action: it goes on as a person decides, and ends where nobody does."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from threading import Thread
+
+import pytest
+from django.db import connection
+
+from agents.live.goals import LiveGoals, new_goals
+from agents.models import HeldStep, TrajectoryStep
+from agents.types import Decision, Observation
+from evaluation.studies.running import create_study, run_inline
+from tests import factories
+from tests.live.oracle_agent import OraclePipeline, play_oracles
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+RISK = {"kind": "order", "why": "“Click Me!” says so", "by": "page", "sure": None}
+
+
+class RiskyOracle(OraclePipeline):
+    """Its first action of an episode is risky."""
+
+    def decide(self, observations: Sequence[Observation]) -> list[Decision]:
+        decided = zip(observations, super().decide(observations), strict=True)
+        found = {"act": {"held": RISK, "representation": "button Click Me! → CLICK"}}
+        return [one if seen.turn_actions else replace(one, trace=found) for seen, one in decided]
+
+
+def somebody(does: Callable[[HeldStep], None]) -> Thread:
+    """Decides on what is held as soon as it is."""
+
+    def look() -> None:
+        for _ in range(600):
+            if (row := HeldStep.objects.waiting().first()) is not None:
+                does(row)
+                break
+            time.sleep(0.05)
+        connection.close()
+
+    thread = Thread(target=look)
+    thread.start()
+    return thread
+
+
+@pytest.fixture
+def played(miniwob, monkeypatch) -> Callable[..., list[TrajectoryStep]]:
+    """`played(seconds, does)`: the steps of one episode whose first action is held."""
+
+    def play(seconds: str, does: Callable[[HeldStep], None] | None = None) -> list[TrajectoryStep]:
+        goals = new_goals(factories.make_project(), "goals", "miniwob", steps=4)
+        LiveGoals(goals, miniwob).add(["click-test"], range(1))
+        play_oracles(monkeypatch, RiskyOracle())
+        settings = {"act.guard": "policy", "act.guard_seconds": seconds}
+        study = create_study(user=None, dataset=goals, recipes=["grounded"], publish=False, overrides=settings)
+        thread = somebody(does) if does else None
+        run_inline(study)
+        if thread:
+            thread.join()
+        return list(TrajectoryStep.objects.filter(run__studies=study).order_by("seq"))
+
+    return play
+
+
+def test_an_approved_action_is_carried_out(played) -> None:
+    steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "approved"))
+    assert [(step.operation, step.reward) for step in steps] == [("CLICK", 1.0)]
+    assert steps[0].trace["act"]["decided"] == "held, approved by ada"
+
+
+def test_a_changed_action_is_carried_out_in_its_place(played) -> None:
+    def change(row: HeldStep) -> None:
+        assert row.snapshot is not None
+        row.decide(factories.make_user(username="ada"), "changed", instead=row.action | {"operation": "HOVER"})
+
+    steps = played("60", change)
+    assert [(step.operation, step.reward) for step in steps] == [("HOVER", 0.0), ("CLICK", 1.0)]
+
+
+def test_a_refused_action_ends_the_episode(played) -> None:
+    steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "refused", "No."))
+    assert [(step.outcome, step.reward) for step in steps] == [("held, refused by ada: No.", 0.0)]
+
+
+def test_what_nobody_decides_ends_the_episode(played) -> None:
+    assert [(step.outcome, step.reward) for step in played("1")] == [("held, nobody decided in time", 0.0)]
+    assert not HeldStep.objects.waiting().exists()
