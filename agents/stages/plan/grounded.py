@@ -25,7 +25,7 @@ class GroundedPlan:
     why: dict[str, str]
 
 
-Steps = Generator[list[str], np.ndarray, GroundedPlan]
+PlanSteps = Generator[list[str], np.ndarray, GroundedPlan]
 """A plan being made: gives the texts that it compares and is sent their vectors."""
 
 
@@ -42,7 +42,7 @@ def operation_of(element: DescribedElement) -> str:
     return "CLICK"
 
 
-def plan_all(plans: Sequence[Steps], encoder: Encoder) -> list[GroundedPlan]:
+def plan_all(plans: Sequence[PlanSteps], encoder: Encoder) -> list[GroundedPlan]:
     """Make some plans side by side, so that what they compare is encoded together."""
     done: dict[int, GroundedPlan] = {}
     vectors: dict[str, np.ndarray] = {}
@@ -61,7 +61,7 @@ def plan_all(plans: Sequence[Steps], encoder: Encoder) -> list[GroundedPlan]:
     return [done[place] for place in range(len(plans))]
 
 
-def plan(element: DescribedElement, observation: Observation, recalled: Sequence[str] = ()) -> Steps:
+def plan(element: DescribedElement, observation: Observation, recalled: Sequence[str] = ()) -> PlanSteps:
     """Act on the chosen element. `recalled`: instructions of earlier turns, searched when this one names no value."""
     operation = operation_of(element)
     if operation == "CLICK":
@@ -82,11 +82,11 @@ def _where(number: int) -> str:
     return "the instruction" if number == 0 else "an earlier instruction"
 
 
-Value = Generator[list[str], np.ndarray, tuple[str, str]]
-"""A value and why, found as `Steps`."""
+ValueSteps = Generator[list[str], np.ndarray, tuple[str, str]]
+"""A value and why, found as `PlanSteps`."""
 
 
-def _option(element: DescribedElement, sources: Sequence[str]) -> Value:
+def _option(element: DescribedElement, sources: Sequence[str]) -> ValueSteps:
     """An option that is named (now or earlier), else the one nearest in meaning to the instruction."""
     texts = [text for _, text in element.options]
     for number, source in enumerate(sources):
@@ -102,7 +102,7 @@ def _option(element: DescribedElement, sources: Sequence[str]) -> Value:
     return offered[best], f"no option is named; nearest in meaning ({scores[best]:.2f})"
 
 
-def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str]) -> Value:
+def _typed(element: DescribedElement, sources: Sequence[str], used: Sequence[str]) -> ValueSteps:
     label = element.name or element.text
     for number, source in enumerate(sources):
         spans = candidate_values(source, used, label)
