@@ -25,7 +25,7 @@
     const again = kept?.dataset?.n && document.querySelector(`[data-n="${kept.dataset.n}"]`);
     if (!again) return;
     if (!isText(kept)) return again.focus({ preventScroll: true });
-    if (!typed && kept.value !== again.value) kept.value = again.value;
+    if (!typed && waiting === 1 && kept.value !== again.value) kept.value = again.value;
     again.replaceWith(kept);
     kept.focus({ preventScroll: true });
   };
