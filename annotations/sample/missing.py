@@ -13,7 +13,7 @@ from annotations.sample.script import ScriptError
 
 LINES = Path(__file__).parent / "underspecified.txt"
 KINDS = ("value", "reference", "constraint", "goal")
-LINE = re.compile(r"(\S+) (\d+) (\w+) \{(.+)->(.*)\} (.+)")
+LINE = re.compile(r"(\S+) (\d+) (\w+) \{([^{}>]+)->([^{}>]*)\} (.+)")
 NOTHING_MORE = "I have told you all that I know about that."
 
 
