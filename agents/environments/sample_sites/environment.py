@@ -200,7 +200,8 @@ class _Conversation:
             self.told_after = self.steps
         self.steps += 1
         reached = not goal.missing(self.visit.state)
-        if not reached and action.operation != "STOP" and self.steps < turn_limit(goal):
+        rests = reached and not self.visit.state["picker"]  # while suggestions are open, more is to come
+        if not rests and action.operation != "STOP" and self.steps < turn_limit(goal):
             return None
         end = TurnEnd(
             reached,
