@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 from django.core.management import call_command
 
+from agents.environments.protocol import PageView
 from agents.environments.sample_sites.environment import SampleSitesEnvironment, turn_limit
 from agents.environments.sample_sites.server import SiteServer
 from agents.live import running
@@ -20,7 +21,7 @@ from annotations.sample.build import SITES, find_target, record
 from annotations.sample.goals import conversations
 from annotations.sample.missing import NOTHING_MORE
 from annotations.sample.page import VisitState
-from annotations.sample.script import read_script
+from annotations.sample.script import ScriptedAction, read_script
 from annotations.sample.visit import FAULT, SiteVisit
 
 pytestmark = pytest.mark.browser
@@ -34,19 +35,27 @@ def sites(has_chromium) -> Iterator[SampleSitesEnvironment]:
     environment.close()
 
 
+def closed(sites: SampleSitesEnvironment) -> PageView | None:
+    """Close the window that nobody asked for, and nothing else; the page then."""
+    if sites.visit.state["own-notice"] != "open":
+        return None
+    close = find_target(sites.visit.page(), ScriptedAction("CLICK", "own-notice-close"), "")
+    return sites.step(Action("CLICK", close.node_id)).view
+
+
 def walk(sites: SampleSitesEnvironment, name: str, seed: int = 0) -> list[str]:
     """Do as recorded, trying again what failed and closing what is in the way; the pages before each step."""
     view = sites.reset(name, seed).view
     pages = []
     for turn in conversations()[name].turns:
         for action in turn.actions:
-            if sites.visit.state["own-notice"] == "open":
-                view = sites.step(Action("PRESS", None, "Escape")).view
+            view = closed(sites) or view
             node_id = find_target(sites.visit.page(), action, name).node_id
             pages.append(view.html)
             effect = sites.step(Action(action.operation, node_id, action.value))
             assert "not done" not in effect.words, (name, action)
             if FAULT in effect.words:
+                closed(sites)
                 effect = sites.step(Action(action.operation, node_id, action.value))
             view = effect.view
         assert effect.turn is not None, (name, turn.instruction)
