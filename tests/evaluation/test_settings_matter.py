@@ -24,8 +24,9 @@ ELSEWHERE = {
     "plan.base": "what a training starts from",
     "preset": "sets every quirk, and which metrics are shown first",
 }
-# Another ranking, or one element, step or token more or less, could leave nothing to tell the rest of a mixture by.
-STANDING = ("rank.kind", "rank.top_k", "recall.k", "compose.max_tokens", "compose.context_tokens")
+# Another ranking, or one element, step or token more or less, could leave nothing to tell the rest of a mixture by; by
+# the other encoder of this world the nearest earlier turns come in the order of time.
+STANDING = ("recall.encoder", "rank.kind", "rank.top_k", "recall.k", "compose.max_tokens", "compose.context_tokens")
 OTHER: dict[str, tuple[str, ...]] = {  # values to try of settings that are no choice
     "rank.top_k": ("1",),
     "recall.k": ("1",),
