@@ -238,7 +238,7 @@ _RECIPES = (
         "State abstraction and exemplars on live MiniWoB++ pages.",
         _SYNAPSE,
         plan=_TRAJECTORY,
-        needs=("a live browser environment, which is not built yet",),
+        needs=("kinds for MiniWoB++ (state abstraction, the vote of exemplars), which are not built yet",),
     ),
     _SELF_MAP,
     _derived(_SELF_MAP, "self-map-mcq", "Self-MAP without generation: multiple choice.", plan=_MULTICHOICE),
