@@ -120,12 +120,3 @@ def stands_in(recipe: Recipe) -> list[str]:
         if filled.rank.top_k < recipe.rank.top_k:
             said.append(f"it is shown {filled.rank.top_k} elements of a page in the place of {recipe.rank.top_k}")
     return said
-
-
-def can_be_prepared(recipe: Recipe) -> bool:
-    """Whether all that it lacks is made by preparing it."""
-    starter = starter_of(recipe)
-    if starter is None or is_here(starter):
-        return False
-    trained = dataclasses.replace(recipe, rank=dataclasses.replace(recipe.rank, model=MINILM))
-    return not missing(trained)
