@@ -279,7 +279,7 @@ class ProposalViewSet(ReadOnlyViewSet):
     queryset = Proposal.objects.filter(assignment__isnull=False).select_related("assignment")
     serializer_class = ProposalSerializer
     filterset_class = OfProposal
-    gold_split = "session__split"
+    gold_split = "assignment__item__session__split"
     gold_project = "campaign__project"
 
     def get_queryset(self) -> Any:
