@@ -51,7 +51,6 @@ class Observation:
     subdomain: str
     instruction: str
     html: str
-    url: str = ""  # of a live page
     candidate_ids: tuple[str, ...] = ()  # empty: every element of the page may be ranked
     turn_actions: tuple[PastAction, ...] = ()  # earlier actions of this turn
     earlier_instructions: tuple[str, ...] = ()  # of earlier turns, oldest first
@@ -61,6 +60,7 @@ class Observation:
     demo: Demo | None = None  # WebLINX: the recorded turns; none after `demo_turn` may be read
     demo_turn: int = 0  # number of the current one
     leaked_gold: tuple[str, ...] = ()  # under quirk Q18 only: the published prompts show the gold element
+    url: str = ""  # of a live page
 
     @cached_property
     def root(self) -> Element:

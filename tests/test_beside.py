@@ -77,7 +77,8 @@ def test_a_case_may_record_an_error_instead_of_a_result(tmp_path: Path) -> None:
 def test_the_clone_alone_has_cases_of_every_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CONFORMANCE_DIR", "/nowhere")
     tests = (ROOT / "tests" / "conformance").glob("test_*.py")
-    names = {path.stem.removeprefix("test_") for path in tests} - {"front_door", "weblinx_front_door"}  # of the others
+    of_the_others = {f"{what}front_door" for what in ("", "weblinx_", "wma_")}
+    names = {path.stem.removeprefix("test_") for path in tests} - of_the_others
     kept = {path.name.removesuffix(".json.xz"): path.parent.name for path in cases.KEPT.glob("*/*.xz")}
     assert names == set(kept)
     assert all(cases.load(name, kept[name]) for name in names)

@@ -64,6 +64,7 @@ def review_queue(request: HttpRequest, pk: int) -> HttpResponse:
         "left": queue.tasks.left_for(signed_in(request)).count(),
         "may": rules.can(request.user, "review", queue.project),
         "found": found,
+        "known": found.calibration,
         "rates": run_rates(found.calibration, queue.study) if queue.choice == ReviewChoice.RANDOM else [],
         "width": round(WIDTH * 100),
     }

@@ -18,7 +18,12 @@ from tests.evaluation.recipe_world import make_workflows, reply, tiny_weights
 
 pytestmark = pytest.mark.django_db
 STAGES = ("observe", "rank", "recall", "simplify", "plan", "act", "seconds")
-ON_PAGES = [name for name, r in RECIPES.items() if not r.needs and r.data == "any" and name != "grounded"]
+# Without grounded, which asks nobody, and what looks up transitions of a train split (agents/test_imagine_retrieval).
+ON_PAGES = [
+    name
+    for name, r in RECIPES.items()
+    if not r.needs and r.data == "any" and name not in ("grounded", "grounded-world-model")
+]
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from annotations.datasets.records import CandidateRecord
 from annotations.models import Conversation, Dataset, Snapshot, Step
 from annotations.models.candidates import pack_candidates
 from annotations.models.pages import compress, digest
+from annotations.text.actions import in_words
 from tests import factories
 from tests.signed_in import client_of
 
@@ -121,7 +122,7 @@ def test_a_conversation_without_steps_can_be_opened() -> None:
 def test_a_step_shows_its_action_target_and_marked_page() -> None:
     step = first_step(factories.make_conversation())
     response = member_client(step.turn.conversation.dataset).get(f"/steps/{step.pk}/")
-    assert step.action_repr.replace(">", "&gt;") in text(response)
+    assert in_words(step.action_repr).replace(">", "&gt;") in text(response)
     assert [row.node_id for row in response.context["candidates"] if row.gold] == ["5"]
     assert response.context["panel"]["frame"]["marks"] == ({"id": "5", "kind": "gold", "label": "gold"},)
 
