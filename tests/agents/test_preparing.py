@@ -23,7 +23,7 @@ from tests import factories
 from tests.tiny_models import tiny_cross_encoder
 
 pytestmark = pytest.mark.django_db
-LATER = {"synapse-miniwob"}  # live browsers are not there yet
+LATER = {"synapse-miniwob"}  # its kinds are not there yet
 STARTERS = ("starter-cross-encoder", "starter-cross-encoder-weblinx", "starter-dual-encoder-weblinx")
 
 

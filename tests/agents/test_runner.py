@@ -119,7 +119,7 @@ def run_of(name: str, **changes: str) -> Run:
 
 @pytest.mark.django_db
 def test_a_recipe_that_lacks_something_is_refused_with_the_reason() -> None:
-    with pytest.raises(ValueError, match="synapse-miniwob cannot run: it needs a live browser"):
+    with pytest.raises(ValueError, match="synapse-miniwob cannot run: it needs kinds for MiniWoB"):
         building.build_pipeline(run_of("synapse-miniwob"))
 
 
