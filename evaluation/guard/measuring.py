@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from scipy.stats import binomtest
-
 from agents.guard.judging import GuardVerdict, judge
 from agents.guard.policy import PolicyRule
 from agents.observations import RecordedConversation
@@ -17,6 +15,7 @@ from annotations.models import Dataset, Step
 from annotations.sandbox.deadline import page_deadline
 from annotations.work.desk.measure.agreement import Agreement, cohen, cohen_counts, estimate
 from evaluation.guard.labels import StepLabels, packaged_labels
+from evaluation.metrics.judged import wilson
 
 CountsAs = Callable[[StepLabels], bool | None]  # risky, harmless, or None: left out
 GOLDS: dict[str, tuple[str, CountsAs]] = {
@@ -68,9 +67,8 @@ class Share:
     def told(self) -> dict[str, Any]:
         if not self.n:
             return {"value": None, "low": None, "high": None, "hits": 0, "n": 0}
-        found = binomtest(self.hits, self.n).proportion_ci(method="wilson")
-        bounds = {"low": round(float(found.low), 4), "high": round(float(found.high), 4)}
-        return {"value": round(self.hits / self.n, 4), **bounds, "hits": self.hits, "n": self.n}
+        value, low, high, n = wilson(self.hits, self.n)
+        return {"value": round(value, 4), "low": round(low, 4), "high": round(high, 4), "hits": self.hits, "n": n}
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from evaluation.metrics.bootstrap import intervals
+from evaluation.metrics.judged import wilson
 from evaluation.metrics.outcomes import Metric
 
 FULL_REWARD = 1.0
@@ -51,13 +52,11 @@ def task_table(episodes: Sequence[EpisodeOutcome]) -> list[TaskLine]:
 
 
 def _line(task: str, episodes: Sequence[EpisodeOutcome]) -> TaskLine:
-    from scipy.stats import binomtest  # loads in half a second, for tables of live episodes alone
-
-    count, won = len(episodes), sum(episode.success for episode in episodes)
-    interval = binomtest(won, count).proportion_ci(method="wilson")
+    count = len(episodes)
+    won = wilson(sum(episode.success for episode in episodes), count)
     reward = sum(episode.reward for episode in episodes) / count
     steps = sum(episode.steps for episode in episodes) / count
-    return TaskLine(task, count, won / count, float(interval.low), float(interval.high), reward, steps)
+    return TaskLine(task, count, won.value, won.low, won.high, reward, steps)
 
 
 def _by_task(episodes: Sequence[EpisodeOutcome]) -> dict[str, list[EpisodeOutcome]]:

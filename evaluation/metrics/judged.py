@@ -10,7 +10,7 @@ less how often too lenient.
 from math import ceil, sqrt
 from typing import NamedTuple
 
-Z = 1.959964  # of a 95 % interval
+Z = 1.959963984540054  # of a 95 % interval
 
 
 class EstimatedRate(NamedTuple):
@@ -60,7 +60,9 @@ def wilson(part: int, n: int) -> EstimatedRate:
     share = part / n
     middle = (share + Z**2 / (2 * n)) / (1 + Z**2 / n)
     half = Z * sqrt(share * (1 - share) / n + Z**2 / (4 * n**2)) / (1 + Z**2 / n)
-    return EstimatedRate(share, max(0.0, middle - half), min(1.0, middle + half), n)
+    # At the ends the bound is the share itself, which rounding would miss.
+    low, high = (middle - half if part else 0.0), (middle + half if part < n else 1.0)
+    return EstimatedRate(share, low, high, n)
 
 
 def corrected_rate(said_right: int, n: int, calibration: JudgedByPeople) -> EstimatedRate | None:
