@@ -3,9 +3,14 @@
 Core. What cannot be done is said in words, which the replay shows and the agent's next observation tells.
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
+from agents.environments.protocol import EnvironmentLost
 from agents.types import Action
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 AT_ONCE = frozenset({"date", "time", "month", "week", "datetime-local", "color", "range"})  # not typed key by key
 KEYS = frozenset("Enter Tab Escape Backspace Delete ArrowLeft ArrowRight ArrowUp ArrowDown Home End Space".split())
@@ -50,6 +55,22 @@ class ActedPage(Protocol):
     def keyboard(self) -> Any: ...
     def evaluate_handle(self, expression: str, arg: Any = None) -> Any: ...
     def evaluate(self, expression: str, arg: Any = None) -> Any: ...
+
+
+def carry_out(page: "Page", do: Callable[[], str]) -> str:
+    """What `do` says it did on the page, or why it could not, in words. Raises EnvironmentLost where the page or its
+    browser is gone."""
+    from playwright.sync_api import Error
+
+    try:
+        return do()
+    except CannotAct as error:
+        return f"not done: {error}"
+    except Error as error:
+        browser = page.context.browser
+        if page.is_closed() or browser is None or not browser.is_connected():
+            raise EnvironmentLost("the browser is gone") from error
+        return f"not done: {str(error).splitlines()[0]}"
 
 
 def act(page: ActedPage, action: Action) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agents.environments import acting, browser
-from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, NoSuchTask, PageView
+from agents.environments.protocol import ActionEffect, EpisodeStart, NoSuchTask, PageView
 from agents.environments.sight import PAGE_SCRIPT, page_view
 from agents.types import Action
 
@@ -127,17 +127,8 @@ class MiniwobEnvironment:
 
     def step(self, action: Action) -> ActionEffect:
         """Do an action and wait until the page is at rest."""
-        from playwright.sync_api import Error
-
         page = self._current()
-        try:
-            words = acting.act(page, action)
-        except acting.CannotAct as error:
-            words = f"not done: {error}"
-        except Error as error:
-            if page.is_closed() or not self._browser.is_connected():
-                raise EnvironmentLost("the browser is gone") from error
-            words = f"not done: {str(error).splitlines()[0]}"
+        words = acting.carry_out(page, lambda: acting.act(page, action))
         page.evaluate(SETTLE, action.operation)
         state = page.evaluate(STATE)
         done = bool(state["done"])

@@ -110,22 +110,12 @@ class SampleSitesEnvironment:
 
     def step(self, action: Action) -> ActionEffect:
         """Do an action, wait until the page is at rest, and look whether the turn is over."""
-        from playwright.sync_api import Error
-
-        page = self._current()
         said = ""
-        try:
-            if action.operation == "SAY":
-                said = self._conversation.user.answer(action.value)
-                words = f"the user says: {said}"
-            else:
-                words = self._act(action)
-        except acting.CannotAct as error:
-            words = f"not done: {error}"
-        except Error as error:
-            if page.is_closed() or not self._browser.is_connected():
-                raise EnvironmentLost("the browser is gone") from error
-            words = f"not done: {str(error).splitlines()[0]}"
+        if action.operation == "SAY":
+            said = self._conversation.user.answer(action.value)
+            words = f"the user says: {said}"
+        else:
+            words = acting.carry_out(self._current(), lambda: self._act(action))
         self._settle()
         if problem := self.visit.state["own-problem"]:
             words += f"; the page says: {problem}"
