@@ -1,7 +1,9 @@
 """Pages of review queues: what is asked for, the next step to judge, what the verdicts say."""
 
+from typing import Any
+
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -9,6 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotations.access import rules
 from annotations.access.people import signed_in
+from annotations.models import Project
 from annotations.paging import page_of
 from evaluation.models import ReviewChoice, ReviewQueue, ReviewTask, Study
 from evaluation.reviews.choosing import LARGEST, MOST_PEOPLE, make_queue
@@ -22,7 +25,7 @@ def review_queues(request: HttpRequest) -> HttpResponse:
     studies = studies.order_by("-pk").distinct()
     if request.method == "POST":
         study = get_object_or_404(studies, pk=_number(request.POST.get("study")))
-        _require_gold(request, study)
+        _require_gold(request, study.project, study.runs.values_list("trajectories__conversation__split", flat=True))
         try:
             queue = make_queue(
                 request.user,
@@ -87,15 +90,17 @@ def _found(request: HttpRequest, pk: int) -> ReviewQueue:
     queue = get_object_or_404(
         rules.visible(request.user, ReviewQueue.objects.select_related("study", "project")), pk=pk
     )
-    _require_gold(request, queue.study)
+    # Of its own steps, at most 2,000: of the study, all trajectories would be read at every step that is judged.
+    splits = queue.tasks.values_list("step__trajectory__conversation__split", flat=True)
+    _require_gold(request, queue.project, splits)
     return queue
 
 
-def _require_gold(request: HttpRequest, study: Study) -> None:
-    """Verdicts on the steps of a study, and what follows from them, tell of its gold."""
-    for split in study.runs.values_list("trajectories__conversation__split", flat=True).distinct().order_by():
+def _require_gold(request: HttpRequest, project: Project, splits: QuerySet[Any]) -> None:
+    """Verdicts on steps, and what follows from them, tell of their gold."""
+    for split in splits.distinct().order_by():
         if split:
-            rules.require_gold(request.user, study.project, split)
+            rules.require_gold(request.user, project, split)
 
 
 def _number(text: str | None) -> int:
