@@ -2,6 +2,7 @@
 
 from datetime import datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pghistory
 from django.conf import settings
@@ -97,7 +98,15 @@ class Assignment(Held):
         self.item = items.get(pk=self.item_id)
         return self.item
 
-    def check_lease(self, user: User, token: str | None) -> None:
+    def check_unchanged(self, user: User, token: UUID | str | None, seen: Any) -> None:
+        """Raise NotYours unless this user may write with this token, and StaleWork unless what they have seen is the
+        version that is there: of a verification that of the annotation which it judges."""
+        self.check_lease(user, token)
+        shown = self.judged if self.item.stage == Stage.VERIFY else self
+        if seen != shown.version:
+            raise StaleWork("It has changed meanwhile: read it again.")
+
+    def check_lease(self, user: User, token: UUID | str | None) -> None:
         """Raise NotYours unless this user may write with this token. One whose time is up is good until another is
         given: nobody has taken the work over, so nothing can clash."""
         if self.user_id != user.pk:
@@ -106,13 +115,8 @@ class Assignment(Held):
             raise NotYours("submitted", "It has been submitted.")
         if self.state not in self.UNFINISHED:
             raise NotYours("lease_lost", "It was given back.")
-        if self.lease_token is None or str(self.lease_token) != token:
+        if self.lease_token is None or str(self.lease_token) != str(token):
             raise NotYours("lease_lost", "It is open in another window.", user.get_username())
-
-    def check_version(self, seen: Any) -> None:
-        """Raise StaleWork unless it is as it was read."""
-        if seen != self.version:
-            raise StaleWork("It has changed meanwhile: read it again.")
 
     def why_not_written_by(self, user: User) -> str:
         """Why this user cannot write here; "" when they can, once they hold the lease."""

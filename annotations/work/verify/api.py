@@ -10,7 +10,8 @@ from rest_framework.response import Response
 from annotations.access.people import signed_in
 from annotations.models import Scope, Verdict
 from annotations.work.desk.write import opening
-from annotations.work.desk.write.api import UNREADY, AssignmentActions, StandingSerializer, told
+from annotations.work.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
+from annotations.work.desk.write.refusals import declined
 from annotations.work.verify import verdicts
 
 
@@ -37,9 +38,8 @@ class VerificationActions(AssignmentActions):
         """Accept or return what a verification is about."""
         found = opening.verification(request.user, self.get_object().pk)
         asked = self.asked_in(request, JudgeRequestSerializer)
-        with told(), transaction.atomic():
-            found.check_lease(signed_in(request), str(asked["token"]))
-            found.judged.check_version(asked["version"])
+        with declined(), transaction.atomic():
+            found.check_unchanged(signed_in(request), asked["token"], asked["version"])
             outcome = asked["outcome"], asked["checklist"], asked["reason"], asked["defects"]
             verdicts.give(found, *outcome)
         return self.standing(found.pk)

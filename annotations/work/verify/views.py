@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotations.access.people import signed_in
-from annotations.models import Assignment, NotFree, Stage, Verdict, VerdictRefused
+from annotations.models import Assignment, Stage, Verdict
 from annotations.text import guidelines
 from annotations.work.desk.edits import saving
 from annotations.work.desk.edits.json_body import read_body
@@ -53,13 +53,9 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
         raise saving.BadEdit("A checklist maps codes to true or false; defects are a list of objects.")
     if body.get("outcome") not in Verdict.Outcome.values:
         raise saving.BadEdit("The outcome is accept or return.")
-    try:
-        with transaction.atomic():
-            found.check_lease(request.user, body.get("token"))
-            found.judged.check_version(body.get("version"))
-            verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
-    except VerdictRefused as error:
-        return JsonResponse({"problems": [str(error)]}, status=422)
+    with transaction.atomic():
+        found.check_unchanged(signed_in(request), body.get("token"), body.get("version"))
+        verdicts.give(found, body["outcome"], checklist, str(body.get("reason") or ""), defects)
     following = next_item(signed_in(request), found.item.session.campaign, Stage.VERIFY)
     return JsonResponse({"next": reverse("annotate-verify", args=[following.pk]) if following else None})
 
@@ -69,12 +65,9 @@ def judge(request: HttpRequest, pk: int) -> JsonResponse:
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     """Let somebody else verify it."""
     found = opening.verification(request.user, pk)
-    try:
-        with transaction.atomic():
-            found.check_lease(request.user, read_body(request).get("token"))
-            found.give_back()
-    except NotFree as error:
-        return JsonResponse({"problems": [str(error)]}, status=422)
+    with transaction.atomic():
+        found.check_lease(signed_in(request), read_body(request).get("token"))
+        found.give_back()
     return JsonResponse({"next": None})
 
 

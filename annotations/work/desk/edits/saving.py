@@ -49,7 +49,7 @@ class Saved:
     redo: bool
 
 
-def save(assignment: Assignment, user, token: str | None, base: int, rows: Any) -> Saved:
+def save(assignment: Assignment, user, token: UUID | str | None, base: int, rows: Any) -> Saved:
     """Make the edits of a request, each once. Raises NotYours, and BadEdit, which makes none of them.
 
     `assignment` comes from `for_saving`, within the same transaction.
@@ -62,12 +62,12 @@ def save(assignment: Assignment, user, token: str | None, base: int, rows: Any) 
     return _make_all(desk, operations, log, base)
 
 
-def undo(assignment: Assignment, user, token: str | None, base: int, op_id: UUID | None = None) -> Saved:
+def undo(assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None = None) -> Saved:
     """Take back the newest own edit that is not taken back yet; nothing when there is none. Raises as `save`."""
     return _step_back(assignment, user, token, base, op_id, lambda stacks: stacks[0])
 
 
-def redo(assignment: Assignment, user, token: str | None, base: int, op_id: UUID | None = None) -> Saved:
+def redo(assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None = None) -> Saved:
     """Take back the newest undo after which nothing else was edited. Raises as `save`."""
     return _step_back(assignment, user, token, base, op_id, lambda stacks: stacks[1])
 
@@ -101,7 +101,7 @@ def fix_mentions(assignment: Assignment) -> None:
 
 
 def _step_back(
-    assignment: Assignment, user, token: str | None, base: int, op_id: UUID | None, stack: Callable
+    assignment: Assignment, user, token: UUID | str | None, base: int, op_id: UUID | None, stack: Callable
 ) -> Saved:
     assignment.check_lease(user, token)
     desk = open_desk(assignment, user)

@@ -3,8 +3,7 @@
 The same functions under the same rules as the pages: a lease and its token, edits that are kept and merged.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -13,34 +12,23 @@ from django_filters import rest_framework as filters
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
-from rest_framework.exceptions import APIException, ValidationError
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
-from annotations.models import (
-    Assignment,
-    Campaign,
-    NotFree,
-    NotReady,
-    NotYours,
-    Proposal,
-    Scope,
-    Stage,
-    StaleWork,
-    VerdictRefused,
-)
+from annotations.models import Assignment, Campaign, NotFree, Proposal, Scope, Stage
 from annotations.work.desk import moving_on
 from annotations.work.desk.edits import saving
-from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose import proposing
 from annotations.work.desk.propose.given import GivenProposal
 from annotations.work.desk.queue import claiming
 from annotations.work.desk.queue.reasons import why_nothing
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document import answer, readable
+from annotations.work.desk.write.refusals import declined
 
 
 class ClaimRequestSerializer(serializers.Serializer):
@@ -128,39 +116,12 @@ class ProposalRequestSerializer(serializers.Serializer):
     parts = serializers.ListField(child=serializers.DictField(), allow_empty=False, max_length=500)
 
 
-class Clash(APIException):
-    """Somebody else has the work, or it has changed or ended."""
-
-    status_code = status.HTTP_409_CONFLICT
-    default_code = "conflict"
-
-
-class Unready(APIException):
-    """What is asked for cannot be done to the work as it is."""
-
-    status_code = status.HTTP_422_UNPROCESSABLE_ENTITY
-    default_code = "not_ready"
-
-
 class ClashSerializer(serializers.Serializer):
     detail = serializers.CharField()
 
 
 CLASH = {409: ClashSerializer}
 UNREADY = {409: ClashSerializer, 422: ClashSerializer}
-
-
-@contextmanager
-def told() -> Iterator[None]:
-    """Refusals of work as the API tells them."""
-    try:
-        yield
-    except (NotYours, NotFree, StaleWork) as error:
-        raise Clash(str(error)) from error
-    except (NotReady, VerdictRefused, proposing.NoProposals) as error:
-        raise Unready(str(error)) from error
-    except BadEdit as error:
-        raise ValidationError({"detail": [str(error)]}) from error
 
 
 class AssignmentActions(viewsets.GenericViewSet):
@@ -203,10 +164,10 @@ class AssignmentActions(viewsets.GenericViewSet):
             rules.require(user, Stage(asked["stage"]).ability, campaign.project)
             found = claiming.next_item(user, campaign, asked["stage"])
             if found is None:
-                raise Clash(why_nothing(user, campaign, asked["stage"]))
+                raise NotFree(why_nothing(user, campaign, asked["stage"]))
             return self._lease(request, found.pk)
 
-        with told():
+        with declined():
             return idempotency.once(request, work)
 
     @extend_schema(request=None, responses={201: LeaseSerializer} | CLASH)
@@ -214,7 +175,7 @@ class AssignmentActions(viewsets.GenericViewSet):
     def take(self, request: Request, pk: str) -> Response:
         """The lease of an assignment: one's own, or somebody's whose time is up."""
         found = self.get_object()
-        with told():
+        with declined():
             return self._lease(request, found.pk)
 
     @extend_schema(request=EditsRequestSerializer, responses={200: SavedSerializer} | CLASH)
@@ -223,8 +184,7 @@ class AssignmentActions(viewsets.GenericViewSet):
         """Make edits, each once, merged with what others wrote meanwhile."""
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
-            token = str(asked["token"])
-            saved = saving.save(assignment, request.user, token, asked["base"], asked["edits"])
+            saved = saving.save(assignment, request.user, asked["token"], asked["base"], asked["edits"])
             return Response(SavedSerializer(answer(saved)).data)
 
         return self._written(request, EditsRequestSerializer, work)
@@ -235,8 +195,7 @@ class AssignmentActions(viewsets.GenericViewSet):
         """Hand it in. 422 says what is left to do."""
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
-            assignment.check_lease(signed_in(request), str(asked["token"]))
-            assignment.check_version(asked["base"])
+            assignment.check_unchanged(signed_in(request), asked["token"], asked["base"])
             moving_on.submit(assignment)
             return self.standing(assignment.pk)
 
@@ -248,7 +207,7 @@ class AssignmentActions(viewsets.GenericViewSet):
         """Let somebody else have it."""
 
         def work(assignment: Assignment, asked: dict[str, Any]) -> Response:
-            assignment.check_lease(signed_in(request), str(asked["token"]))
+            assignment.check_lease(signed_in(request), asked["token"])
             assignment.give_back()
             return self.standing(assignment.pk)
 
@@ -262,7 +221,7 @@ class AssignmentActions(viewsets.GenericViewSet):
     ) -> Response:
         found = self.get_object()
         asked = self.asked_in(request, kind)
-        with told(), transaction.atomic():
+        with declined(), transaction.atomic():
             return work(opening.locked(request.user, found.pk), asked)
 
 
@@ -310,5 +269,5 @@ class ProposalViewSet(ReadOnlyViewSet):
             made = GivenProposal(**asked).keep_for(assignment)
             return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
 
-        with told():
+        with declined():
             return idempotency.once(request, work)

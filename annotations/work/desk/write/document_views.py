@@ -18,7 +18,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access.people import signed_in
-from annotations.models import Assignment, Campaign, NotFree, NotYours, StaleWork, Step
+from annotations.models import Assignment, Campaign, Step
 from annotations.work.desk import moving_on
 from annotations.work.desk.edits import saving
 from annotations.work.desk.edits.json_body import read_body
@@ -28,13 +28,14 @@ from annotations.work.desk.queue.claiming import next_item
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document import answer, document, edit_row, frame, proposal_row
 from annotations.work.desk.write.page_titles import page_titles
+from annotations.work.desk.write.refusals import REFUSALS, as_json
 from annotations.work.desk.write.step_trees import page_tree_response
 
 MAX_HISTORY = 500  # edits shown at once, newest first
 
 
 def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Errors as JSON: {"error", "code"}. 401 without a session, 409 without the lease, 400 for what makes no sense."""
+    """Errors as JSON: {"error", "code"}. 401 without a session; the others as `refusals.py` lists them."""
 
     @login_not_required
     @wraps(view)
@@ -43,14 +44,8 @@ def for_the_workbench(view: Callable[..., HttpResponse]) -> Callable[..., HttpRe
             return JsonResponse({"code": "signed_out", "error": "You are signed out; sign in to go on."}, status=401)
         try:
             response = view(request, *args, **kwargs)
-        except NotYours as error:
-            response = JsonResponse({"code": error.code, "error": str(error), "holder": error.holder}, status=409)
-        except NotFree as error:
-            response = JsonResponse({"code": "refused", "error": str(error), "holder": error.holder}, status=409)
-        except StaleWork as error:
-            response = JsonResponse({"code": "stale", "error": str(error)}, status=409)
-        except BadEdit as error:
-            response = JsonResponse({"code": "bad_request", "error": str(error)}, status=400)
+        except REFUSALS as error:
+            response = as_json(error)
         if not response.has_header("Cache-Control"):
             add_never_cache_headers(response)
         return response
@@ -111,12 +106,8 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
     body = read_body(request)
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
-        assignment.check_lease(request.user, body.get("token"))
-        assignment.check_version(_base(body))
-        try:
-            moving_on.submit(assignment)
-        except moving_on.NotReady as error:
-            return JsonResponse({"problems": error.problems}, status=422)
+        assignment.check_unchanged(signed_in(request), body.get("token"), _base(body))
+        moving_on.submit(assignment)
     if assignment.item.session.is_gold and assignment.item.session.gold:
         return JsonResponse({"next": reverse("annotate-feedback", args=[assignment.pk])})
     following = next_item(signed_in(request), assignment.item.session.campaign, assignment.item.stage)
@@ -143,10 +134,8 @@ def propose(request: HttpRequest, pk: int) -> JsonResponse:
         if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
             return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
         return JsonResponse({"proposal": proposal_row(proposing.propose(assignment, kind))})
-    except proposing.NoProposals as error:
-        return JsonResponse({"code": "no_proposal", "error": str(error)}, status=422)
     except ValidationError as error:
-        return JsonResponse({"code": "no_proposal", "error": " ".join(error.messages)}, status=422)
+        raise proposing.NoProposals(" ".join(error.messages)) from error
 
 
 @for_the_workbench
