@@ -1,7 +1,8 @@
 """JSON that clients send: one strict parser for pages, API and sockets.
 
 `json.loads` raises RecursionError for deeply nested brackets, which no caller expects, and accepts NaN and Infinity,
-which are no JSON and which the database refuses.
+which are no JSON and which the database refuses, and halves of surrogate pairs ("\\ud800"), which are no text and can
+neither be stored nor sent.
 """
 
 import json
@@ -36,6 +37,10 @@ def parse_json(text: str | bytes) -> Any:
     except ValueError as error:
         raise BadJson(f"The request is no JSON: {error}.") from error
     _check_depth(found)
+    try:
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise BadJson("The JSON holds half of a character (of a surrogate pair).") from error
     return found
 
 

@@ -14,7 +14,8 @@ from tests.signed_in import client_of
 from tests.web.world import STARTS, make_world
 
 DEEP = ("[" * 100_000, '{"a":' * 100_000, "[" * 100_000 + "]" * 100_000, "[" * 500 + "]" * 500)
-BAD = (*DEEP, "[NaN]", "[-Infinity]", "[1e999]", "{", '"\\ud8', "\xff", "1" * 5000)
+HALVES = ('"\\ud800"', '{"\\udfff": 1}', '[["\\ude00\\ud83d"]]')
+BAD = (*DEEP, "[NaN]", "[-Infinity]", "[1e999]", "{", '"\\ud8', "\xff", "1" * 5000, *HALVES)
 
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: text[:12])
@@ -23,6 +24,12 @@ def test_what_is_no_json_of_ours_is_refused(text: str) -> None:
         parse_json(text)
     with pytest.raises(BadJson):
         parse_json(text.encode("latin1"))
+
+
+def test_half_a_character_is_refused_in_bytes_too_and_whole_ones_are_read() -> None:
+    with pytest.raises(BadJson, match="half of a character"):
+        parse_json(b'"\xed\xa0\x80"')
+    assert parse_json(b'["\\ud83d\\ude00", "\xf0\x9f\x98\x80"]') == ["😀", "😀"]
 
 
 def test_as_deep_as_may_be_is_read() -> None:

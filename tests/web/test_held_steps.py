@@ -65,6 +65,10 @@ def test_of_several_people_one_decides_and_the_others_are_told_who(episode: Traj
         {"state": "expired"},
         {"state": "approved", "reason": "x" * 501},
         {"state": "approved", "more": 1},
+        {"state": "refused", "reason": "\ud800"},
+        {"state": "refused", "reason": "\0"},
+        {"state": "changed", "instead": {"operation": "TYPE", "node_id": "5", "value": "\ud800"}},
+        {"state": "changed", "instead": {"operation": "TYPE", "node_id": "5", "value": "\0"}},
         {"state": None},
     ],
 )
