@@ -25,7 +25,8 @@ class RecipeViewSet(viewsets.ViewSet):
     @extend_schema(responses=serializers.RecipeSerializer(many=True))
     def list(self, request: Request) -> Response:
         """All recipes; short enough for one page."""
-        return Response([_recipe(recipe) for recipe in saved.listed(request.user)])
+        listed = saved.listed(request.user)
+        return Response([_recipe(*pair) for pair in zip(listed, starters.missing_of(listed), strict=True)])
 
     @extend_schema(
         responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
@@ -35,11 +36,10 @@ class RecipeViewSet(viewsets.ViewSet):
         found = next((recipe for recipe in saved.listed(request.user) if recipe.name == pk), None)
         if found is None:
             raise Http404
-        return Response(_recipe(found))
+        return Response(_recipe(found, starters.missing(found)))
 
 
-def _recipe(recipe: literature.Recipe) -> dict:
-    lacking = starters.missing(recipe)
+def _recipe(recipe: literature.Recipe, lacking: list[str]) -> dict:
     return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": literature.to_dict(recipe)}
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 
 from agents.recipes.literature import RECIPES
-from agents.recipes.starters import missing
+from agents.recipes.starters import missing, missing_of
 from annotations.access import rules
 from annotations.admin import DatasetAdmin
 from annotations.admin_base import MadeElsewhere, ShowsGold
@@ -36,7 +36,7 @@ class EvaluateForm(forms.Form):
 
     def __init__(self, *args, **kwargs) -> None:
         super().__init__(*args, **kwargs)
-        choice_field(self, "recipe").choices = [(name, _label(name)) for name in RECIPES]
+        choice_field(self, "recipe").choices = _recipe_choices()
 
     def clean_recipe(self) -> str:
         name = self.cleaned_data["recipe"]
@@ -45,8 +45,9 @@ class EvaluateForm(forms.Form):
         return name
 
 
-def _label(name: str) -> str:
-    return f"{name} (cannot run here)" if missing(RECIPES[name]) else name
+def _recipe_choices() -> list[tuple[str, str]]:
+    lacking = zip(RECIPES, missing_of(RECIPES.values()), strict=True)
+    return [(name, f"{name} (cannot run here)" if what else name) for name, what in lacking]
 
 
 admin.site.unregister(Dataset)

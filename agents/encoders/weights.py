@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
+from agents.encoders.once import asked_once
+
 # Settings of recipes, trainings and memory that say which weights are read.
 MODEL_SETTINGS = (
     *("rank.model", "rank.base", "plan.model", "plan.base", "recall.encoder", "imagine.model", "imagine.value_model"),
@@ -41,6 +43,7 @@ def model_root() -> Path:
     return Path(os.environ.get("MODEL_ROOT") or Path(__file__).resolve().parents[2] / "var" / "models")
 
 
+@asked_once
 def find(name: str) -> Path | None:
     """The folder of these weights on this machine; None when they are not here (a hub name may still be fetched)."""
     if name == MINILM:
@@ -112,6 +115,7 @@ def require_open(settings: Mapping[str, object]) -> None:
             )
 
 
+@asked_once
 def check(name: str) -> None:
     """ValueError unless some host has these weights or can fetch them; nothing is fetched for it."""
     if len(name) > MAX_NAME or "\0" in name:

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from agents.encoders.once import asked_once
 from agents.llm import embedded
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
@@ -43,6 +44,7 @@ def _has_connection() -> bool:
         return True
 
 
+@asked_once
 def _connection(model: str) -> "Endpoint | None":
     """That of the connection that answers requests for `model`. Raises ValueError."""
     if at_connection is None or (not model and (os.environ.get("LLM_BASE_URL") or os.environ.get("LLM_MODEL"))):

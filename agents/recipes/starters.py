@@ -6,9 +6,11 @@ with them filled in, so that pages and reports say what was used.
 """
 
 import dataclasses
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agents.encoders import weights
+from agents.encoders.once import once
 from agents.encoders.weights import MINILM
 from agents.llm import connection, embedded
 from agents.recipes import lacking
@@ -103,6 +105,12 @@ def is_here(starter: Starter) -> bool:
 def missing(recipe: Recipe) -> list[str]:
     """What the recipe lacks although starters stand in, with how to get it; empty when it can run now."""
     return lacking.missing(with_starters(recipe))
+
+
+def missing_of(recipes: Iterable[Recipe]) -> list[list[str]]:
+    """What each of them lacks: what several would ask of the database is asked once."""
+    with once():
+        return [missing(recipe) for recipe in recipes]
 
 
 def stands_in(recipe: Recipe) -> list[str]:

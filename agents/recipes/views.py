@@ -20,11 +20,12 @@ from annotations.access import rules
 def recipes(request: HttpRequest) -> HttpResponse:
     """Every recipe by family (the paper that describes it), with what it lacks here."""
     everything, offers = saved.listed(request.user), _preparing(request)
+    lacking = dict(zip((recipe.name for recipe in everything), starters.missing_of(everything), strict=True))
     families = {
-        family: [(recipe, missing(recipe), offers.offer(recipe)) for recipe in found]
+        family: [(recipe, lacking[recipe.name], offers.offer(recipe)) for recipe in found]
         for family, found in saved.families(everything).items()
     }
-    ready = sum(not lacking for rows in families.values() for _, lacking, _ in rows)
+    ready = sum(not what for what in lacking.values())
     context = {"families": families, "ready": ready, "total": len(everything), "offer": offers.offer(*everything)}
     return render(request, "agents/recipes.html", context | {"may_evaluate": _may_evaluate(request)})
 

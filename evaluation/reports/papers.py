@@ -9,7 +9,7 @@ from agents.models import Run
 from agents.recipes import published
 from agents.recipes.literature import RECIPES
 from agents.recipes.published import PrintedRow
-from agents.recipes.starters import missing, stands_in
+from agents.recipes.starters import missing_of, stands_in
 from annotations.models import Dataset
 from evaluation.metrics import label
 from evaluation.models import Score, Study
@@ -154,7 +154,7 @@ class _Filling:
         self.newest: dict[tuple[str, str], Run] = {}
         self.scores: dict[tuple[int, str], Score] = {}
         self.splits: set[str] = set()
-        self.lacking = {name: missing(RECIPES[name]) for name in recipes}
+        self.lacking = dict(zip(recipes, missing_of(RECIPES[name] for name in recipes), strict=True))
         if dataset is None:
             return
         self.splits = set(dataset.conversations.values_list("split", flat=True).distinct())

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.recipes import saved
-from agents.recipes.starters import missing
+from agents.recipes.starters import missing_of
 from annotations.access import rules
 from annotations.access.downloads import attachment
 from annotations.access.people import signed_in
@@ -49,7 +49,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
             return redirect("study", form.start(request.user).pk)
         except ValueError as error:
             form.add_error(None, str(error))
-    listed = [(recipe, missing(recipe)) for recipe in offered]
+    listed = list(zip(offered, missing_of(offered), strict=True))
     context = {
         "form": form,
         "recipes": [row for row in listed if not row[1] or row[0].name in form["recipes"].value()],

@@ -7,7 +7,9 @@ import re
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from agents.models import SavedRecipe
 from agents.recipes import published, saved, sentences
@@ -52,6 +54,22 @@ def test_the_list_groups_recipes_and_says_what_each_needs() -> None:
             assert need in said
     assert "Comes with WebNav" in said
     assert said.index("Synapse (2024)") < said.index('href="/recipes/synapse/"')
+
+
+@pytest.mark.parametrize("url", ["/", "/recipes/", "/studies/new/", "/api/recipes/"])
+def test_more_recipes_ask_the_database_no_more_often(url: str) -> None:
+    project = factories.make_project()
+    client, asked = client_of(factories.make_user("admin", project)), []
+    client.get(url)
+    for more in (0, 8):
+        for number in range(more):
+            make_recipe(project, name=f"wide-{number}")
+        with CaptureQueriesContext(connection) as queries:
+            assert client.get(url).status_code == 200
+        asked.append([query["sql"] for query in queries])
+    assert len(asked[1]) == len(asked[0]), asked[1][len(asked[0]) :]
+    assert sum('"agents_connection"' in sql for sql in asked[1]) <= 1
+    assert sum('"annotations_worker"' in sql for sql in asked[1]) <= 4, "one for each name of weights"
 
 
 @pytest.mark.parametrize("name", RECIPES)

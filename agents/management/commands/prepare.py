@@ -37,7 +37,8 @@ class Command(BaseCommand):
         found = Preparing(datasets).offer(*chosen).parts
         self._tell_estimate(found)
         jobs = [] if options["estimate"] else [self._make(part, options["inline"]) for part in found]
-        rows = [{"name": r.name, "missing": starters.missing(r), "left": self._left(r, datasets)} for r in chosen]
+        pairs = zip(chosen, starters.missing_of(chosen), strict=True)
+        rows = [{"name": r.name, "missing": what, "left": self._left(r, datasets)} for r, what in pairs]
         if options["json"]:
             parts = [{"part": part.key, "says": part.says, "seconds": part.seconds} for part in found]
             self.stdout.write(json.dumps({"parts": parts, "jobs": jobs, "recipes": rows}))

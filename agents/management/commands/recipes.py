@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.recipes import deviations, published, saved, sentences
 from agents.recipes.literature import Recipe, to_dict
-from agents.recipes.starters import missing
+from agents.recipes.starters import missing, missing_of
 
 
 class Command(BaseCommand):
@@ -27,7 +27,8 @@ class Command(BaseCommand):
         except ValueError as error:
             raise CommandError(str(error)) from error
         if options["json"]:
-            rows = [to_dict(r) | {"missing": missing(r), "can_run": not missing(r)} for r in chosen]
+            lacking = zip(chosen, missing_of(chosen), strict=True)
+            rows = [to_dict(r) | {"missing": what, "can_run": not what} for r, what in lacking]
             self.stdout.write(json.dumps(rows[0] if name else rows))
         elif name:
             self._describe(chosen[0])
@@ -37,8 +38,7 @@ class Command(BaseCommand):
     def _list(self, found: list[Recipe]) -> None:
         for family, recipes in saved.families(found).items():
             self.stdout.write(f"\n{family}")
-            for recipe in recipes:
-                lacking = missing(recipe)
+            for recipe, lacking in zip(recipes, missing_of(recipes), strict=True):
                 self.stdout.write(f"  {recipe.name:24}{'needs ' + '; '.join(lacking) if lacking else 'can run'}")
                 self.stdout.write(f"  {'':24}{recipe.description}")
 
