@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 not_checked() {
-  echo "NOT CHECKED: scripts and styles (static/), as $1."
+  echo "NOT CHECKED: scripts and styles, as $1."
   exit 0
 }
 

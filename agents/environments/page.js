@@ -8,6 +8,7 @@
   const elements = new Map(); // number -> WeakRef, so that what left the page can be collected
   let next = 1;
 
+  /** @param {Element} element */
   const numberOf = (element) => {
     if (!numbers.has(element)) {
       numbers.set(element, next);
@@ -17,8 +18,10 @@
     return numbers.get(element);
   };
 
+  /** @param {DOMRect} rect */
   const box = (rect) => ({ left: rect.left, top: rect.top, width: rect.width, height: rect.height });
 
+  /** @param {Element} element @returns {string | boolean | undefined} */
   const valueOf = (element) => {
     if (element instanceof HTMLInputElement) {
       return element.type === "checkbox" || element.type === "radio" ? element.checked : element.value;
@@ -35,6 +38,7 @@
     return undefined;
   };
 
+  /** @param {Element} element @param {DOMRect | null} around of the list that an option is in @returns {LiveNode | null} */
   const read = (element, around) => {
     if (OVERLAYS.has(element.id) || LEFT_OUT.has(element.tagName.toUpperCase())) return null;
     let rect = element.getBoundingClientRect();
@@ -44,6 +48,7 @@
     const style = window.getComputedStyle(element);
     if (style.visibility === "hidden") return null;
     const input = element instanceof HTMLInputElement;
+    /** @type {LiveNode} */
     const node = {
       tag: element.tagName + (input ? `_${element.type}` : ""),
       ref: numberOf(element),
@@ -55,7 +60,7 @@
     };
     const value = valueOf(element);
     if (value !== undefined) node.value = value;
-    const below = [...element.childNodes].filter(
+    const below = /** @type {(Element | Text)[]} */ ([...element.childNodes]).filter(
       (child) => child instanceof Element || (child instanceof Text && /\S/.test(child.data)),
     );
     if (below.every((child) => child instanceof Text)) {
@@ -72,10 +77,12 @@
     return node;
   };
 
-  // A point at which a click reaches the element: its middle, else the nearest to it that nothing else covers.
+  /** A point at which a click reaches the element: its middle, else the nearest to it that nothing else covers. @param {Element} element */
   const freePoint = (element) => {
     element.scrollIntoView({ block: "nearest", inline: "nearest", behavior: "instant" });
-    const [rect] = [...element.getClientRects()].sort((one, other) => other.width * other.height - one.width * one.height);
+    const [rect] = [...element.getClientRects()].sort(
+      (one, other) => other.width * other.height - one.width * one.height,
+    );
     if (!rect || !rect.width || !rect.height) return null;
     const parts = [0.5, 0.35, 0.65, 0.2, 0.8, 0.08, 0.92];
     const points = parts.flatMap((x) => parts.map((y) => [x, y]));

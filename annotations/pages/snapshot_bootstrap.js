@@ -5,27 +5,36 @@
   const ATTRIBUTE = "data-node-id";
   const KEYS = /^(?:[a-zA-Z0-9?/]|Arrow(?:Left|Right|Up|Down)|Escape)$/;
   const CONTROLS = "a, button, input, select, textarea, summary, label, option";
+  /** @param {Element} node @param {string} selector */
   const closest = (node, selector) => Element.prototype.closest.call(node, selector);
+  /** @param {Element} node */
   const rect = (node) => Element.prototype.getBoundingClientRect.call(node);
   const parentOf = Object.getOwnPropertyDescriptor(Node.prototype, "parentNode").get;
+  /** @param {Element} node */
   const nodeId = (node) => Element.prototype.getAttribute.call(node, ATTRIBUTE);
+  /** @param {{type: string} & Record<string, unknown>} message */
   const send = (message) => window.parent !== window && window.parent.postMessage({ v: 1, ...message }, settings.app);
+  /** By their numbers. @type {Map<string, Element>} */
   const nodes = new Map();
   const layer = document.createElement("div");
   const shadow = Element.prototype.attachShadow.call(layer, { mode: "closed" }); // out of reach of the page's styles
+  /** @typedef {{id: string, kind: string, label: string}} PageMark */
+  /** @type {PageMark[]} */
   let marks = [];
-  let hovered = null; // what the reader points at in here
-  let pointedAt = null; // what the reader points at in the app (a row of the candidates, say)
+  /** What the reader points at in here. @type {string | null} */
+  let hovered = null;
+  /** What the reader points at in the app (a row of the candidates, say). @type {string | null} */
+  let pointedAt = null;
   let waiting = false;
 
-  /** The element, or the nearest one around it that is drawn; null for one that the page does not have. */
+  /** The element, or the nearest one around it that is drawn; null for one that the page does not have. @param {string} id */
   function visible(id) {
     let node = nodes.get(id) ?? null;
     while (node instanceof Element && rect(node).width === 0 && rect(node).height === 0) node = parentOf.call(node);
     return node instanceof Element ? node : null;
   }
 
-  /** A box around a node, `far` px away from it, in the layer's coordinates. */
+  /** A box around a node, `far` px away from it, in the layer's coordinates. @param {Element} node @param {number} far @param {string} style */
   function box(node, far, style) {
     const place = rect(node);
     const origin = rect(layer);
@@ -39,7 +48,7 @@
     return frame;
   }
 
-  /** The marks of one element: a box each, their chips side by side above the outermost. */
+  /** The marks of one element: a box each, their chips side by side above the outermost. @param {Element} node @param {PageMark[]} found */
   function drawMarks(node, found) {
     const outer = Math.max(...found.map(({ kind }) => settings.looks[kind].distance + settings.looks[kind].width));
     let shift = 0;
@@ -72,16 +81,20 @@
     if (!waiting && (marks.length || pointedAt)) waiting = Boolean(requestAnimationFrame(draw));
   }
 
+  /** @param {string} id */
   function scrollTo(id) {
     const node = visible(id);
     if (!node) return;
     const place = rect(node);
-    if (place.top >= 24 && place.bottom <= window.innerHeight && place.left >= 0 && place.right <= window.innerWidth) return;
+    if (place.top >= 24 && place.bottom <= window.innerHeight && place.left >= 0 && place.right <= window.innerWidth)
+      return;
     Element.prototype.scrollIntoView.call(node, { block: "center", inline: "nearest", behavior: "instant" });
     draw();
   }
 
+  /** @param {MessageEvent} event */
   function receive(event) {
+    /** @type {{v: number, type: string, marks: PageMark[], scroll: string, turn: unknown, id: string}} */
     const message = event.data;
     if (event.source !== window.parent || event.origin !== settings.app || message?.v !== 1) return;
     if (message.type === "marks") {
@@ -89,7 +102,9 @@
       draw();
       if (message.scroll) scrollTo(message.scroll);
       const missing = marks.filter((mark) => !nodes.has(mark.id)).map((mark) => mark.id);
-      const hidden = marks.filter((mark) => nodes.has(mark.id) && visible(mark.id) !== nodes.get(mark.id)).map((mark) => mark.id);
+      const hidden = marks
+        .filter((mark) => nodes.has(mark.id) && visible(mark.id) !== nodes.get(mark.id))
+        .map((mark) => mark.id);
       send({ type: "marked", turn: message.turn, missing, hidden });
     } else if (message.type === "scroll") {
       scrollTo(message.id);
@@ -99,45 +114,64 @@
     }
   }
 
+  /** @param {Event} event */
   function pointed(event) {
     const node = event.target instanceof Element ? closest(event.target, `[${ATTRIBUTE}]`) : null;
     return node && nodeId(node);
   }
 
+  /** @param {Event} event */
   function stop(event) {
     event.preventDefault();
     event.stopImmediatePropagation();
   }
 
   window.addEventListener("message", receive);
-  window.addEventListener("click", (event) => {
-    stop(event);
-    const id = pointed(event);
-    if (id) send({ type: "pick", id });
-  }, true);
-  window.addEventListener("mousedown", (event) => {
-    if (event.target instanceof Element && closest(event.target, CONTROLS)) event.preventDefault(); // no focus, no menus
-  }, true);
-  window.addEventListener("mouseover", (event) => {
-    const id = pointed(event);
-    if (id !== hovered) send({ type: "hover", id: (hovered = id) });
-  }, true);
+  window.addEventListener(
+    "click",
+    (event) => {
+      stop(event);
+      const id = pointed(event);
+      if (id) send({ type: "pick", id });
+    },
+    true,
+  );
+  window.addEventListener(
+    "mousedown",
+    (event) => {
+      if (event.target instanceof Element && closest(event.target, CONTROLS)) event.preventDefault(); // no focus, no menus
+    },
+    true,
+  );
+  window.addEventListener(
+    "mouseover",
+    (event) => {
+      const id = pointed(event);
+      if (id !== hovered) send({ type: "hover", id: (hovered = id) });
+    },
+    true,
+  );
   document.addEventListener("mouseleave", () => send({ type: "hover", id: (hovered = null) }));
   for (const name of ["auxclick", "dblclick", "submit", "reset", "beforeinput", "dragstart", "drop"]) {
     window.addEventListener(name, stop, true);
   }
-  window.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.test(event.key)) return;
-    if (!/^Arrow(?:Up|Down)$/.test(event.key)) stop(event); // those two scroll the page as well
-    send({ type: "key", key: event.key, shift: event.shiftKey });
-  }, true);
+  window.addEventListener(
+    "keydown",
+    (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || !KEYS.test(event.key)) return;
+      if (!/^Arrow(?:Up|Down)$/.test(event.key)) stop(event); // those two scroll the page as well
+      send({ type: "key", key: event.key, shift: event.shiftKey });
+    },
+    true,
+  );
   window.addEventListener("scroll", drawSoon, true);
   window.addEventListener("resize", drawSoon);
   document.addEventListener("DOMContentLoaded", () => {
     for (const node of document.querySelectorAll(`[${ATTRIBUTE}]`)) {
       if (!nodes.has(nodeId(node))) nodes.set(nodeId(node), node);
     }
-    layer.style.cssText = "all:initial!important;position:absolute!important;top:0!important;left:0!important;z-index:2147483647!important;pointer-events:none!important";
+    layer.style.cssText =
+      "all:initial!important;position:absolute!important;top:0!important;left:0!important;z-index:2147483647!important;pointer-events:none!important";
     document.documentElement.append(layer);
     rect(layer); // lay the page out now, so that showing it later is only painting
     send({ type: "ready", expired: settings.expired });

@@ -111,7 +111,8 @@ def go(page: str, **changes: str) -> NodeEffect:
 @cache
 def stylesheet(name: str) -> str:
     """The shared layout rules, the site's own look, and what changes in a narrow window."""
-    return "".join((STYLES / f"{part}.css").read_text("utf-8") for part in ("base", name, "narrow"))
+    texts = ((STYLES / f"{part}.css").read_text("utf-8") for part in ("base", name, "narrow"))
+    return "".join(f"{' '.join(text.split())}\n" for text in texts)  # pages record it, not how it is laid out
 
 
 def document(site: str, title: str, *body: NodeContent) -> SampleNode:

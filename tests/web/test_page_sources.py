@@ -1,5 +1,6 @@
 """How templates, scripts and styles are written: so that a change of them can be read."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -54,9 +55,41 @@ def test_no_script_or_style_sheet_is_too_long_to_be_known() -> None:
     assert {name: length for name, length in lengths.items() if length > 400} == {}
 
 
+def untyped(text: str) -> list[str]:
+    """Functions of a script that say of no type, or not of each argument, what it is."""
+    found = re.finditer(
+        r"(?:/\*\*((?:(?!\*/).)*)\*/\n)?^(?:export )?(?:async )?function\*? (\w+)\((\S)", text, re.M | re.S
+    )
+    return [
+        name for doc, name, first in (one.groups() for one in found) if first != ")" and "@param" not in (doc or "")
+    ]
+
+
+def test_functions_say_the_types_of_what_they_are_given() -> None:
+    assert {name: found for name, text in scripts().items() if (found := untyped(text))} == {}
+
+
+def test_a_function_without_types_is_found() -> None:
+    typed = "/** Says. @param {string} text */\nexport function say(text) {}\nfunction none() {}\n"
+    assert untyped(typed + "/** Adds. */\nasync function add(one,\n  other) {}\nfunction bare({ id }) {}") == [
+        "add",
+        "bare",
+    ]
+
+
+def test_scripts_and_styles_are_where_lint_looks() -> None:
+    """Other files of this kind are data of tests, and what npm and browsers bring."""
+    check = json.loads((ROOT / "package.json").read_text("utf-8"))["scripts"]["check"]
+    looked_at = [ROOT / name for name in check.partition("&&")[0].split()[2:]]
+    apps = ("annotations", "agents", "evaluation", "webnav_site", "templates", "static")
+    found = [path for app in apps for path in (ROOT / app).rglob("*") if path.suffix in {".js", ".css", ".mjs", ".ts"}]
+    assert len(found) > 60
+    assert [path for path in found if not any(path.is_relative_to(folder) for folder in looked_at)] == []
+
+
 def test_lint_says_plainly_that_scripts_were_not_checked_where_npm_is_missing(tmp_path: Path) -> None:
     for name in ("sh", "dirname"):
         (tmp_path / name).symlink_to(shutil.which(name) or name)
     command = [ROOT / ".ci" / "lint_faces.sh"]
     done = subprocess.run(command, env={"PATH": str(tmp_path)}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "NOT CHECKED: scripts and styles (static/), as npm is not installed."
+    assert done.stdout.splitlines()[-1] == "NOT CHECKED: scripts and styles, as npm is not installed."

@@ -3,10 +3,14 @@
 () => {
   const PAGE = window.scrollY;
   const OWN = new Set(["data-n", "data-t", "data-on", "data-hover", "data-field"]);
+  /** @param {HTMLElement & {value?: string, checked?: boolean}} element */
   const attributesOf = (element) => {
+    /** @type {Record<string, string>} */
     const found = {};
     for (const { name, value } of element.attributes) {
-      const isLive = ["checked", "selected"].includes(name) || (name === "value" && "field" in element.dataset && element.tagName === "INPUT");
+      const isLive =
+        ["checked", "selected"].includes(name) ||
+        (name === "value" && "field" in element.dataset && element.tagName === "INPUT");
       if (!OWN.has(name) && !isLive) found[name.replaceAll("-", "_")] = value;
     }
     if ("field" in element.dataset && ["INPUT", "TEXTAREA"].includes(element.tagName) && element.value) {
@@ -17,11 +21,14 @@
     if (element instanceof HTMLOptionElement && element.selected) found.option_selected = "true";
     return found;
   };
+  /** @param {HTMLElement} element @returns {SiteNode} */
   const read = (element) => {
+    /** @type {(SiteNode | string)[]} */
     const children = [];
     const texts = (element.dataset.t ?? "").split(",").filter(Boolean);
     const isText = element.tagName === "TEXTAREA";
-    for (const child of isText ? [] : element.childNodes) {
+    const inside = /** @type {Iterable<Text | HTMLElement>} */ (isText ? [] : element.childNodes); // pictures have numbers too
+    for (const child of inside) {
       if (child instanceof Text && /\S/.test(child.data)) children.push(child.data.replace(/\n$/, ""));
       else if (child instanceof Element && child.dataset.n) children.push(read(child));
     }
@@ -39,4 +46,4 @@
     };
   };
   return JSON.stringify(read(document.documentElement)); // Playwright takes long over deep objects
-}
+};

@@ -2,18 +2,24 @@
 (() => {
   let waiting = 0;
   let told = Promise.resolve();
-  let typed = null; // {field, timer}: what is being typed and has not been told yet
+  /** What is being typed and has not been told yet. @type {{field: TextField, timer: number} | null} */
+  let typed = null;
   let hovered = 0;
   window.webnavSite = { busy: () => waiting > 0 || typed !== null || hovered !== 0 };
 
+  /** @typedef {HTMLInputElement | HTMLTextAreaElement} TextField */
+  /** @param {EventTarget | null} element @returns {element is TextField} */
   const isText = (element) =>
     element instanceof HTMLTextAreaElement ||
     (element instanceof HTMLInputElement && !["checkbox", "radio"].includes(element.type));
 
-  // The field that has the focus stays the same element, so that what is being typed goes on.
+  /**
+   * The field that has the focus stays the same element, so that what is being typed goes on.
+   * @param {{title: string, body: string, moved: boolean, place: number, path: string}} page
+   */
   const show = (page) => {
     const scroll = window.scrollY;
-    const kept = document.activeElement;
+    const kept = /** @type {HTMLElement | null} */ (document.activeElement);
     document.title = page.title;
     document.body.replaceChildren(...new DOMParser().parseFromString(page.body, "text/html").body.childNodes);
     if (page.moved) {
@@ -25,11 +31,12 @@
     const again = kept?.dataset?.n && document.querySelector(`[data-n="${kept.dataset.n}"]`);
     if (!again) return;
     if (!isText(kept)) return again.focus({ preventScroll: true });
-    if (!typed && waiting === 1 && kept.value !== again.value) kept.value = again.value;
+    if (!typed && waiting === 1 && isText(again) && kept.value !== again.value) kept.value = again.value;
     again.replaceWith(kept);
     kept.focus({ preventScroll: true });
   };
 
+  /** @param {Record<string, string | number | boolean>} what */
   const tell = (what) => {
     waiting += 1;
     told = told
@@ -70,7 +77,7 @@
   document.addEventListener("click", (event) => {
     clearTimeout(hovered);
     hovered = 0;
-    const element = event.target.closest("[data-on], input, textarea, select");
+    const element = /** @type {Element} */ (event.target).closest("[data-on], input, textarea, select");
     if (!element || !("on" in element.dataset) || isText(element)) return;
     event.preventDefault();
     flush();
@@ -87,7 +94,7 @@
   document.addEventListener("mouseover", (event) => {
     clearTimeout(hovered);
     hovered = 0;
-    const element = event.target.closest("[data-hover]");
+    const element = /** @type {Element} */ (event.target).closest("[data-hover]");
     if (!element || element.nextElementSibling?.classList.contains("popover")) return; // it is open
     hovered = setTimeout(() => {
       hovered = 0;

@@ -38,6 +38,7 @@ export function bindCommands(run, { rows, evidence, tabs }) {
   rows.root.addEventListener("keydown", (event) => leave(event));
 }
 
+/** @param {KeyboardEvent} event @param {Record<string, (...options: any[]) => void>} run */
 function withControl(event, run) {
   if (
     !(event.ctrlKey || event.metaKey) ||
@@ -65,7 +66,10 @@ function withControl(event, run) {
   command();
 }
 
-/** Escape in a text goes back to its row, so that j and k go on from there; what was selected stays so. */
+/**
+ * Escape in a text goes back to its row, so that j and k go on from there; what was selected stays so.
+ * @param {any} event
+ */
 function leave(event) {
   if (event.key !== "Escape" || event.target.tagName !== "TEXTAREA" || event.isComposing) return;
   event.preventDefault();

@@ -7,6 +7,11 @@ import { call } from "../shared/server.js";
 import { bind } from "../shared/keys.js";
 import { make } from "../shared/elements.js";
 
+/**
+ * A comment as the server tells it.
+ * @typedef {{id: number, parent: number | null, author: string, text: string, at: string, place: string, url: string, step: number | null, node: string, turn: boolean, change: string, resolved: any, deleted: boolean, may_change: boolean, may_delete: boolean, [name: string]: any}} Remark
+ */
+
 const section = document.querySelector("[data-comments]");
 const form = section.querySelector("form");
 const text = form.querySelector("textarea");
@@ -24,13 +29,14 @@ const wanted = new URLSearchParams(location.search).get("comment");
 /** What can be commented on from here, in the order of the select. @type {{name: string, step?: number, turn?: boolean, node?: string}[]} */
 let places = [{ name: "the session" }];
 
+/** @param {Error | null} error */
 function complain(error) {
   form.querySelector("[role=alert]").textContent = error
     ? error.message || "The server cannot be reached; what you wrote is kept."
     : "";
 }
 
-/** Ask the server and draw its answer; false when that failed. */
+/** Ask the server and draw its answer; false when that failed. @param {string} url @param {object} [body] */
 async function ask(url, body) {
   try {
     draw(await call(url, body));
@@ -42,6 +48,7 @@ async function ask(url, body) {
   }
 }
 
+/** @param {{comments: Remark[], people: string[], may_speak: boolean}} answer */
 function draw({ comments: all, people: members, may_speak: maySpeak }) {
   comments = all;
   people = members;
@@ -59,6 +66,7 @@ function draw({ comments: all, people: members, may_speak: maySpeak }) {
   document.dispatchEvent(new CustomEvent("annotate:comments", { detail: comments }));
 }
 
+/** @param {Remark} root @param {Remark[]} answers */
 function thread(root, answers) {
   const isOver = root.resolved !== false;
   const item = make("li.thread", { "data-comment": root.id });
@@ -74,6 +82,7 @@ function thread(root, answers) {
   return item;
 }
 
+/** @param {Remark} one */
 function remark(one) {
   const when = make("time.faint", { datetime: one.at, title: new Date(one.at).toLocaleString() }, ago(one.at));
   const head = make("header", {}, make("b", {}, one.author), " ", when);
@@ -94,7 +103,7 @@ function remark(one) {
   );
 }
 
-/** The text with the names of members made visible. */
+/** The text with the names of members made visible. @param {string} said */
 function named(said) {
   return said
     .split(/(@[\w@.+-]+)/)
@@ -105,6 +114,7 @@ function named(said) {
     );
 }
 
+/** @param {Remark} one */
 function placeLink(one) {
   const link = make("a.link", { href: one.url || "#" }, one.place);
   link.addEventListener("click", (event) => {
@@ -115,16 +125,19 @@ function placeLink(one) {
   return link;
 }
 
+/** @param {string} label @param {() => void} run */
 function action(label, run) {
   const button = make("button.plain link", { type: "button" }, label);
   button.addEventListener("click", run);
   return button;
 }
 
+/** @param {Remark} one @param {string} what */
 function change(one, what) {
   return ask(`${one.change}${what}/${listUrl.slice(section.dataset.comments.length)}`, {});
 }
 
+/** @param {Remark} root */
 function answerTo(root) {
   answered = root;
   form.querySelector(".say-place").hidden = true;
@@ -189,6 +202,7 @@ function suggest() {
   );
 }
 
+/** @param {string} name */
 function complete(name) {
   const found = begun();
   if (!found) return;
@@ -198,6 +212,7 @@ function complete(name) {
   localStorage.setItem(draftName, text.value);
 }
 
+/** @param {string} at */
 function ago(at) {
   const minutes = Math.round((Date.now() - new Date(at).getTime()) / 60_000);
   if (minutes < 1) return "now";

@@ -131,11 +131,13 @@ export class ConflictDialog {
   }
 }
 
+/** @param {string} before @param {string} after */
 function changed(before, after) {
   const looks = { same: "span", del: "del", ins: "ins" };
   return make("p", {}, ...wordDiff(before, after).map(({ kind, text }) => make(looks[kind], {}, text)));
 }
 
+/** @param {any} value */
 function summary(value) {
   if (value === null) return "One part: no cut here.";
   if (!Array.isArray(value))

@@ -156,7 +156,12 @@ export function target({ kind, step, field }) {
   return kind === "cut" || kind === "join" ? `${step}` : `${step} ${field || "mentions"}`;
 }
 
-/** @returns {Edit} with an id of its own, by which the server makes it once however often it is sent */
+/**
+ * @returns {Edit} with an id of its own, by which the server makes it once however often it is sent
+ * @param {string} kind
+ * @param {number} step
+ * @param {Partial<Edit>} change
+ */
 export function newEdit(kind, step, { field = "", before = null, after = null, proposal = null }) {
   return { op_id: newId(), kind, step, field, before, after, proposal };
 }
@@ -179,7 +184,12 @@ function apply(parts, { kind, step, field, after }) {
   if (kind === "mentions" && part) parts.set(step, { ...part, mentions: after });
 }
 
-/** Mentions at the places that their words have now, as the server finds them. */
+/**
+ * Mentions at the places that their words have now, as the server finds them.
+ * @param {Mention[]} mentions
+ * @param {Map<number, Part>} parts
+ * @param {number} step
+ */
 function anchored(mentions, parts, step) {
   const text = parts.get(step)?.rewrite ?? "";
   return mentions.map((mention) => {
@@ -189,7 +199,13 @@ function anchored(mentions, parts, step) {
   });
 }
 
-/** The nearest place of the marked words; an ellipsis marks a point, which only moves to stay in the text. */
+/**
+ * The nearest place of the marked words; an ellipsis marks a point, which only moves to stay in the text.
+ * @template {{text: string, start: number, end: number}} Marked
+ * @param {Marked} marked
+ * @param {string} text
+ * @returns {Marked}
+ */
 function placed(marked, text) {
   const { text: said, start } = marked;
   if (!said) return { ...marked, start: Math.min(start, length(text)), end: Math.min(start, length(text)) };
@@ -214,7 +230,7 @@ export function slice(text, start, end) {
   return Array.from(text).slice(start, end).join("");
 }
 
-/** The place in characters of a place in UTF-16 units. */
+/** The place in characters of a place in UTF-16 units. @param {string} text @param {number} units */
 export function placeOf(text, units) {
   return length(text.slice(0, units));
 }

@@ -108,7 +108,10 @@ export class Film {
   }
 }
 
-/** A step in words: what was done, to which element, with which value. */
+/**
+ * A step in words: what was done, to which element, with which value.
+ * @param {import("../shared/elements.js").Action} step
+ */
 export function shownStep({ operation, value, action_repr: repr }) {
   const { name } = representationParts(repr);
   return { operation: operation || "no action", name, value };

@@ -1,5 +1,5 @@
 // The item page: its panes, the keys, and how an annotation comes in and goes out.
-import { button, dialog, make } from "../shared/elements.js";
+import { button, confirmed, dialog, make } from "../shared/elements.js";
 import { Actions } from "./actions.js";
 import { call, Refused, SignedOut } from "../shared/server.js";
 import { bindCommands } from "./commands.js";
@@ -76,6 +76,7 @@ async function read() {
   }
 }
 
+/** @param {Error} error */
 function refuseToWrite(error) {
   doc.about.writable = false;
   doc.about.why_not = error.message;
@@ -130,7 +131,7 @@ function showSource() {
   element("task-place").textContent = doc.tasks.length > 1 ? `task ${current + 1} of ${doc.tasks.length}` : "";
 }
 
-/** Show a step: its card, its part's row, its page. */
+/** Show a step: its card, its part's row, its page. @param {number} wanted */
 function go(wanted) {
   if (wanted < 0 || wanted >= doc.steps.length) return undefined;
   const changes = doc.partAt(wanted) !== doc.partAt(place);
@@ -143,6 +144,7 @@ function go(wanted) {
   return evidence.show(place);
 }
 
+/** @param {number} direction */
 function goPart(direction) {
   const index = doc.partAt(place);
   const [first] = doc.range(index);
@@ -150,7 +152,7 @@ function goPart(direction) {
   return doc.parts[index + direction] && go(doc.range(index + direction)[0]);
 }
 
-/** Somebody writes in a row: its steps are shown. */
+/** Somebody writes in a row: its steps are shown. @param {number} step */
 function focused(step) {
   const index = doc.parts.findIndex((part) => part.step === step);
   if (index < 0) return;
@@ -159,12 +161,14 @@ function focused(step) {
   else rows.select(index, place);
 }
 
+/** @param {number} direction */
 function goRow(direction) {
   const onRow = rows.focused() !== null;
   const index = doc.partAt(place) + (onRow ? direction : 0);
   if (doc.parts[index]) rows.focus(index);
 }
 
+/** @param {number} at */
 function cut(at) {
   if (!isWritable() || rows.field !== "instruction") return say("The cuts are made while decomposing");
   rows.flush();
@@ -174,6 +178,7 @@ function cut(at) {
   return render();
 }
 
+/** @param {"anaphora" | "ellipsis"} sort */
 async function mark(sort) {
   rows.flush();
   const { selected } = rows;
@@ -203,6 +208,7 @@ function decideNext() {
   );
 }
 
+/** @param {{others: any[]}} answer */
 function answered({ others }) {
   render();
   if (others.length) {
@@ -214,6 +220,7 @@ function answered({ others }) {
   decideNext();
 }
 
+/** @param {"undo" | "redo"} which */
 async function takeBack(which) {
   rows.flush();
   if (!isWritable()) return;
@@ -236,6 +243,7 @@ async function submit() {
   return undefined;
 }
 
+/** @param {Error} error */
 async function explain(error) {
   if (!(error instanceof Refused)) return say("The server cannot be reached");
   const { problems, code } = error.body;
@@ -253,7 +261,7 @@ async function explain(error) {
 }
 
 async function giveBack() {
-  const sure = await ask(
+  const sure = await confirmed(
     "Give this back? Somebody else may get it; what you have written in it stays with it.",
     "Give back",
   );
@@ -261,18 +269,6 @@ async function giveBack() {
   rows.flush();
   await saver.now();
   await saver.post("give-back/").then(() => location.assign(data.queue), explain);
-}
-
-/** A question with one button that says yes. @returns {Promise<boolean>} */
-function ask(text, yes) {
-  const question = dialog("ask");
-  question.querySelector("p").textContent = text;
-  question.querySelector("button").textContent = yes;
-  question.returnValue = "no";
-  question.showModal();
-  return new Promise((resolve) =>
-    question.addEventListener("close", () => resolve(question.returnValue === "yes"), { once: true }),
-  );
 }
 
 async function takeOver() {
@@ -303,6 +299,7 @@ function accept() {
 
 let fading = 0;
 
+/** @param {string} text */
 function say(text) {
   element("said").textContent = text;
   window.clearTimeout(fading);

@@ -93,6 +93,7 @@ function opened() {
   return done(request);
 }
 
+/** @template Result @param {IDBRequest<Result>} request @returns {Promise<Result>} */
 function done(request) {
   return new Promise((resolve, reject) => {
     request.onsuccess = () => resolve(request.result);

@@ -6,7 +6,7 @@ import { length, newId } from "./document.js";
 const PRONOUNS = /^(it|its|they|them|their|theirs|he|him|his|she|her|hers|there|one|ones|both|each|all|mine|ours)\b/i;
 const DEMONSTRATIVES = /^(this|that|these|those|here|such)\b/i;
 
-/** The sort of anaphor that words most likely are; the person can choose another. */
+/** The sort of anaphor that words most likely are; the person can choose another. @param {string} text */
 function guess(text) {
   if (DEMONSTRATIVES.test(text)) return "demonstrative";
   return PRONOUNS.test(text) ? "pronoun" : "definite";
@@ -212,7 +212,7 @@ export class MentionDialog {
   }
 }
 
-/** A turn with the places of its words. */
+/** A turn with the places of its words. @param {{step: number, rewrite: string}} turn */
 function line({ step, rewrite }) {
   const places = [];
   let at = 0;

@@ -5,7 +5,7 @@ import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
-/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: string) => void, onRemove: (step: number, mention: object) => void, onConflict: () => void}} Actions */
+/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: object) => void, onConflict: () => void}} Actions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
@@ -210,7 +210,7 @@ class Row {
 
   #warningMarks(part, warnings) {
     const here = warnings.filter(({ field, span }) => span && field === this.rows.field);
-    return here.map(({ span }) => ({ ...units(part[this.rows.field], ...span), kind: "doubtful" }));
+    return here.map(({ span }) => ({ ...units(part[this.rows.field], span[0], span[1]), kind: "doubtful" }));
   }
 
   #warning(part, { field, text, span }) {
@@ -280,18 +280,23 @@ class Row {
   }
 }
 
-/** A selection without the spaces around its words. */
+/**
+ * A selection without the spaces around its words.
+ * @param {string} text
+ * @param {{start: number, end: number}} selection
+ */
 function trimmed(text, { start, end }) {
   const said = text.slice(start, end);
   if (!said.trim()) return { start, end: start };
   return { start: start + said.length - said.trimStart().length, end: end - said.length + said.trimEnd().length };
 }
 
+/** @param {string} text */
 function short(text) {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
 
-/** Places in characters as places in UTF-16 units. */
+/** Places in characters as places in UTF-16 units. @param {string} text @param {number} start @param {number} end */
 function units(text, start, end) {
   const characters = Array.from(text);
   const before = characters.slice(0, start).join("").length;

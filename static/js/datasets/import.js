@@ -41,7 +41,7 @@ function follow(request, box) {
   part(box, "button").addEventListener("click", () => request.abort(), { once: true });
 }
 
-/** @param {HTMLFormElement} form */
+/** By XMLHttpRequest, as `fetch` tells no progress of what it sends. @param {HTMLFormElement} form */
 function send(form) {
   const box = part(form, "#upload");
   const button = /** @type {HTMLButtonElement} */ (form.querySelector("button.primary"));

@@ -6,6 +6,10 @@ import { Refused, SignedOut, call } from "../shared/server.js";
 import { drawLeft, drawRight } from "./rows.js";
 import { bindDragging } from "./drag.js";
 
+/** @typedef {import("./rows.js").Task} Task */
+/** @typedef {import("./rows.js").SessionRow} SessionRow */
+/** @typedef {import("./rows.js").ProposalRow} ProposalRow */
+
 const TOAST_MS = 12_000;
 const POLL_MS = 2_000;
 const FOLLOWED = 60; // polls, then the proposals by words stay
@@ -44,7 +48,10 @@ function view() {
   };
 }
 
-/** Marks on what is not shown are forgotten: nothing is moved that nobody sees. */
+/**
+ * Marks on what is not shown are forgotten: nothing is moved that nobody sees.
+ * @param {{leftovers: Task[], sessions: SessionRow[]}} rows
+ */
 function forgetHiddenMarks({ leftovers, sessions: shown }) {
   const seen = new Set([...leftovers.map((task) => task.id), ...shown.flatMap((session) => session.tasks)]);
   for (const id of marked) if (!seen.has(id)) marked.delete(id);
@@ -56,7 +63,7 @@ function draw() {
   const at = cursorKey();
   const places = [left, right].map((list) => ({
     list,
-    index: rowsOf(list).indexOf(document.activeElement),
+    index: rowsOf(list).indexOf(/** @type {HTMLElement} */ (document.activeElement)),
     top: list.parentElement.scrollTop,
   }));
   drawLeft(left, shown);
@@ -70,12 +77,14 @@ function draw() {
   document.getElementById("marks").textContent = marked.size ? `${marked.size} marked` : "";
 }
 
+/** @param {number} shown @param {number} all */
 function counted(shown, all) {
   return shown === all ? String(all) : `${shown} of ${all}`;
 }
 
 // The cursor is the focused row: a leftover, a proposal, a session or one of its tasks.
 
+/** @param {Element} list @returns {HTMLElement[]} */
 function rowsOf(list) {
   return [...list.querySelectorAll("[data-row]")];
 }
@@ -88,7 +97,11 @@ function cursorKey() {
   return cursor()?.dataset.row ?? "";
 }
 
-/** The same row, or what has come into its place. */
+/**
+ * The same row, or what has come into its place.
+ * @param {string | undefined} key
+ * @param {{list: Element, index: number}[]} places
+ */
 function restoreCursor(key, places) {
   if (!key) return;
   const same = document.querySelector(`[data-row="${CSS.escape(key)}"]`);
@@ -99,6 +112,7 @@ function restoreCursor(key, places) {
   });
 }
 
+/** @param {number} by */
 function step(by) {
   const at = cursor();
   const list = at && right.contains(at) ? right : left;
@@ -107,6 +121,7 @@ function step(by) {
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
 
+/** @param {Element} list */
 function side(list) {
   if (cursor() && list.contains(cursor())) return;
   const top = list.parentElement.getBoundingClientRect().top;
@@ -144,6 +159,7 @@ function mark() {
 
 // Actions -------------------------------------------------------------------------------------------------------
 
+/** @param {object} action @param {{isUndo?: boolean}} [how] */
 async function act(action, { isUndo = false } = {}) {
   if (busy) return say("Wait: the change before is on its way.", undo);
   busy = true;
@@ -156,6 +172,7 @@ async function act(action, { isUndo = false } = {}) {
   }
 }
 
+/** @param {Record<string, any>} answer @param {boolean} isUndo */
 function take(answer, isUndo) {
   for (const session of answer.sessions) sessions.set(session.id, session);
   for (const id of answer.gone) sessions.delete(id);
@@ -167,11 +184,13 @@ function take(answer, isUndo) {
   say(answer.said, isUndo ? null : answer.undo);
 }
 
+/** @param {Error} error */
 function reason(error) {
   if (error instanceof SignedOut) return "You are signed out: sign in in another tab, then do it again.";
   return error instanceof Refused ? error.message : "The server cannot be reached; nothing was changed.";
 }
 
+/** @param {string} text @param {object | null} undoing @param {boolean} isBad */
 function say(text, undoing, isBad = false) {
   undo = undoing;
   toast.querySelector("span").textContent = text;
@@ -194,6 +213,7 @@ function moveHere() {
   else act({ do: "move", tasks: chosen(), session: to.session.id, at: to.index });
 }
 
+/** @param {HTMLElement | null} row */
 function split(row = cursor()) {
   if (Number(row?.dataset.index) > 0)
     act({ do: "split", session: Number(row.dataset.session), at: Number(row.dataset.index) });
@@ -207,6 +227,7 @@ function remove() {
   else say("Go to a session or to a task in one.", null, true);
 }
 
+/** @param {number} by */
 function reorder(by) {
   const at = place();
   if (!at || at.index === null) return;
@@ -216,20 +237,24 @@ function reorder(by) {
   act({ do: "move", tasks: [at.session.tasks[at.index]], session: at.session.id, at: by > 0 ? to + 1 : to });
 }
 
+/** @param {string} what @param {HTMLElement | null} row */
 function decide(what, row = cursor()) {
   const id = row?.dataset.proposal;
   if (id) act({ do: what, proposals: [Number(id)] });
   else say("Go to a proposal.", null, true);
 }
 
-/** New proposals in place of those shown. */
+/** New proposals in place of those shown. @param {{proposals: ProposalRow[]}} answer */
 function renew(answer) {
   proposals.clear();
   for (const proposal of answer.proposals) proposals.set(proposal.id, proposal);
   draw();
 }
 
-/** When the job of the embedding model has ended, its proposals take the place of those by words. */
+/**
+ * When the job of the embedding model has ended, its proposals take the place of those by words.
+ * @param {string} job
+ */
 async function follow(job) {
   for (let tries = 0; tries < FOLLOWED; tries++) {
     await new Promise((resolve) => window.setTimeout(resolve, POLL_MS));

@@ -1,18 +1,30 @@
 // Rows of the organise page, made of text only. A row is focusable and carries what it stands for in data attributes.
 
+/** @typedef {{id: number, steps: number, [name: string]: any}} Task */
+/** @typedef {{id: number, tasks: number[], [name: string]: any}} SessionRow */
+/** @typedef {{id: number, why: string, [name: string]: any}} ProposalRow */
+
 const LONGEST = 300; // rows of a list; the filters lead to the others
 
+/**
+ * @template {keyof HTMLElementTagNameMap} Tag
+ * @param {Tag} tag
+ * @param {string} className
+ * @param {string | number} text
+ */
 function element(tag, className = "", text = "") {
   const made = document.createElement(tag);
   if (className) made.className = className;
-  if (text) made.textContent = text;
+  if (text) made.textContent = String(text);
   return made;
 }
 
+/** @param {number} number @param {string} noun */
 function count(number, noun) {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
+/** @param {string} what @param {string} text @param {string} title */
 function button(what, text, title) {
   const made = element("button", "btn small", text);
   made.type = "button";
@@ -22,7 +34,13 @@ function button(what, text, title) {
   return made;
 }
 
-/** A task; `key` names the row, `facts` say where it lies. */
+/**
+ * A task; `key` names the row, `facts` say where it lies.
+ * @param {Task} task
+ * @param {string} key
+ * @param {boolean} isMarked
+ * @param {object} facts
+ */
 function taskRow(task, key, isMarked, facts = {}) {
   const row = element("div", "task");
   Object.assign(row.dataset, { row: key, task: task.id }, facts);
@@ -38,7 +56,7 @@ function taskRow(task, key, isMarked, facts = {}) {
   return row;
 }
 
-/** Text between the options, which is none of them. */
+/** Text between the options, which is none of them. @param {HTMLElement} made */
 function outside(made) {
   made.setAttribute("role", "presentation");
   return made;
@@ -66,6 +84,7 @@ export function drawLeft(list, { leftovers, marked, allLeft }) {
     list.append(element("p", "more", allLeft ? "No leftover fits the filter." : "Every task lies in a session."));
 }
 
+/** @param {ProposalRow} proposal @param {Map<number, Task>} tasks */
 function proposalBox(proposal, tasks) {
   const box = element("section", "session proposal");
   const head = element("header", "head-row");
@@ -89,6 +108,7 @@ function proposalBox(proposal, tasks) {
   return box;
 }
 
+/** @param {SessionRow} session @param {Map<number, Task>} tasks @param {Set<number>} marked */
 function sessionBox(session, tasks, marked) {
   const box = element("section", "session");
   const known = session.tasks.filter((id) => tasks.has(id)).map((id) => tasks.get(id));

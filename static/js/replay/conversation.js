@@ -4,11 +4,12 @@ import { actionText, make, milliseconds } from "../shared/elements.js";
 const SAID = { ok: "right", bad: "wrong", done: "decided", running: "being decided", pending: "not decided yet" };
 const DENSE = 60; // cells; above it they carry no numbers
 
-/** Of a hidden step a row tells only that it was decided. */
+/** Of a hidden step a row tells only that it was decided. @param {any} row */
 function isShown(row) {
   return row !== undefined && row.operation !== null;
 }
 
+/** @param {any} row */
 function decided(row) {
   return isShown(row) ? actionText(row) : "hidden";
 }

@@ -1,5 +1,19 @@
 // How a record of a stage is written in the right pane: its facts as a list, long texts folded, what is missing as such.
-import { make } from "../shared/elements.js";
+import { bar, make } from "../shared/elements.js";
+
+/** What a stage has written down; each kind writes other facts. @typedef {Record<string, any>} StageRecord */
+
+// What the sections above the table of stages show already.
+/** @type {Record<string, string[]>} */
+const SHOWN = {
+  observe: ["elements", "candidates"],
+  rank: ["query"],
+  recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"],
+  simplify: ["kept", "text"],
+  compose: ["prompt"],
+  plan: ["reply", "why", "rounds"],
+  act: ["representation"],
+};
 
 /** @param {...string} words */
 export function missing(...words) {
@@ -32,4 +46,90 @@ export function facts(record) {
 /** @param {unknown} value @returns {string} */
 export function asText(value) {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+/**
+ * @param {string} word
+ * @param {StageRecord | undefined} record
+ * @param {number | undefined} seconds
+ * @param {number} longest
+ */
+export function stageRow(word, record, seconds, longest) {
+  const time =
+    seconds === undefined
+      ? [make("span"), make("span.faint.n", {}, record === undefined ? "no record" : "not timed")]
+      : [bar(seconds / longest), make("span.faint.n", {}, `${(seconds * 1000).toFixed(1)} ms`)];
+  const row = make(
+    "div.stage",
+    {},
+    make("span", {}, word),
+    make("span.faint.clip", { title: summary(word, record) || null }, summary(word, record)),
+    ...time,
+  );
+  const rest = unknown(word, record);
+  return rest === null ? row : make("div", {}, row, rest);
+}
+
+/** What a stage gave, in a few words. @param {string} word @param {StageRecord | undefined} record */
+function summary(word, record) {
+  if (!record) return "";
+  if (word === "observe" && record.elements !== undefined) return `${record.candidates}/${record.elements} elements`;
+  if (word === "simplify" && record.kept !== undefined)
+    return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
+  if (word === "act") return record.representation ?? "";
+  return "";
+}
+
+/**
+ * Records that no section lays out, as plain text.
+ * @param {string} word
+ * @param {StageRecord | null | undefined} record
+ */
+function unknown(word, record) {
+  if (record === undefined || record === null) return null;
+  if (typeof record !== "object") return make("pre", {}, asText(record));
+  const known = SHOWN[word] ?? [];
+  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
+  return Object.keys(rest).length ? facts(rest) : null;
+}
+
+/** @param {StageRecord | undefined} record @param {Set<string>} open */
+export function query(record, open) {
+  return record?.query ? folded("query", "Query", make("pre", {}, asText(record.query)), open) : null;
+}
+
+/**
+ * "round 2" → what was asked about and what came of it.
+ * @param {{elements: string[], reply: unknown, chosen: string | null}[]} rounds
+ */
+export function roundFacts(rounds) {
+  return Object.fromEntries(
+    rounds.map(({ elements, reply, chosen }, index) => [
+      `round ${index + 1}`,
+      `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
+    ]),
+  );
+}
+
+/**
+ * Exemplars or workflows, in prompt order; `parts` gives [text, small text, address].
+ * @template Item
+ * @param {string} title
+ * @param {(Item & {distance?: number, [name: string]: any})[]} items
+ * @param {(item: any) => any[]} parts
+ */
+export function recalled(title, items, parts) {
+  if (!items?.length) return [];
+  const rows = items.map((item) => {
+    const [text, small, href] = parts(item);
+    const distance = item.distance === undefined || !Number.isFinite(item.distance) ? "–" : item.distance.toFixed(2);
+    const content = [
+      make("span.n", { title: "L2 distance to what was asked" }, distance),
+      make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null),
+    ];
+    return href
+      ? make("a.snippet", { href, title: text }, ...content)
+      : make("div.snippet", { title: text }, ...content);
+  });
+  return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
 }

@@ -38,7 +38,11 @@ let running = -1;
 let following = false;
 let laid = store.total;
 
-/** Show a step; `history`: "push" a new address, "replace" the one we have, or leave it ("keep"). */
+/**
+ * Show a step; `history`: "push" a new address, "replace" the one we have, or leave it ("keep").
+ * @param {number} seq
+ * @param {"push" | "replace" | "keep"} history
+ */
 async function select(seq, history = "push") {
   if (seq < 0 || seq >= store.total) return;
   const previous = current;
@@ -53,6 +57,7 @@ async function select(seq, history = "push") {
   await showView(seq);
 }
 
+/** @param {number} seq */
 async function showView(seq) {
   let view = store.view(seq)?.data;
   if (!view) {
@@ -72,7 +77,10 @@ async function showView(seq) {
   if (seq === current) prefetch(seq);
 }
 
-/** What the next key is likely to ask for. Pages of the direct neighbours, records of the nearest failures too. */
+/**
+ * What the next key is likely to ask for. Pages of the direct neighbours, records of the nearest failures too.
+ * @param {number} seq
+ */
 async function prefetch(seq) {
   for (const near of [seq + 1, seq - 1]) {
     if (near < 0 || near >= store.total) continue;
@@ -90,6 +98,7 @@ function reload() {
   showView(current);
 }
 
+/** @param {number} seq */
 function address(seq) {
   const query = new URLSearchParams();
   if (page.tab !== "page") query.set("tab", page.tab);
@@ -104,11 +113,13 @@ function showButtons() {
   element("follow").setAttribute("aria-pressed", String(following));
 }
 
+/** @param {number} seq */
 function go(seq) {
   follow(false);
   return select(seq);
 }
 
+/** @param {number} direction */
 function goTurn(direction) {
   const turn = store.turnOf(current);
   const place = store.turns.indexOf(turn);
@@ -117,6 +128,7 @@ function goTurn(direction) {
   return store.turns[place - 1] && go(store.turns[place - 1].first);
 }
 
+/** @param {-1 | 1} direction */
 function goFailure(direction) {
   const seq = store.failure(current, direction);
   if (seq === null)
@@ -124,6 +136,7 @@ function goFailure(direction) {
   else go(seq);
 }
 
+/** @param {"next" | "previous"} name */
 function goConversation(name) {
   if (data.neighbours[name]) location.assign(data.neighbours[name]);
   else say(`This is the ${name === "next" ? "last" : "first"} conversation of the run`);
@@ -135,12 +148,14 @@ async function nextAsked(link) {
   location.assign(link.href);
 }
 
+/** @param {boolean} on */
 function follow(on) {
   following = on && !store.isOver;
   showButtons();
   if (following && store.last >= 0 && store.last !== current) select(store.last, "replace");
 }
 
+/** @param {string} tab */
 function chooseTab(tab) {
   if (page.choose(tab)) window.history.replaceState(null, "", address(current));
 }
@@ -152,6 +167,7 @@ async function copyLink() {
 
 let fading = 0;
 
+/** @param {string} text */
 function say(text) {
   element("said").textContent = text;
   window.clearTimeout(fading);
@@ -172,6 +188,7 @@ function relay() {
   }
 }
 
+/** @param {number[]} added */
 function onSteps(added) {
   if (store.total !== laid) relay();
   const changed = new Set([...added, running]);
@@ -194,6 +211,7 @@ function showHeld() {
   for (const [spec, label, run] of held.commands) bind(spec, label, run, { group: "Held action" });
 }
 
+/** @param {string} text @param {string} kind */
 function onStatus(text, kind) {
   const tag = element("live");
   if (tag.textContent !== text) tag.textContent = text;

@@ -2,19 +2,9 @@
 // shown as text; a stage without a record says so.
 import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
 import { readPage } from "../shared/server.js";
-import { asText, facts, folded, missing, told } from "./records.js";
+import { asText, facts, folded, missing, query, recalled, roundFacts, stageRow, told } from "./records.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
-// What the sections above the table of stages show already.
-const SHOWN = {
-  observe: ["elements", "candidates"],
-  rank: ["query"],
-  recall: ["query", "of", "kind", "exemplars", "workflows", "objective", "rewritten"],
-  simplify: ["kept", "text"],
-  compose: ["prompt"],
-  plan: ["reply", "why", "rounds"],
-  act: ["representation"],
-};
 const LISTED = 8;
 const HIDDEN =
   "What agents did in test splits is hidden from you with the gold, which it repeats: an admin of the project can let you see it.";
@@ -303,7 +293,7 @@ export class SidePane {
   }
 }
 
-/** Of a step without a recorded path: where and when it was, and what came of it. */
+/** Of a step without a recorded path: where and when it was, and what came of it. @param {Record<string, any>} step */
 function happened({ gold, url, happened_at: at, reward, outcome, call_index: call }) {
   if (gold) return null;
   const told = {
@@ -316,45 +306,12 @@ function happened({ gold, url, happened_at: at, reward, outcome, call_index: cal
   return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
 }
 
-function stageRow(word, record, seconds, longest) {
-  const time =
-    seconds === undefined
-      ? [make("span"), make("span.faint.n", {}, record === undefined ? "no record" : "not timed")]
-      : [bar(seconds / longest), make("span.faint.n", {}, `${(seconds * 1000).toFixed(1)} ms`)];
-  const row = make(
-    "div.stage",
-    {},
-    make("span", {}, word),
-    make("span.faint.clip", { title: summary(word, record) || null }, summary(word, record)),
-    ...time,
-  );
-  const rest = unknown(word, record);
-  return rest === null ? row : make("div", {}, row, rest);
-}
-
-/** What a stage gave, in a few words. */
-function summary(word, record) {
-  if (!record) return "";
-  if (word === "observe" && record.elements !== undefined) return `${record.candidates}/${record.elements} elements`;
-  if (word === "simplify" && record.kept !== undefined)
-    return `${Array.isArray(record.kept) ? record.kept.length : record.kept} kept`;
-  if (word === "act") return record.representation ?? "";
-  return "";
-}
-
-/** Records that no section lays out, as plain text. */
-function unknown(word, record) {
-  if (record === undefined || record === null) return null;
-  if (typeof record !== "object") return make("pre", {}, asText(record));
-  const known = SHOWN[word] ?? [];
-  const rest = Object.fromEntries(Object.entries(record).filter(([key]) => !known.includes(key)));
-  return Object.keys(rest).length ? facts(rest) : null;
-}
-
+/** @param {string} title @param {string} note @param {...any} children */
 function section(title, note, ...children) {
   return make("section", {}, make("h2", {}, title, note ? make("small", {}, ` ${note}`) : null), ...children);
 }
 
+/** @param {import("../shared/elements.js").Action} one */
 function action(one) {
   const { operation, name, value } = actionParts(one);
   return make(
@@ -364,35 +321,4 @@ function action(one) {
     value ? ` “${value}” ` : " ",
     name ? make("span.muted", {}, value ? `in ${name}` : name) : null,
   );
-}
-
-function query(record, open) {
-  return record?.query ? folded("query", "Query", make("pre", {}, asText(record.query)), open) : null;
-}
-
-/** "round 2" → what was asked about and what came of it. */
-function roundFacts(rounds) {
-  return Object.fromEntries(
-    rounds.map(({ elements, reply, chosen }, index) => [
-      `round ${index + 1}`,
-      `${elements.length} elements (${elements.join(", ")}) → ${chosen ?? "none"}: ${asText(reply)}`,
-    ]),
-  );
-}
-
-/** Exemplars or workflows, in prompt order; `parts` gives [text, small text, address]. */
-function recalled(title, items, parts) {
-  if (!items?.length) return [];
-  const rows = items.map((item) => {
-    const [text, small, href] = parts(item);
-    const distance = Number.isFinite(item.distance) ? item.distance.toFixed(2) : "–";
-    const content = [
-      make("span.n", { title: "L2 distance to what was asked" }, distance),
-      make("span.clip", {}, text, small ? make("span.faint", {}, ` · ${small}`) : null),
-    ];
-    return href
-      ? make("a.snippet", { href, title: text }, ...content)
-      : make("div.snippet", { title: text }, ...content);
-  });
-  return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
 }

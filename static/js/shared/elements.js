@@ -50,6 +50,18 @@ export function dialog(id) {
   return /** @type {HTMLDialogElement} */ (document.getElementById(id));
 }
 
+/** Ask in the page's dialog `ask`, whose one button says yes. @param {string} text @param {string} yes @returns {Promise<boolean>} */
+export function confirmed(text, yes) {
+  const question = dialog("ask");
+  /** @type {HTMLElement} */ (question.querySelector("p")).textContent = text;
+  /** @type {HTMLElement} */ (question.querySelector("button")).textContent = yes;
+  question.returnValue = "no";
+  question.showModal();
+  return new Promise((resolve) =>
+    question.addEventListener("close", () => resolve(question.returnValue === "yes"), { once: true }),
+  );
+}
+
 /** A horizontal bar; drawn as SVG, so that no style attribute is needed. @param {number} fraction in 0..1 */
 export function bar(fraction) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");

@@ -56,7 +56,7 @@ async function go(url, { push = true } = {}) {
   readAhead();
 }
 
-/** The rendered page with its marks; the page before stays until this one is there. */
+/** The rendered page with its marks; the page before stays until this one is there. @param {any} data */
 async function showFrame(data = frameData(document)) {
   const container = document.getElementById("snapshot");
   if (!container || !data) {

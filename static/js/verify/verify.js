@@ -39,6 +39,7 @@ function restore() {
   reason.value = kept.reason ?? "";
 }
 
+/** @param {string} code */
 function toggle(code) {
   if (!data.writable) return;
   const step = current < 0 ? WHOLE : Number(parts[current].dataset.step);
@@ -49,6 +50,7 @@ function toggle(code) {
   drawDefects();
 }
 
+/** @param {number} step */
 function placeName(step) {
   const part = parts.find((row) => Number(row.dataset.step) === step);
   return part ? `part ${part.dataset.number}` : "whole conversation";
@@ -67,6 +69,7 @@ function drawDefects() {
   }
 }
 
+/** @param {{code: string, step: number, note: string}} defect */
 function defectRow(defect) {
   const note = make("input", {
     type: "text",
@@ -89,20 +92,27 @@ function defectRow(defect) {
 
 // The verdict -----------------------------------------------------------------------------------------------------
 
+/** @param {string} text */
 function say(text) {
   byId("status").textContent = text;
 }
 
+/** @param {string[]} problems */
 function complain(problems) {
   byId("problems").textContent = problems.join(" ");
   byId("problems").hidden = problems.length === 0;
 }
 
+/** @param {boolean} writable */
 function setWritable(writable) {
   for (const id of ["accept", "return", "give-back"]) button(id).disabled = !writable;
 }
 
-/** Send a request of this verification; says what went wrong and gives null then. */
+/**
+ * Send a request of this verification; says what went wrong and gives null then.
+ * @param {string} url
+ * @param {object} body
+ */
 async function send(url, body) {
   if (isBusy || !token) return null;
   isBusy = true;
@@ -123,6 +133,7 @@ async function send(url, body) {
   }
 }
 
+/** @param {"accept" | "return"} outcome */
 async function judge(outcome) {
   complain([]);
   const wrong = new Set(defects.map(({ code }) => code));
@@ -181,6 +192,7 @@ async function beat() {
 
 // Walking through -------------------------------------------------------------------------------------------------
 
+/** @param {number} index */
 function select(index) {
   current = Math.max(-1, Math.min(parts.length - 1, index));
   for (const [number, part] of parts.entries()) part.toggleAttribute("data-current", number === current);
@@ -190,6 +202,7 @@ function select(index) {
   return showStep(Number(parts[current].dataset.place));
 }
 
+/** @param {number} by */
 function move(by) {
   const next = Math.max(0, Math.min(steps.length - 1, place + by));
   if (next !== place) showStep(next);
@@ -197,6 +210,7 @@ function move(by) {
 
 const evidence = new Evidence(byId("evidence"), shown);
 
+/** @param {number} index */
 function showStep(index) {
   place = index;
   node = "";
