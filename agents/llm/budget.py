@@ -4,7 +4,6 @@ Before a request starts, the most it may use is booked; when it ends, the bookin
 requests that run at the same time, in this process or another, cannot overshoot a limit together.
 """
 
-import threading
 import time
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextvars import copy_context
@@ -85,35 +84,6 @@ class Budget(Protocol):
     def add(self, amount: Spent) -> None:
         """Add an amount, which may be negative, whatever the limits say."""
         ...
-
-
-class MemoryBudget:
-    """A budget of one process."""
-
-    def __init__(self, limits: SpendLimits, spent: Spent | None = None) -> None:
-        self._limits = limits
-        self._spent = spent or Spent()
-        self._lock = threading.Lock()
-
-    def limits(self) -> SpendLimits:
-        return self._limits
-
-    def change(self, limits: SpendLimits) -> None:
-        self._limits = limits
-
-    def spent(self) -> Spent:
-        return self._spent
-
-    def book(self, amount: Spent) -> bool:
-        with self._lock:
-            allowed = self._limits.exceeded(self._spent + amount) is None
-            if allowed:
-                self._spent += amount
-            return allowed
-
-    def add(self, amount: Spent) -> None:
-        with self._lock:
-            self._spent += amount
 
 
 class BudgetedLlm:

@@ -22,20 +22,6 @@ class ReplyStore(Protocol):
     def put_many(self, entries: list[tuple[str, Request, Reply]]) -> None: ...
 
 
-class DictStore:
-    """Replies in memory, for one process."""
-
-    def __init__(self) -> None:
-        self._replies: dict[str, Reply] = {}
-
-    def get_many(self, keys: list[str]) -> dict[str, Reply]:
-        return {key: self._replies[key] for key in keys if key in self._replies}
-
-    def put_many(self, entries: list[tuple[str, Request, Reply]]) -> None:
-        for key, _, reply in entries:
-            self._replies.setdefault(key, reply)
-
-
 class CachedLlm:
     """`llm` behind a store. Goes outside of a budget, so that cached replies are not held against it."""
 

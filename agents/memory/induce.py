@@ -1,6 +1,6 @@
 """Workflows from trajectories (AWM, planners.md 8.1): offline from the train split, online from what an agent did."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,26 +46,6 @@ class Induced:
 # Offline ------------------------------------------------------------------------------------------------------------
 
 
-def induce_offline(
-    dataset: Dataset,
-    llm: Llm,
-    encoder: Encoder,
-    websites: Collection[str] | None = None,
-    on_site: Callable[[int, int], None] = lambda done, total: None,
-) -> list[Induced]:
-    """Workflows of every site of the train split, or of the named ones; `on_site` gets how many of how many are done.
-
-    Raises `LlmError` where the endpoint cannot answer at all; a single answer that cannot be read is an error of its
-    site.
-    """
-    sites = dataset.recorded_websites(Split.TRAIN, websites)
-    found: list[Induced] = []
-    for start in range(0, len(sites), llm.info.lanes):
-        found += induce_sites(dataset, sites[start : start + llm.info.lanes], llm, encoder)
-        on_site(len(found), len(sites))
-    return found
-
-
 def induce_sites(
     dataset: Dataset,
     sites: Sequence[Website],
@@ -74,7 +54,11 @@ def induce_sites(
     style: str = Workflow.Style.CONCRETE,
     pack: Pack | None = None,
 ) -> list[Induced]:
-    """The workflows of some sites, asked for side by side. Workflows that people wrote or edited are kept."""
+    """The workflows of some sites, asked for side by side. Workflows that people wrote or edited are kept.
+
+    Raises `LlmError` where the endpoint cannot answer at all; a single answer that cannot be read is an error of its
+    site.
+    """
     tasks = {site.pk: train_tasks(site) for site in sites}
     prompts = [train_prompt(site, tasks[site.pk], style, pack) for site in sites]
     found = []

@@ -108,7 +108,6 @@ def _one_of(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
 
 IMAGINED = _is("imagine.kind", *WORLDS)
 ASKED_WORLD = _is("imagine.kind", "world_model")
-ASKED_VALUE = _is("imagine.value", "likert")
 GRADED = _is("imagine.value", "likert", "progress")
 TRAINED_HERE = _one_of(_is("imagine.kind", "trained"), _is("imagine.value", "progress"))
 PROMPTED = _both(IMAGINED, _one_of(_is("imagine.kind", "world_model", "trained"), GRADED))

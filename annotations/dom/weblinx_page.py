@@ -23,8 +23,6 @@ OWN_ATTRIBUTES = frozenset(
 FAR = 1e9  # pixels: beyond this a number is no place on a page
 SMALL = 10  # pixels: an element smaller than this both ways is no candidate
 
-PageBox = Mapping[str, Any]
-
 _NAME = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _DECLARATION = re.compile(r"<\?xml\b")
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

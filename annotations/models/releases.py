@@ -15,7 +15,7 @@ from annotations.datasets.records import ConversationRecord
 from annotations.models.campaigns import tracked
 from annotations.models.conversations import AT_ONCE, Conversation, Step
 from annotations.models.datasets import Dataset
-from annotations.models.frozen import DamagedRelease, freeze, page_shas, release_sha256, thaw
+from annotations.models.frozen import DamagedRelease, freeze, page_shas, thaw
 from annotations.models.pages import Snapshot, compress, decompress, digest
 
 USER = settings.AUTH_USER_MODEL
@@ -64,16 +64,6 @@ class Release(models.Model):
     def checksums(self) -> dict[str, str]:
         """Source id of each of its conversations -> the checksum of its content, in order."""
         return dict(self.conversations.order_by("position").values_list("source_id", "sha256"))
-
-    def is_intact(self) -> bool:
-        """Whether every conversation and the whole are what their checksums say; reads everything but the pages."""
-        rows = self.conversations.order_by("position")
-        try:
-            for row in rows.iterator(chunk_size=AT_ONCE):
-                row.content()
-        except DamagedRelease:
-            return False
-        return release_sha256(rows.values_list("sha256", flat=True).iterator()) == self.sha256
 
     def freeze(self, checksums: Sequence[str]) -> None:
         """Store the conversations of its dataset, in constant memory: a release is never updated, so their checksums

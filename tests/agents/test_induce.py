@@ -7,7 +7,6 @@ from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import Unreachable
 from agents.memory.induce import (
     embed_workflows,
-    induce_offline,
     induce_online,
     induce_sites,
     online_examples,
@@ -16,7 +15,7 @@ from agents.memory.induce import (
 )
 from agents.models import Run, Trajectory, Workflow
 from agents.recipes import literature
-from annotations.models import Dataset, Turn
+from annotations.models import Dataset, Split, Turn
 from tests import factories
 from tests.agents.llm_server import LlmServer, failure, in_turn, prompt_text, serve
 
@@ -55,7 +54,7 @@ def client(server: LlmServer, **settings) -> ChatLlm:
 
 def induce(dataset: Dataset, answer=ANSWER, websites=("shop",)):
     with serve(in_turn(answer)) as server:
-        return induce_offline(dataset, client(server), ENCODER, websites), server
+        return induce_sites(dataset, dataset.recorded_websites(Split.TRAIN, websites), client(server), ENCODER), server
 
 
 def names(**fields) -> list[str]:
@@ -159,7 +158,7 @@ def test_a_refusal_is_an_error_of_its_site_and_the_others_go_on(dataset) -> None
         return failure(400, "too long") if "Website: Shopping,Fashion,shop" in prompt_text(body) else block("book")
 
     with serve(reply) as server:
-        found = induce_offline(dataset, client(server), ENCODER)
+        found = induce_sites(dataset, dataset.recorded_websites(Split.TRAIN, None), client(server), ENCODER)
     by_site = {item.website: item for item in found}
     assert "too long" in by_site["shop"].error
     assert not by_site["inn"].error

@@ -8,11 +8,11 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import from_environment
-from agents.memory.induce import induce_offline
+from agents.memory.induce import induce_sites
 from agents.models import Run, Trajectory, Workflow
 from agents.recipes import literature
 from agents.runs import building, runner
-from annotations.models import Conversation, Dataset
+from annotations.models import Conversation, Dataset, Split
 from evaluation.scores.judging import Judgement
 from tests import factories
 from tests.agents.llm_server import LlmServer, prompt_text, serve
@@ -124,7 +124,7 @@ def test_in_small_batches_nothing_is_induced_in_the_middle_of_a_conversation(dat
 
 
 def test_runs_are_shown_workflows_of_the_train_split_by_their_objective(dataset, server, ranker) -> None:
-    (found,) = induce_offline(dataset, from_environment(), ENCODER)
+    (found,) = induce_sites(dataset, dataset.recorded_websites(Split.TRAIN, None), from_environment(), ENCODER)
     run = make_run(dataset, "mims", ranker)
     work(run, conversations(dataset))
     assert shown(run) == [list(found.workflows)] * 4

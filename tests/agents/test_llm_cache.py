@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from agents.llm.cache import CHUNK, CachedLlm, DictStore
+from agents.llm.cache import CHUNK, CachedLlm
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import RequestRefused
 from agents.llm.protocol import Image, Message, Reply, Request
 from agents.llm.usage import Prices
+from tests.agents.llm_in_memory import DictStore
 from tests.agents.llm_server import failure, good, prompt_text, serve
 
 FIRST, SECOND, WEBP = Image(b"1"), Image(b"2"), Image(b"1", "image/webp")

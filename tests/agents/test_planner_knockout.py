@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.stages.plan.parse import ParsedReply
-from agents.stages.simplify.knockout import knock_out, rounds
+from agents.stages.simplify.knockout import rounds
+from tests.agents.knocked_out import knock_out
 
 
 def scripted(*choices: str | None):

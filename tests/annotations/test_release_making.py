@@ -18,6 +18,7 @@ from annotations.pages.store import forget_unused_pages
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
 from tests import factories
+from tests.annotations.intact import is_intact
 from tests.annotations.weblinx_folder import tree, write_demo
 
 pytestmark = pytest.mark.django_db
@@ -53,7 +54,7 @@ def test_a_release_gives_back_the_records_that_were_frozen() -> None:
     before = list(dataset.conversations.records())
     release = released(dataset)
     assert list(release.conversations.records()) == before
-    assert release.is_intact()
+    assert is_intact(release)
 
 
 def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
@@ -114,7 +115,7 @@ def test_the_database_refuses_to_change_a_release(change: str) -> None:
     for rows in (Release.objects.filter(pk=release.pk), release.conversations.all()):
         with pytest.raises(DatabaseError), transaction.atomic():
             rows.update(sha256="0" * 64) if change == "update" else rows.delete()
-    assert release.is_intact()
+    assert is_intact(release)
 
 
 def test_damage_is_noticed() -> None:

@@ -18,6 +18,7 @@ from annotations.sample.project import make_demo_accounts
 from annotations.sample.script import ScriptError, read_script
 from annotations.work.desk.queue import waiting
 from annotations.work.desk.queue.claiming import next_item
+from tests.annotations.intact import is_intact
 
 USED = {
     name for file in ("finished", "half") for errand in read_errands(ERRANDS / f"{file}.txt") for name in errand.tasks
@@ -86,8 +87,8 @@ def check_releases(target: Dataset | None) -> None:
     assert target is not None
     newer, older = target.releases.all()
     assert (older.version, newer.version) == ("1.0", "1.1")
-    assert older.is_intact()
-    assert newer.is_intact()
+    assert is_intact(older)
+    assert is_intact(newer)
     assert Difference.between(older, newer).counts() == {"added": 2, "removed": 0, "changed": 1, "same": 5}
     turns = [turn.instruction for record in newer.conversations.records() for turn in record.turns]
     assert not any(REDACTED in text for text in turns)

@@ -7,12 +7,12 @@ import pytest
 
 from agents.stages.compose.page import PageTask, Paradigm, format_input
 from agents.stages.plan.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
-from agents.stages.simplify.knockout import knock_out
 from annotations.dom.tree import parse
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.step import step_success
+from tests.agents.knocked_out import knock_out
 from tests.conformance.results import assert_published_result
 
 PARSERS: dict[Paradigm, Callable[..., ParsedReply]] = {"multichoice": parse_multichoice, "generation": parse_generation}

@@ -18,7 +18,6 @@ Ask = Callable[[list[Message], tuple[str, ...]], str]  # messages, stop strings 
 RunCode = Callable[[str, str], str]  # Python code, state -> the variable `obs` that it sets; raises CodeFailed
 
 NEIGHBOURS = 3
-ACT_STOP = ("Observation:",)
 FILTER_STOP = ("Action:", "Output:", "State:")
 FALLBACK_STOP = ("Action:",)
 

@@ -1,10 +1,10 @@
 """Choose one element of many by knock-out: ask about five at a time, winners go to the end of the queue.
 
 The loop of MindAct and Self-MAP (planners spec 4.4). It holds no model and no randomness: the caller shuffles the
-candidates and answers the groups, one after another (`knock_out`) or many steps in one batch (`rounds`).
+candidates and answers the groups, of one step or of many in a batch.
 """
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 
 from agents.stages.plan.parse import ParsedReply
 
@@ -31,18 +31,3 @@ def rounds(
             waiting.append(reply.element)
             winner = reply
     return winner if waiting else None
-
-
-def knock_out(
-    candidates: Sequence[str], ask: Callable[[list[str]], ParsedReply], group_size: int = GROUP_SIZE
-) -> ParsedReply | None:
-    """Run the rounds with `ask`, which answers one group; returns the winner or None."""
-    asking = rounds(candidates, group_size)
-    reply: ParsedReply | None = None
-    while True:
-        try:
-            group = next(asking) if reply is None else asking.send(reply)
-        except StopIteration as end:
-            winner: ParsedReply | None = end.value
-            return winner
-        reply = ask(group)
