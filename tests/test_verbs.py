@@ -103,3 +103,26 @@ def test_conversations_are_written_by_one_module() -> None:
 def test_a_module_that_writes_rows_is_found() -> None:
     assert writers_of({"Turn"}, "Turn.objects.create(index=1)\nTurn.objects.filter(index=1).get()") == {"Turn"}
     assert writers_of({"Turn"}, "Turn.objects.filter(index=1).update(index=2)\nStep.objects.create()") == set()
+
+
+VIEWS = re.compile(r"(?:^|\.|_)(?:views|api|page)$")
+STORING = {"save", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
+OF_OTHERS = {"form", "serializer", "saving"}  # Django's and REST's, which store their own row; a module of edits
+DJANGOS = {"annotations.access.sign_in_views"}  # an account is a row of Django
+
+
+def stores(source: str) -> list[int]:
+    """Lines that store what they have put together themselves, instead of asking a row for it."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    found = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in STORING]
+    return [call.lineno for call in found if not OF_OTHERS & set(ast.unparse(call.func).split("."))]
+
+
+def test_views_ask_rows_and_store_nothing_themselves() -> None:
+    views = {name: path.read_text("utf-8") for name, path in modules().items() if VIEWS.search(name)}
+    assert len(views) > 50
+    assert {name: lines for name, text in views.items() if name not in DJANGOS and (lines := stores(text))} == {}
+
+
+def test_a_view_that_stores_is_found() -> None:
+    assert stores("hook.is_active = False\nhook.save()\nform.save()\nRow.objects.get_or_create(name=1)") == [2, 4]

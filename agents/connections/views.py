@@ -4,7 +4,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.http import require_POST
 
 from agents.connections.forms import ConnectionForm
@@ -56,11 +55,10 @@ def test(connection: Connection) -> None:
     from agents.connections.probing import probe  # its client takes a while to load
 
     try:
-        connection.found = probe(connection)
+        found = probe(connection)
     except ValueError as error:
-        connection.found = {"reply": "", "seconds": 0, "error": str(error)}
-    connection.tested_at = timezone.now()
-    connection.save(update_fields=["found", "tested_at"])
+        found = {"reply": "", "seconds": 0, "error": str(error)}
+    connection.keep_test(found)
 
 
 def _require(request: HttpRequest) -> None:

@@ -94,12 +94,7 @@ def _change(request: HttpRequest, project: Project) -> None:
         return
     told = {name: " ".join(request.POST.get(name, "").replace("\0", "").split()) for name in ("website", "pattern")}
     chosen = {name: request.POST.get(name, "") for name in ("of", "kind")}
-    row = GuardRule(project=project, created_by=signed_in(request), **told, **chosen)
-    if row.of == "price":
-        row.pattern = ""
     try:
-        row.full_clean()
+        GuardRule.objects.add(project=project, created_by=signed_in(request), **told, **chosen)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
-        return
-    row.save()

@@ -1,8 +1,11 @@
 """Endpoints that admins of the installation have set up: of language models and of embeddings."""
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from annotations.access.sealing import CannotOpen, seal, unseal
 
@@ -54,6 +57,11 @@ class Connection(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def keep_test(self, found: dict[str, Any]) -> None:
+        """Keep what its test has found out."""
+        self.found, self.tested_at = found, timezone.now()
+        self.save(update_fields=["found", "tested_at"])
 
     @property
     def key(self) -> str:

@@ -51,8 +51,7 @@ def change_role(request: HttpRequest, pk: int) -> HttpResponse:
     elif form.cleaned_data["role"] != Role.ADMIN and member.is_last_admin():
         messages.error(request, f"{member.user} is the only admin of {member.project}: make another one first.")
     else:
-        member.role, member.sees_test_gold = form.cleaned_data["role"], form.cleaned_data["sees_test_gold"]
-        member.save()
+        member.become(form.cleaned_data["role"], sees_test_gold=form.cleaned_data["sees_test_gold"])
         messages.success(request, f"{member.user} is now {form.cleaned_data['role']} of {member.project}.")
     return redirect("people")
 

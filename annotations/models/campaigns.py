@@ -199,3 +199,7 @@ class Guideline(models.Model):
 
     def __str__(self) -> str:
         return f"guidelines v{self.version} of {self.campaign}"
+
+    def followed_by(self, text: str, user: Any) -> "Guideline":
+        """The next version; IntegrityError when somebody made one at the same moment."""
+        return self.campaign.guidelines.create(version=self.version + 1, text=text, created_by=user)

@@ -100,6 +100,11 @@ class Membership(models.Model):
     def __str__(self) -> str:
         return f"{self.user} · {self.role} of {self.project}"
 
+    def become(self, role: str, *, sees_test_gold: bool) -> None:
+        """Give the member another role."""
+        self.role, self.sees_test_gold = role, sees_test_gold
+        self.save()
+
     def is_last_admin(self) -> bool:
         """Without them nobody could let others in."""
         others = Membership.objects.filter(project_id=self.project_id, role=Role.ADMIN).exclude(pk=self.pk)

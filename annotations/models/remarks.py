@@ -137,6 +137,16 @@ class Webhook(models.Model):
     def __str__(self) -> str:
         return self.url
 
+    def renew_secret(self, secret: str) -> None:
+        """Sign with another one from now on."""
+        self.secret = secret
+        self.save(update_fields=["secret"])
+
+    def switch(self) -> None:
+        """Stop telling it, or begin again; what waits is kept."""
+        self.is_active = not self.is_active
+        self.save(update_fields=["is_active"])
+
 
 class Delivery(models.Model):
     """One event on its way to one webhook: stored with what caused it, sent later, sent again until it arrives."""

@@ -101,6 +101,11 @@ class Session(models.Model):
         self.is_gold = True
         self.save(update_fields=["gold", "is_gold"])
 
+    def join_batch(self, name: str) -> None:
+        """Count it among the sessions that are opened under this name."""
+        self.batch = name
+        self.save(update_fields=["batch"])
+
     def bare_steps(self) -> Iterator[Step]:
         """All steps in order, with nothing but operation, value and the turn's instruction.
 

@@ -61,6 +61,10 @@ class ReviewReasonQuerySet(models.QuerySet["ReviewReason"]):
     def offered(self) -> Self:
         return self.filter(retired_at=None)
 
+    def add(self, project: Project, verdict: str, text: str) -> bool:
+        """Whether it is a new one of the project."""
+        return self.get_or_create(project=project, verdict=verdict, text=text)[1]
+
 
 class ReviewReason(models.Model):
     """One entry of a project's list of reasons. A retired one is offered no more; reviews keep it."""
@@ -78,6 +82,11 @@ class ReviewReason(models.Model):
 
     def __str__(self) -> str:
         return self.text
+
+    def switch(self) -> None:
+        """Offer it no more, or again."""
+        self.retired_at = None if self.retired_at else timezone.now()
+        self.save(update_fields=["retired_at"])
 
 
 class ReviewQuerySet(models.QuerySet["Review"]):

@@ -8,7 +8,6 @@ from django.db.models import Count, QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -182,12 +181,10 @@ def _change_reason(request: HttpRequest, project: Project) -> None:
     rows = ReviewReason.objects.of(project)
     key = request.POST.get("reason", "")
     if key.isdecimal() and len(key) < 19:
-        one = get_object_or_404(rows, pk=int(key))
-        one.retired_at = None if one.retired_at else timezone.now()
-        one.save(update_fields=["retired_at"])
+        get_object_or_404(rows, pk=int(key)).switch()
         return
     text, verdict = " ".join(request.POST.get("text", "").replace("\0", "").split()), request.POST.get("verdict", "")
     if not text or len(text) > 120 or verdict not in ReviewVerdict.values:
         messages.error(request, "A reason has 1 to 120 characters and a verdict that it explains.")
-    elif not rows.get_or_create(project=project, verdict=verdict, text=text)[1]:
+    elif not rows.add(project, verdict, text):
         messages.error(request, f"“{text}” is there already.")

@@ -84,8 +84,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
     with transaction.atomic():
         waiting = list(campaign.sessions.unopened().select_related("campaign__project").select_for_update(of=("self",)))
         for session in waiting:
-            session.batch = batch
-            session.save(update_fields=["batch"])
+            session.join_batch(batch)
             moving_on.open_work(session)
     if waiting:
         named = f" as batch “{batch}”" if batch else ""

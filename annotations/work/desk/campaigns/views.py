@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.models import Campaign, Dataset, Guideline, Item, Session, Stage
+from annotations.models import Campaign, Dataset, Item, Session, Stage
 from annotations.models.campaigns import KEPT
 from annotations.text import guidelines
 from annotations.work.desk.campaigns.forms import CampaignForm, GuidelineForm
@@ -191,12 +191,7 @@ def _add_version(request: HttpRequest, found: Campaign, form: GuidelineForm) -> 
         return True
     try:
         with transaction.atomic():
-            made = Guideline.objects.create(
-                campaign=found,
-                version=newest.version + 1,
-                text=form.cleaned_data["text"],
-                created_by=signed_in(request),
-            )
+            made = newest.followed_by(form.cleaned_data["text"], signed_in(request))
     except IntegrityError:
         form.add_error("text", f"Somebody made version {newest.version + 1} at the same moment: compare first.")
         return False

@@ -44,8 +44,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
 @require_POST
 def new_secret(request: HttpRequest, pk: int) -> HttpResponse:
     hook = _hook(request, pk)
-    hook.secret = sending.new_secret()
-    hook.save(update_fields=["secret"])
+    hook.renew_secret(sending.new_secret())
     return _page(request, fresh=hook)
 
 
@@ -53,8 +52,7 @@ def new_secret(request: HttpRequest, pk: int) -> HttpResponse:
 def pause(request: HttpRequest, pk: int) -> HttpResponse:
     """Stop telling it, or begin again; what waits is kept."""
     hook = _hook(request, pk)
-    hook.is_active = not hook.is_active
-    hook.save(update_fields=["is_active"])
+    hook.switch()
     messages.success(request, f"{hook.url} is {'told again' if hook.is_active else 'not told any more'}.")
     return redirect("annotate-webhooks")
 
