@@ -2,10 +2,12 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from django.conf import settings
-from django.db import connection, models, transaction
+from django.db import models, transaction
+from django.db.models import BigIntegerField, Count, Func, Sum, Value
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 BATCH = 500
@@ -48,6 +50,13 @@ class Kind:
         raise NotImplementedError
 
 
+class ColumnSize(Func):
+    """Bytes that a column takes, as it is stored."""
+
+    function = "pg_column_size"
+    output_field: Any = BigIntegerField()
+
+
 class TableRows(Kind):
     """Rows of one table that are deleted, or thinned out by overriding `_forget`."""
 
@@ -61,19 +70,9 @@ class TableRows(Kind):
         before = self.before(days)
         if before is None:
             return Freed(0, 0)
-        found, parameters = self.rows(before).order_by().values("pk").query.sql_with_params()
-        table, key = self._names()
-        sizes = " + ".join([f"coalesce(pg_column_size(kept.{column}), 0)" for column in self.heavy] or ["100"])
-        with connection.cursor() as cursor:
-            cursor.execute(
-                f"SELECT count(*), coalesce(sum({sizes}), 0) FROM {table} kept WHERE kept.{key} IN ({found})",  # nosec B608
-                parameters,
-            )
-            return Freed(*map(int, cursor.fetchone()))
-
-    def _names(self) -> tuple[str, str]:
-        meta = self.rows(timezone.now()).model._meta
-        return connection.ops.quote_name(meta.db_table), connection.ops.quote_name(meta.pk.column)
+        size: Any = sum((Coalesce(ColumnSize(column), 0) for column in self.heavy), Value(0))
+        rows = self.rows(before).order_by().aggregate(n=Count("pk"), size=Sum(size if self.heavy else Value(100)))
+        return Freed(rows["n"], int(rows["size"] or 0))
 
     def forget(self, limit: int = BATCH) -> int:
         before = self.before()

@@ -14,7 +14,7 @@ from typing import Any
 import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.db.models import Count, Min
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
@@ -27,12 +27,9 @@ from annotations.access.clients import client_address, networks
 from annotations.models import Job, Leased
 from annotations.monitor import counters
 from evaluation.models import Shard
-from webnav_site.monitor import workers
+from webnav_site.monitor import sizes, workers
 
 QUEUES = ("default", "io", "gpu")
-CONNECTIONS_SQL = """
-SELECT coalesce(state, 'other'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1
-"""
 
 
 @require_safe
@@ -143,14 +140,12 @@ def _from_database() -> Iterator[Metric]:
     age = [((queue,), seconds) for queue, (_, seconds) in waiting.items()]
     yield _gauge("webnav_queue_depth", "Jobs and shards that wait for a worker.", ["queue"], depth)
     yield _gauge("webnav_queue_oldest_seconds", "How long the oldest of them has waited.", ["queue"], age)
-    with connection.cursor() as cursor:
-        cursor.execute(CONNECTIONS_SQL)
-        states = [((state,), count) for state, count in sorted(cursor.fetchall())]
-        cursor.execute("SELECT pg_database_size(current_database()), current_setting('max_connections')::int")
-        size, most = cursor.fetchone()
+    states = [((state,), count) for state, count in sorted(sizes.connections().items())]
     yield _gauge("webnav_database_connections", "Connections of the database by state.", ["state"], states)
-    yield _gauge("webnav_database_connections_limit", "Connections the server allows.", [], [((), most)])
-    yield _gauge("webnav_database_size_bytes", "Size of the database.", [], [((), size)])
+    yield _gauge(
+        "webnav_database_connections_limit", "Connections the server allows.", [], [((), sizes.most_connections())]
+    )
+    yield _gauge("webnav_database_size_bytes", "Size of the database.", [], [((), sizes.database_bytes())])
 
 
 def queues() -> dict[str, tuple[int, float]]:

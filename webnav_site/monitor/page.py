@@ -7,7 +7,6 @@ from typing import Any
 import redis
 from django.conf import settings
 from django.core.exceptions import PermissionDenied
-from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -88,14 +87,11 @@ def _worker(worker: dict[str, Any]) -> dict[str, Any]:
 
 def _sizes(request: HttpRequest) -> dict[str, Any]:
     free, total = sizes.disk()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()")
-        connections = cursor.fetchone()[0]
     return {
         "tables": sizes.tables(),
         "datasets": sizes.datasets() if "datasets" in request.GET else None,
         "database_bytes": sizes.database_bytes(),
-        "connections": connections,
+        "connections": sum(sizes.connections().values()),
         "folders": sizes.folders(),
         "free": free,
         "total": total,

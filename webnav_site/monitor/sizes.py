@@ -33,6 +33,9 @@ SELECT name, sum(stored_size), count(*) FROM (
 ) pages GROUP BY name ORDER BY 2 DESC LIMIT 50
 """
 PACKAGES = ("Django", "celery", "channels", "psycopg", "torch", "transformers", "redis")
+CONNECTIONS_SQL = """
+SELECT coalesce(state, 'other'), count(*) FROM pg_stat_activity WHERE datname = current_database() GROUP BY 1
+"""
 
 
 def _kept(name: str, count: Callable[[], Any]) -> Any:
@@ -51,6 +54,16 @@ def datasets() -> list[tuple[str, int, int]]:
 
 def database_bytes() -> int:
     return _rows("SELECT pg_database_size(current_database())")[0][0]
+
+
+def connections() -> dict[str, int]:
+    """State -> how many connections the database has in it."""
+    return dict(_rows(CONNECTIONS_SQL))
+
+
+def most_connections() -> int:
+    """As many as the server allows."""
+    return _rows("SELECT current_setting('max_connections')::int")[0][0]
 
 
 def _rows(sql: str, parameters: list | None = None) -> list[tuple]:
