@@ -12,5 +12,6 @@ class EvaluationConfig(AppConfig):
         from annotations.sample import project
         from evaluation.studies import sample
 
+        project.MAKERS[preparing.FIRST_PART] = preparing.make_first
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

@@ -4,6 +4,7 @@ Everything is an ordinary job (training, induction): it can be followed, cancell
 is there already is not made twice. Memory and rationales are made when a run first needs them, and kept.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -24,7 +25,7 @@ STEP_SECONDS = {"cross_encoder": 0.6, "dual_encoder": 1.6}  # of training on one
 SITE_SECONDS = 60  # of asking the embedded model for the workflows of a website
 MOST_STEPS = 100  # a starter is trained on about so many
 CHEAP_SECONDS = 5 * 60  # a fresh installation makes by itself what takes no longer
-PART = "sample-models"
+FIRST_PART, PART = "sample-first-model", "sample-models"
 SETTINGS: dict[str, dict[str, Any]] = {
     "cross_encoder": {"epochs": 1, "batch_size": 16, "neg_ratio": 3, "max_length": 128, "dev_examples": 4}
     # Three of six layers: it ranks twice as fast. So few steps need a high rate and pairs as they are asked later.
@@ -69,6 +70,11 @@ class Offer:
     def seconds(self) -> int:
         """What is not being made yet takes about so long."""
         return sum(part.seconds for part in self.waiting)
+
+    @property
+    def running_seconds(self) -> int:
+        """What is being made takes about so long in all."""
+        return sum(part.seconds for part in self.running)
 
 
 class Preparing:
@@ -123,16 +129,32 @@ def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:
     return model.current_job()
 
 
+def make_first(project: Project, say: Callable[[str], None]) -> None:
+    """Queue what most recipes wait for, before the studies of the sample: many are ready as soon as it is."""
+    _queue(_cheap(project)[:1], say)
+
+
 def make_cheap(project: Project, say: Callable[[str], None]) -> None:
     """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes; the pages of
     recipes say so."""
+    _queue(_cheap(project), say)
+
+
+def _cheap(project: Project) -> list[Ingredient]:
+    """What is not being made yet and takes no longer; first what most recipes lack."""
     datasets: dict[str, Dataset] = {}
     for dataset in project.datasets.filter(conversations__split=Split.TRAIN).distinct().order_by("pk"):
         datasets.setdefault(reads(dataset), dataset)
-    for part in Preparing(datasets).offer(*literature.RECIPES.values()).waiting:
-        if part.seconds <= CHEAP_SECONDS:
-            start(part, user=None)
-            say(f"{part.says}: queued, about {span_text(part.seconds)}")
+    preparing, recipes = Preparing(datasets), literature.RECIPES.values()
+    lacking = Counter(part.key for recipe in recipes for part in preparing.parts(recipe))
+    cheap = [part for part in preparing.offer(*recipes).waiting if part.seconds <= CHEAP_SECONDS]
+    return sorted(cheap, key=lambda part: -lacking[part.key])
+
+
+def _queue(parts: list[Ingredient], say: Callable[[str], None]) -> None:
+    for part in parts:
+        start(part, user=None)
+        say(f"{part.says}: queued, about {span_text(part.seconds)}")
 
 
 def datasets_for(user: Any) -> dict[str, Dataset]:
