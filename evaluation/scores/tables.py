@@ -8,6 +8,7 @@ from agents.environments.task_sets import TALKING
 from agents.models import Run
 from agents.recipes.literature import changed_settings
 from evaluation.metrics import WEBLINX_LABELS, label
+from evaluation.metrics.apart import count_tied, times_as_many
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score
 
@@ -77,6 +78,22 @@ class ScoreTable:
     rows: list[RunRow] = field(default_factory=list)
     ticks: list[tuple[float, int]] = field(default_factory=list)  # pixel, percent
     sizes: list[str] = field(default_factory=list)
+    tied: int = 0  # so many rows from the best on cannot be told from it by their intervals
+    more: float | None = None  # with so many times as much data the first two of them would be told apart
+
+    @property
+    def band(self) -> tuple[float, float] | None:
+        """Where the intervals of what cannot be told apart lie: from a pixel on, and how wide."""
+        plots = [row.plot for row in self.rows[: self.tied] if row.plot]
+        if not plots:
+            return None
+        low = min(plot.low for plot in plots)
+        return low, max(plot.high for plot in plots) - low
+
+    @property
+    def times(self) -> str:
+        """`more` for people: "1.4", "8"."""
+        return "" if self.more is None else f"{self.more:.1f}" if self.more < 3 else f"{self.more:,.0f}"
 
     @property
     def grouping(self) -> str:
@@ -159,6 +176,10 @@ def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: lis
     if column is None or not shown:
         return
     table.rows.sort(key=lambda row: -(cell.value if (cell := row.cells[column]) else -1.0))
+    best_first = [row.cells[column] for row in table.rows]
+    table.tied = count_tied(best_first)
+    if table.tied and (first := best_first[0]) and (second := best_first[1]):
+        table.more = times_as_many(first, second)
     low = floor(min(score.low for score in shown) * 10) / 10
     high = max(ceil(max(score.high for score in shown) * 10) / 10, low + 0.1)
 

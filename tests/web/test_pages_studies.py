@@ -123,6 +123,22 @@ def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> Non
     assert first.high == table.ticks[-1][0]
 
 
+def test_what_intervals_do_not_tell_apart_lies_on_one_band_and_a_link_compares_it() -> None:
+    study, best = make_study()
+    close, far = (factories.make_run(best.dataset, split=best.split, recipe_name=name) for name in ("close", "far"))
+    for run, value in ((best, 0.6), (close, 0.55), (far, 0.2)):
+        add_scores(run, turn_success=value)
+    study.runs.add(close, far)
+    reader = study_client(study)
+    page = " ".join(source(reader.get(f"/studies/{study.pk}/")).split())
+    assert page.count('class="band"') == 2
+    assert "the first 2 cannot be told" in page
+    assert "8 times as many conversations" in page
+    assert f"?runs={best.pk},{close.pk}" in page
+    study.runs.remove(close)
+    assert 'class="band"' not in source(reader.get(f"/studies/{study.pk}/"))
+
+
 def test_the_tables_of_two_splits_have_one_axis() -> None:
     dataset = factories.make_dataset()
     runs = [factories.make_run(dataset, state="done", split=split) for split in ("train", "test_task")]

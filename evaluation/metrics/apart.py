@@ -1,0 +1,33 @@
+"""Which estimates can be told apart by their intervals alone."""
+
+from collections.abc import Sequence
+from math import hypot
+
+from evaluation.metrics.ood import IntervalValue
+
+
+def are_apart(better: IntervalValue, worse: IntervalValue) -> bool:
+    """Whether the one is above the other beyond chance (95 %), by the interval of their difference (MOVER; Zou and
+    Donner 2008). It takes the two as independent: a paired comparison of the same conversations may tell more apart."""
+    return better.value - worse.value > _noise(better, worse)
+
+
+def count_tied(best_first: Sequence[IntervalValue | None]) -> int:
+    """How many estimates from the first on cannot be told from it; 0 where the first stands alone."""
+    tied = 0
+    for estimate in best_first:
+        if estimate is None or best_first[0] is None or are_apart(best_first[0], estimate):
+            break
+        tied += 1
+    return tied if tied > 1 else 0
+
+
+def times_as_many(better: IntervalValue, worse: IntervalValue) -> float | None:
+    """With so many times as much data the two would be apart, if they differ as they do here; None where they do
+    not differ."""
+    difference = better.value - worse.value
+    return (_noise(better, worse) / difference) ** 2 if difference > 0 else None
+
+
+def _noise(better: IntervalValue, worse: IntervalValue) -> float:
+    return hypot(better.value - better.low, worse.high - worse.value)
