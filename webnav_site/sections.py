@@ -5,7 +5,7 @@ SECTIONS = (
     ("Annotate", "annotate-queue", "q", {"annotate"}),
     ("Runs", "runs", "r", {"runs", "run", "trajectory", "reviews", "review", "held", "guard"}),
     ("Studies", "studies", "s", {"studies", "study"}),
-    ("Agents", "recipes", "a", {"recipes", "recipe", "prompt"}),
+    ("Agents", "recipes", "a", {"recipes", "recipe", "prompt", "connections", "connection"}),
     ("Models", "models", "m", {"models", "model"}),
     ("Jobs", "jobs", "j", {"jobs", "job"}),
     ("People", "people", "p", {"people", "member"}),

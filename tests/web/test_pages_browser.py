@@ -230,6 +230,20 @@ def test_the_header_of_a_narrow_screen_says_all_of_a_short_name(app_server, page
         assert page.goto(app_server.url(path)).status == 200, path
         assert page.locator(".crumbs :is(span, a)").count() > 1, path
         assert page.evaluate(CUT) == [], path
+    assert page.locator(".crumbs").inner_text().split() == ["decompose", "/", "willowclinic-001"]
+    assert page.locator(".aside", has_text="Why this is here").get_by_role("link").inner_text() == str(session.campaign)
+
+
+def test_the_header_of_a_verification_says_stage_and_name(app_server, page, sign_in) -> None:
+    page.set_viewport_size({"width": 1280, "height": 800})
+    sign_in(user := factories.make_superuser(username="admin"))
+    session = factories.make_session(factories.make_campaign(name="Errands in the second round"), name="harbourcity-001")
+    subject = factories.make_assignment(factories.make_item(session), state="submitted")
+    given = factories.make_assignment(factories.make_item(session, stage="verify", subject=subject), user)
+    assert page.goto(app_server.url(f"/annotate/verify/{given.pk}/")).status == 200
+    assert page.evaluate(CUT) == []
+    assert page.locator(".crumbs").inner_text().split() == ["verify", "/", "harbourcity-001"]
+    assert page.get_by_role("link", name="Errands in the second round").is_visible()
 
 
 WIDE = """() => [...document.querySelectorAll("td")]

@@ -97,6 +97,7 @@ export class FilmStrip {
   #cell(seq) {
     // The pane holds the same links in the order of reading; these are for the mouse.
     const cell = make("a.cell", { href: `${this.store.url}steps/${seq}/`, "data-seq": seq, tabindex: -1 }, seq + 1);
+    cell.append(make("span.did"));
     this.cells.push(cell);
     this.update(seq);
     return cell;
@@ -107,6 +108,7 @@ export class FilmStrip {
     if (!cell) return;
     const [row, mark] = [this.store.rows.get(seq), this.store.mark(seq)];
     cell.className = `cell ${mark}`;
+    cell.querySelector(".did").textContent = isShown(row) ? actionText(row) : "";
     cell.title = `Step ${seq + 1}: ${isShown(row) ? `${actionText(row)} · ${SAID[mark]}` : SAID[mark]}`;
   }
 
