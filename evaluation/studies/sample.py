@@ -62,7 +62,7 @@ AGENTS = SampleStudy(
     "sample",
     ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
     ("test_subdomain",),
-    limit=2,
+    limit=3,
     seconds=30 * 60,
 )
 
