@@ -237,7 +237,8 @@ def test_the_header_of_a_narrow_screen_says_all_of_a_short_name(app_server, page
 def test_the_header_of_a_verification_says_stage_and_name(app_server, page, sign_in) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     sign_in(user := factories.make_superuser(username="admin"))
-    session = factories.make_session(factories.make_campaign(name="Errands in the second round"), name="harbourcity-001")
+    campaign = factories.make_campaign(name="Errands in the second round")
+    session = factories.make_session(campaign, name="harbourcity-001")
     subject = factories.make_assignment(factories.make_item(session), state="submitted")
     given = factories.make_assignment(factories.make_item(session, stage="verify", subject=subject), user)
     assert page.goto(app_server.url(f"/annotate/verify/{given.pk}/")).status == 200
