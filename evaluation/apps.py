@@ -1,5 +1,7 @@
 """The evaluation app."""
 
+from functools import partial
+
 from django.apps import AppConfig
 
 
@@ -12,6 +14,6 @@ class EvaluationConfig(AppConfig):
         from annotations.sample import project
         from evaluation.studies import sample
 
-        project.MAKERS[preparing.FIRST_PART] = preparing.make_first
+        project.MAKERS[preparing.FIRST_PART] = partial(preparing.make_cheap, most=1)  # most recipes wait for it
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

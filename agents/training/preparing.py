@@ -101,6 +101,13 @@ class Preparing:
             found.append(self._part("workflows", dataset, lambda: _induction(dataset)))
         return [part for part in found if part is not None]
 
+    def cheap(self) -> list[Ingredient]:
+        """What is not being made yet and takes at most CHEAP_SECONDS; first what most published recipes lack."""
+        recipes = literature.RECIPES.values()
+        lacking = Counter(part.key for recipe in recipes for part in self.parts(recipe))
+        found = [part for part in self.offer(*recipes).waiting if part.seconds <= CHEAP_SECONDS]
+        return sorted(found, key=lambda part: -lacking[part.key])
+
     def _part(self, name: str, dataset: Dataset, look: Callable[[], Ingredient | None]) -> Ingredient | None:
         key = (name, dataset.name)
         if key not in self._known:
@@ -129,30 +136,13 @@ def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:
     return model.current_job()
 
 
-def make_first(project: Project, say: Callable[[str], None]) -> None:
-    """Queue what most recipes wait for, before the studies of the sample: many are ready as soon as it is."""
-    _queue(_cheap(project)[:1], say)
-
-
-def make_cheap(project: Project, say: Callable[[str], None]) -> None:
-    """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes; the pages of
-    recipes say so."""
-    _queue(_cheap(project), say)
-
-
-def _cheap(project: Project) -> list[Ingredient]:
-    """What is not being made yet and takes no longer; first what most recipes lack."""
+def make_cheap(project: Project, say: Callable[[str], None], most: int | None = None) -> None:
+    """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes, at most so
+    many; the pages of recipes say so."""
     datasets: dict[str, Dataset] = {}
     for dataset in project.datasets.filter(conversations__split=Split.TRAIN).distinct().order_by("pk"):
         datasets.setdefault(reads(dataset), dataset)
-    preparing, recipes = Preparing(datasets), literature.RECIPES.values()
-    lacking = Counter(part.key for recipe in recipes for part in preparing.parts(recipe))
-    cheap = [part for part in preparing.offer(*recipes).waiting if part.seconds <= CHEAP_SECONDS]
-    return sorted(cheap, key=lambda part: -lacking[part.key])
-
-
-def _queue(parts: list[Ingredient], say: Callable[[str], None]) -> None:
-    for part in parts:
+    for part in Preparing(datasets).cheap()[:most]:
         start(part, user=None)
         say(f"{part.says}: queued, about {span_text(part.seconds)}")
 

@@ -141,7 +141,7 @@ def test_what_most_recipes_wait_for_is_made_first_and_the_rest_by_how_many_lack_
     other = Dataset.objects.create(name="other", project=weblinx.project)
     factories.make_conversation(dataset=other, split=Split.TRAIN)
     said: list[str] = []
-    preparing.make_first(weblinx.project, said.append)
+    preparing.make_cheap(weblinx.project, said.append, most=1)
     assert [model.name for model in TrainedModel.objects.all()] == ["starter-cross-encoder"]
     preparing.make_cheap(weblinx.project, said.append)
     jobs = Job.objects.order_by("pk")
