@@ -81,8 +81,8 @@ def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
 LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
 DRAWN: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.temperature > 0, "plan.temperature above 0")
 DRAWS: tuple[Holds, str] = (
-    lambda recipe, blocks: planner_of(recipe).repeats or recipe.imagine.kind != "none",
-    "imagine.kind other than none, as all actions of its planner are told to that stage alone",
+    lambda recipe, blocks: planner_of(recipe).repeats or _compares(recipe) != "",
+    "imagine.kind or act.ask other than none, as all actions of its planner are told to these alone",
 )
 ENDPOINT: tuple[Holds, str] = (
     lambda recipe, blocks: recipe.plan.backend == "endpoint" or not planner_of(recipe).asks,
@@ -289,7 +289,7 @@ def _check_built(changed: Sequence[str], after: Mapping[str, object]) -> None:
 
 def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
     """Planners go with some rankings only, and what compares samples with planners that draw some."""
-    if recipe.imagine.kind != "none" and (said := _nothing_to_compare(recipe)):
+    if (comparing := _compares(recipe)) and (said := _nothing_to_compare(recipe, comparing)):
         raise ValueError(said)
     if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
         return
@@ -299,8 +299,14 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
         raise ValueError(f"rank.kind=none does not go with plan.kind={recipe.plan.kind}, which takes a ranking")
 
 
-def _nothing_to_compare(recipe: Recipe) -> str:
-    plan, kind = recipe.plan, f"imagine.kind={recipe.imagine.kind}"
+def _compares(recipe: Recipe) -> str:
+    """The setting by which several actions of the planner are compared, "" for none."""
+    chosen = {"imagine.kind": recipe.imagine.kind, "act.ask": recipe.act.ask}
+    return next((f"{name}={value}" for name, value in chosen.items() if value != "none"), "")
+
+
+def _nothing_to_compare(recipe: Recipe, kind: str) -> str:
+    plan = recipe.plan
     if not planner_of(recipe).draws:
         drawing = [value for value, planner in kinds()["plan.kind"].items() if getattr(planner, "draws", False)]
         return f"{kind} does not go with plan.kind={plan.kind}; it takes {_either(drawing)}"

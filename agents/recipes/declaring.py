@@ -34,7 +34,7 @@ class Declared:
     above: float | None = None  # the value must exceed it
     kind: type = str
     default: Any = None
-    added: bool = False  # by another package
+    added: bool = False  # by another package, or when recipes had been hashed without it
 
     def check(self, name: str, value: Any) -> None:
         """ValueError naming what is allowed, unless `value` is."""
@@ -98,9 +98,12 @@ def setting(
     least: float | None = None,
     most: float | None = None,
     above: float | None = None,
+    added: bool = False,
 ) -> Any:
-    """A field of a `SettingGroup`. The choices of a `Literal` need not be repeated."""
-    return dataclasses.field(default=default, metadata={"declared": Declared(words, choices, least, most, above)})
+    """A field of a `SettingGroup`. The choices of a `Literal` need not be repeated. One that is `added` later leaves
+    the identity of recipes as it was, until somebody changes it."""
+    declared = Declared(words, choices, least, most, above, added=added)
+    return dataclasses.field(default=default, metadata={"declared": declared})
 
 
 def same(group: type, name: str, default: Any = dataclasses.MISSING, **changes: Any) -> Any:

@@ -327,8 +327,8 @@ def asked_model(recipe: Recipe) -> str:
 
 
 def to_dict(recipe: Recipe) -> dict[str, Any]:
-    """Everything that makes it. A setting that another package adds counts from the day that somebody changes it: till
-    then the recipe is the same with the package and without."""
+    """Everything that makes it. A setting that another package adds, or that came later, counts from the day that
+    somebody changes it: till then the recipe is the same with it and without."""
     found = dataclasses.asdict(recipe)
     known = settings_of(type(recipe))
     for name, value in values_of(recipe).items():

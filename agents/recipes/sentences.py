@@ -62,7 +62,7 @@ def stages(recipe: Recipe, parent: Recipe | None = None, beyond: Sequence[Recipe
         "compose": _compose(recipe),
         "plan": planner_of(recipe).sentence(recipe),
         "imagine": _own(recipe, "imagine.kind") or NOTHING_IMAGINED,
-        "act": " ".join(said for said in (ACT, _own(recipe, "act.guard")) if said),
+        "act": " ".join(said for said in (ACT, _own(recipe, "act.ask"), _own(recipe, "act.guard")) if said),
     }
     line = [recipe, *([parent] if parent else []), *beyond]
     return [StageSentence(stage, sentences[stage], _settings(stage, line)) for stage in STAGES]

@@ -235,6 +235,12 @@ class ActSettings(SettingGroup):
     guard: Literal["none", "policy", "policy+prediction"] = setting(
         "none", "what finds risky actions, which a live run holds until a person decides (docs/guard.md)"
     )
+    ask: Literal["none", "close"] = setting(
+        "none", "when the user is asked instead: where the best two readings are close (docs/live.md)", added=True
+    )
+    ask_ratio: float = setting(
+        0.9, "from which share of the first reading's probability the second is close", above=0, most=1, added=True
+    )
     guard_seconds: int = setting(120, "how long a held action waits in a live run before its episode ends", least=1)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from agents.prompts.catalogue import misfit
 from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
+from agents.stages.act.asking import AskedWhereClose
 from agents.stages.act.done import TakenAction
 from agents.stages.act.guarded import Guarded, GuardedAndForeseen
 from agents.stages.imagine.choosing import MostFrequent
@@ -71,6 +72,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "retrieval": RetrievedWorldModel,
         "majority": MostFrequent,
     },
+    "act.ask": {"close": AskedWhereClose},
     "act.guard": {"policy": Guarded, "policy+prediction": GuardedAndForeseen},
 }
 """Setting -> its value -> the kind, in the order in which those of one stage run."""
@@ -146,8 +148,9 @@ def recipe_kinds(recipe: Recipe) -> list[type[StageKind]]:
     first, second = (recalling, ranking) if any(kind.takes for kind in ranking) else (ranking, recalling)
     planner = planner_of(recipe)
     imagining = [kind for kind in (chosen(recipe, "imagine.kind"),) if kind]
+    asking = [kind for kind in (chosen(recipe, "act.ask"),) if kind]
     guarding = [kind for kind in (chosen(recipe, "act.guard"),) if kind]
-    return [*observing, *first, *second, *planner.before(), planner, *imagining, TakenAction, *guarding]
+    return [*observing, *first, *second, *planner.before(), planner, *imagining, *asking, TakenAction, *guarding]
 
 
 def predicts_objective(recipe: Recipe) -> bool:

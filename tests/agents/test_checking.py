@@ -124,6 +124,7 @@ def test_every_setting_is_read_by_some_recipe(name: str) -> None:
 MIXTURES: list[dict[str, str]] = [
     {},
     {"act.guard": "policy"},
+    {"act.ask": "close"},
     {"quirks.wq22_imagines_every_sample": "false"},
     {"imagine.kind": "trained", "imagine.value": "progress"},
     {"plan.backend": "endpoint", "recall.memory": "multifaceted", "recall.rationales": "stored"},
