@@ -1,7 +1,8 @@
 """A run acts: several environments at once, every decision of a round in one batch of the pipeline.
 
 An episode whose browser is lost begins anew, a few times; one that was under way when its worker died does, too. What
-an attempt has stored is forgotten then, so an episode counts once.
+an attempt has stored is forgotten then, so an episode counts once. One that was under way when the slice of its shard
+was over goes on (`parked`).
 """
 
 import logging
@@ -9,8 +10,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -18,8 +17,10 @@ from django.utils import timezone
 
 from agents.encoders.memory_limits import within_memory
 from agents.environments.process import EnvironmentProcess
-from agents.environments.protocol import ActionEffect, EnvironmentLost, EpisodeStart, PageView
+from agents.environments.protocol import EnvironmentLost
 from agents.guard.policy import Risk
+from agents.live import parked
+from agents.live.under_way import ActingEpisode, HeldEpisode, LiveEpisode
 from agents.llm.protocol import Llm
 from agents.models import HeldStep, Run, Trajectory
 from agents.recipes import literature
@@ -27,8 +28,9 @@ from agents.runs import events
 from agents.runs.building import build_pipeline
 from agents.runs.episodes import Episode, Outcome, Seen
 from agents.stages import registry
-from agents.types import Action, Decision, Observation, PastAction, RecordedStep
+from agents.types import Decision
 from annotations.environment import env_number
+from annotations.jobs import stopping
 from annotations.models import Turn
 from annotations.monitor import counters
 from annotations.monitor.spans import span
@@ -38,91 +40,9 @@ logger = logging.getLogger(__name__)
 
 ENVIRONMENTS = env_number("LIVE_ENVIRONMENTS", 2, least=1)  # browsers of one worker; two of them fill two cores
 ATTEMPTS = 3  # of an episode whose browser is lost
+WAITING_SECONDS = 15.0  # that a worker waits for people before it gives the shard back, if nothing else is to do
 HELD_POLL = 0.3  # seconds between two looks at what is held, where nothing else is to do
-NO_ACTION = "ended: the agent had no action"
 LOST = "the browser was lost in each of {} attempts"
-
-
-@dataclass
-class LiveEpisode:
-    """An episode under way: where it is, and what the agent has done so far."""
-
-    trajectory: Trajectory
-    turns: Sequence[Turn]  # of the conversation, in order
-    attempts: int = 0
-    at: int = 0  # which turn it is in
-    taken: int = 0  # steps of all turns
-    view: PageView | None = None
-    seen_at: datetime | None = None
-    begun: float = 0.0
-    steps: list[RecordedStep] = field(default_factory=list)  # of this turn
-    answers: list[str] = field(default_factory=list)  # of the user to questions in this turn
-
-    @property
-    def turn(self) -> Turn:
-        return self.turns[self.at]
-
-    @property
-    def goal(self) -> tuple[str, int]:
-        """Task and seed."""
-        place = self.trajectory.conversation.extra
-        return place["task"], place["seed"]
-
-    def begin(self, start: EpisodeStart) -> None:
-        self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
-        self.answers = []
-        self.look(start.view)
-
-    def go_on(self) -> None:
-        """The user says the next instruction."""
-        self.at, self.steps = min(self.at + 1, len(self.turns) - 1), []
-        self.answers = []
-
-    def look(self, view: PageView) -> None:
-        self.view, self.seen_at = view, timezone.now()
-
-    def observation(self, with_history: bool = False) -> Observation:
-        """What the agent is given now."""
-        assert self.view is not None  # it has begun
-        conversation = self.trajectory.conversation
-        website = conversation.website
-        return Observation(
-            key=self.trajectory.pk,
-            conversation=conversation.pk,
-            turn_index=self.turn.index,
-            step_index=len(self.steps),
-            website=website.name,
-            domain=website.domain,
-            subdomain=website.subdomain,
-            instruction=" ".join((self.turn.instruction, *self.answers)),
-            html=self.view.html,
-            url=self.view.url,
-            candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
-            turn_actions=tuple(step.action for step in self.steps),
-            score_key=f"{self.turn.source_id}_{len(self.steps)}",
-            earlier_instructions=tuple(turn.instruction for turn in self.turns[: self.at]),
-            turn_steps=tuple(self.steps) if with_history else (),
-        )
-
-    def did(self, observation: Observation, action: Action) -> None:
-        """It has acted: what later decisions of the episode are told."""
-        assert self.view is not None
-        done = f"{action.operation}{f': {action.value}' if action.value else ''}"
-        past = PastAction(
-            f"{self.view.names.get(action.node_id or '', '[page]  ')} -> {done}",
-            action.operation,
-            action.node_id,
-            action.value,
-        )
-        self.taken += 1
-        self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
-
-    def store(self, observation: Observation, decision: Decision, outcomes: Sequence[Outcome], elements: int) -> None:
-        """Its steps of one decision; those of what was not carried out are left out."""
-        assert self.view is not None
-        assert self.seen_at is not None
-        seen = Seen(observation.html, self.view.url, elements, self.seen_at)
-        Episode(self.trajectory, self.turn).store(seen, decision, outcomes)
 
 
 class LiveRun:
@@ -156,17 +76,23 @@ class LiveRun:
             return 0
         self.tell("opening browsers")
         self.active: dict[EnvironmentProcess, LiveEpisode] = {}
-        self.held: dict[EnvironmentProcess, _Held] = {}
+        self.held: dict[EnvironmentProcess, HeldEpisode] = {}
+        self.idle_since: float | None = None
         free: list[EnvironmentProcess] = []
         try:
-            for _ in range(min(self.environments, len(waiting))):
+            self._resume(waiting)
+            for _ in range(min(self.environments - len(self.active), len(waiting))):
                 free.append(self._open())
-            self.tell(f"acting in {len(free)} browser{'s' if len(free) > 1 else ''}")
+            count = len(free) + len(self.active)
+            self.tell(f"acting in {count} browser{'s' if count > 1 else ''}")
             while waiting or self.active:
                 self._begin(free, waiting)
                 if self.active:
                     self._round(free, waiting)
                     self.on_batch()
+        except stopping.SliceOver:
+            self._park()
+            raise
         finally:
             for environment in (*free, *self.active):
                 environment.close()
@@ -182,6 +108,29 @@ class LiveRun:
         for turn in Turn.objects.filter(conversation_id__in=conversation_ids).order_by("index"):
             turns.setdefault(turn.conversation_id, []).append(turn)
         return [LiveEpisode(row, turns[row.conversation_id]) for row in rows]
+
+    def _resume(self, waiting: deque[LiveEpisode]) -> None:
+        """Go on with what the last slice has left under way."""
+        parked.sweep()
+        for episode in [*waiting]:
+            if (found := parked.take(episode.trajectory)) is None:
+                continue
+            waiting.remove(episode)
+            self.active[found.environment] = found.episode
+            if found.held is not None:
+                self.held[found.environment] = found.held
+            else:
+                found.episode.begun += time.monotonic() - found.since
+
+    def _park(self) -> None:
+        """Leave what is under way for the next slice; where the worker itself stops, nobody could come back for it."""
+        if stopping.asked():
+            for episode in self.active.values():
+                HeldStep.objects.withdraw(episode.trajectory)
+            return
+        for environment, episode in self.active.items():
+            parked.park(episode.trajectory, parked.ParkedEpisode(environment, episode, self.held.get(environment)))
+        self.active.clear()
 
     def _begin(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
         """Let every browser that is free begin the next episode."""
@@ -236,11 +185,20 @@ class LiveRun:
         """Every episode under way takes its next decision, and carries it out; those that are held wait."""
         acted = [*self._decided(), *self._released()]
         if not acted:
-            time.sleep(HELD_POLL)
+            self._wait()
         else:
+            self.idle_since = None
             self._act(acted, free, waiting)
 
-    def _decided(self) -> list["_Acting"]:
+    def _wait(self) -> None:
+        """For people; not for long, as others wait for this worker."""
+        now = time.monotonic()
+        self.idle_since = self.idle_since or now
+        if now - self.idle_since > WAITING_SECONDS:
+            raise stopping.SliceOver
+        time.sleep(HELD_POLL)
+
+    def _decided(self) -> list[ActingEpisode]:
         """What is decided now and may be carried out at once."""
         free = {environment: episode for environment, episode in self.active.items() if environment not in self.held}
         ready = [(environment, episode) for environment, episode in free.items() if episode.view is not None]
@@ -250,10 +208,12 @@ class LiveRun:
         with span("decide", recipe=self.recipe.name, run=self.run.pk, steps=len(ready)):
             decisions = within_memory(self.pipeline.decide, observations)
         counters.STEPS.add(self.recipe.name, amount=len(ready))
-        acted = [_Acting(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)]
+        acted = [
+            ActingEpisode(*one, seen, chosen) for one, seen, chosen in zip(ready, observations, decisions, strict=True)
+        ]
         return [acting for acting in acted if not self._hold(acting)]
 
-    def _hold(self, acting: "_Acting") -> bool:
+    def _hold(self, acting: ActingEpisode) -> bool:
         """Whether its action is risky, so that it waits for a person from now on."""
         found, action = acting.decision.trace.get("act", {}).get("held"), acting.next_action
         view = acting.episode.view
@@ -271,11 +231,11 @@ class LiveRun:
                 url=view.url,
                 snapshot=pages.get(view.html),
             )
-        self.held[acting.environment] = _Held(acting, row)
+        self.held[acting.environment] = HeldEpisode(acting, row)
         self._tell_of([acting.episode])
         return True
 
-    def _released(self) -> list["_Acting"]:
+    def _released(self) -> list[ActingEpisode]:
         """Those whose held action somebody has decided on, or for which the time is over."""
         found = []
         for environment, held in list(self.held.items()):
@@ -287,7 +247,7 @@ class LiveRun:
                 found.append(held.acting)
         return found
 
-    def _act(self, acted: list["_Acting"], free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
+    def _act(self, acted: list[ActingEpisode], free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:
         while asked := [acting for acting in acted if acting.next_action is not None]:
             heard = []
             for acting in asked:
@@ -304,7 +264,7 @@ class LiveRun:
                     acting.hear(effect)
         self._keep([acting for acting in acted if not acting.is_lost], free)
 
-    def _keep(self, acted: Sequence["_Acting"], free: list[EnvironmentProcess]) -> None:
+    def _keep(self, acted: Sequence[ActingEpisode], free: list[EnvironmentProcess]) -> None:
         with self.fenced():
             for acting in acted:
                 acting.store()
@@ -317,7 +277,7 @@ class LiveRun:
                 free.append(acting.environment)
         self._tell_of([acting.episode for acting in acted])
 
-    def _is_over(self, acting: "_Acting") -> bool:
+    def _is_over(self, acting: ActingEpisode) -> bool:
         episode = acting.episode
         spent = time.monotonic() - episode.begun
         return acting.is_done or episode.taken >= self.limits["steps"] or spent > self.limits["seconds"]
@@ -327,78 +287,3 @@ class LiveRun:
             row = episode.trajectory
             events.publish(events.trajectory_group(row.pk), row.step_count, row.state)
         events.publish(events.run_group(self.run.pk), self.stored, self.run.state)
-
-
-@dataclass
-class _Held:
-    """A decision whose action waits."""
-
-    acting: "_Acting"
-    row: HeldStep
-    since: float = field(default_factory=time.monotonic)
-
-    def release(self) -> None:
-        """It goes on as the person said; what is refused, or decided by nobody, ends the episode."""
-        acting, row = self.acting, self.row
-        acting.episode.begun += time.monotonic() - self.since  # waiting is no time of the agent's
-        acting.decision.trace.setdefault("act", {})["decided"] = row.outcome
-        if row.state == HeldStep.State.APPROVED:
-            return
-        if row.state == HeldStep.State.CHANGED:
-            acting.decision = replace(acting.decision, actions=(Action(**row.action),))
-            return
-        acting.outcomes, acting.is_done = [Outcome(0.0, row.outcome)], True
-
-
-@dataclass
-class _Acting:
-    """One decision as it is carried out, action by action."""
-
-    environment: EnvironmentProcess
-    episode: LiveEpisode
-    observation: Observation
-    decision: Decision
-    outcomes: list[Outcome] = field(default_factory=list)
-    is_done: bool = False
-    is_lost: bool = False
-    ends_turn: bool = False
-    after: PageView | None = None
-
-    @property
-    def next_action(self) -> Action | None:
-        """None where all is done."""
-        if self.is_done or self.is_lost or self.ends_turn:
-            return None
-        actions = self.decision.actions
-        if not actions and len(self.episode.turns) > 1:  # it has no answer to this turn; the user goes on
-            actions = (Action("STOP"),)
-        return actions[len(self.outcomes)] if len(self.outcomes) < len(actions) else None
-
-    def tell(self) -> None:
-        assert self.next_action is not None
-        self.environment.tell_step(self.next_action)
-
-    def hear(self, effect: ActionEffect) -> None:
-        action = self.next_action
-        assert action is not None
-        self.episode.did(self.observation, action)
-        if effect.said:
-            self.episode.answers.append(effect.said)
-        self.outcomes.append(Outcome(effect.reward, effect.words, effect.turn))
-        self.ends_turn = effect.turn is not None
-        self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
-        self.after = effect.view
-
-    def store(self) -> None:
-        """The steps, and the page that the next decision is about."""
-        elements = self.episode.view.elements if self.episode.view else 0
-        decision, outcomes = self.decision, self.outcomes
-        if not decision.actions and not outcomes:
-            outcomes, self.is_done = [Outcome(0.0, NO_ACTION)], True
-        elif len(outcomes) < len(decision.actions):  # the turn or the episode has ended before the last of them
-            decision = replace(decision, actions=decision.actions[: len(outcomes)])
-        self.episode.store(self.observation, decision, outcomes, elements)
-        if self.after is not None:
-            self.episode.look(self.after)
-        if self.ends_turn:
-            self.episode.go_on()

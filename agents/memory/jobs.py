@@ -30,6 +30,7 @@ from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
+from annotations.jobs.stopping import SliceOver
 from annotations.models import Dataset, Job, Project, Split, Step
 
 PARTS = ("snippets", "exemplars", "workflows")
@@ -138,10 +139,6 @@ def _start(kind: str, user, dataset: Dataset, params: dict, publish: bool) -> Jo
 # Running ------------------------------------------------------------------------------------------------------------
 
 
-class _SliceOver(Exception):
-    """The time of a slice is used up."""
-
-
 class _Progress:
     """Tells how far a job is, and ends its slice when the time is used up."""
 
@@ -157,7 +154,7 @@ class _Progress:
         return round(self.before + time.monotonic() - self.begun, 1)
 
     def tell(self, phase: str, unit: str, done: int, total: int, **more) -> None:
-        """Store the progress. Raises Cancelled, or _SliceOver when another slice must go on."""
+        """Store the progress. Raises Cancelled, or SliceOver when another slice must go on."""
         now = time.monotonic()
         if phase != self.phase:
             self.phase, self.phase_begun, self.first = phase, now, done
@@ -166,7 +163,7 @@ class _Progress:
         self.job.go_on(values | {"per_second": round(pace, 2) or None} | more)
         over = stopping.asked() or now - self.begun > work.SLICE_SECONDS
         if over and self.first < done < total:  # each slice does some work
-            raise _SliceOver
+            raise SliceOver
 
 
 def embed(job: Job) -> bool:
@@ -175,7 +172,7 @@ def embed(job: Job) -> bool:
     phases = {"snippets": _embed_snippets, "exemplars": _embed_exemplars, "workflows": _embed_workflows}
     try:
         counts = {part: phases[part](dataset, encoder, progress) for part in PARTS if part in job.params["parts"]}
-    except _SliceOver:
+    except SliceOver:
         return job.hand_back()
     said = "Embedded " + ", ".join(_counted(count, part) for part, count in counts.items())
     report = {"counts": counts, "said": said, "seconds": progress.seconds} | _used(encoder)
@@ -245,7 +242,7 @@ def induce(job: Job) -> bool:
             resume |= {site.pk for site in group}
             job.keep_report(report)
             progress.tell("asking the model", "websites", len(resume), len(sites), resume=sorted(resume))
-    except _SliceOver:
+    except SliceOver:
         return job.hand_back()
     report["landed"] = counts["websites"] - len(report["errors"])
     report["said"] = f"Induced {_counted(counts['workflows'], 'workflows')} of {_counted(report['landed'], 'websites')}"
@@ -279,7 +276,7 @@ def refine(job: Job) -> bool:
             report["error_count"] = report.get("error_count", 0) + len(errors)
             job.keep_report(report)
             progress.tell("asking the model", "steps", counts["steps"], total, resume=batch[-1][0])
-    except _SliceOver:
+    except SliceOver:
         return job.hand_back()
     report["landed"] = counts["rationales"]
     report["said"] = f"Wrote {_counted(counts['rationales'], 'rationales')}"
@@ -306,7 +303,7 @@ class TransitionMaking:
                 fit_world_model(self.past)
             if describes:
                 self._describe()
-        except _SliceOver:
+        except SliceOver:
             self.job.keep_report(self.report)
             return self.job.hand_back()
         self.report["landed"] = counts["transitions"]

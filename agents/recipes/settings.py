@@ -241,7 +241,9 @@ class ActSettings(SettingGroup):
     ask_ratio: float = setting(
         0.9, "from which share of the first reading's probability the second is close", above=0, most=1, added=True
     )
-    guard_seconds: int = setting(120, "how long a held action waits in a live run before its episode ends", least=1)
+    guard_seconds: int = setting(
+        120, "how long a held action waits in a live run before its episode ends", least=1, most=1500
+    )
 
 
 def quirk(what: str) -> Any:

@@ -9,6 +9,10 @@ import mmap
 _flag = mmap.mmap(-1, 1)
 
 
+class SliceOver(Exception):
+    """Work gives its worker back: it goes on in another task, behind what waits."""
+
+
 def ask() -> None:
     _flag[0] = 1
 

@@ -35,7 +35,12 @@ def queue_for(shard: Shard) -> str | None:
 def best_of(shard_id: int) -> int:
     """The shard itself if this host holds its weights; else one of the waiting ones whose weights it holds. The other's
     message wakes up somebody who then finds the first."""
-    waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("id")[:LOOKED_AT]
+    waiting = (
+        Shard.objects.claimable()
+        .exclude(published_at=None)
+        .select_related("run")
+        .order_by("published_at", "id")[:LOOKED_AT]
+    )
     rows = sorted(waiting, key=lambda shard: shard.pk != shard_id)
     if not rows:
         return shard_id

@@ -131,12 +131,8 @@ def publish_shards(shards: QuerySet[Shard]) -> None:
 # Working ------------------------------------------------------------------------------------------------------------
 
 
-class SliceOver(Exception):
-    """The shard goes on in another task."""
-
-
 def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
-    """Run a claimed shard to its end, or for one slice; then it is queued again.
+    """Run a claimed shard to its end, or for one slice; then it is queued again, behind what waits.
 
     What is wrong with the work is recorded on the row; losing the lease is not an error: somebody else goes on.
     """
@@ -147,7 +143,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         shard.got_on()
         on_batch()
         if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
-            raise SliceOver
+            raise stopping.SliceOver
 
     run.begin()
     with shard.heartbeat():
@@ -160,7 +156,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
         except LeaseLost as lost:
             logger.info("%s", lost)
             return
-        except SliceOver:
+        except stopping.SliceOver:
             shard.hand_back()
             _tell_of(shard)
             return

@@ -13,7 +13,12 @@ from agents.types import Action, Observation, PastAction, RankedCandidate
 
 SETTINGS = {"act.ask": "close", "plan.samples": "3", "plan.temperature": "0.03"}
 RECIPE = checking.vary(literature.get("grounded"), SETTINGS)
-NAMES = {"1": "link Lisbon to Porto", "2": "link Lisbon to Faro", "3": "link Lisbon to Porto", "4": "textbox Destination"}
+NAMES = {
+    "1": "link Lisbon to Porto",
+    "2": "link Lisbon to Faro",
+    "3": "link Lisbon to Porto",
+    "4": "textbox Destination",
+}
 
 
 def decided(actions: Sequence[Action], shares: Sequence[float], asked: Sequence[str] = ()) -> Action | None:

@@ -8,9 +8,12 @@ from threading import Thread
 import pytest
 from django.db import connection
 
+from agents.live import running as live_running
 from agents.live.goals import LiveGoals, new_goals
 from agents.models import HeldStep, TrajectoryStep
 from agents.types import Decision, Observation
+from annotations.jobs import stopping
+from evaluation.models import Shard
 from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
@@ -26,6 +29,20 @@ class RiskyOracle(OraclePipeline):
         decided = zip(observations, super().decide(observations), strict=True)
         found = {"act": {"held": RISK, "representation": "button Click Me! → CLICK"}}
         return [one if seen.turn_actions else replace(one, trace=found) for seen, one in decided]
+
+
+class Counted:
+    """How often a shard was given back."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        hand_back = Shard.hand_back
+
+        def counted(shard: Shard) -> bool:
+            self.count += 1
+            return hand_back(shard)
+
+        monkeypatch.setattr(Shard, "hand_back", counted)
 
 
 def somebody(does: Callable[[HeldStep], None]) -> Thread:
@@ -81,6 +98,29 @@ def test_a_changed_action_is_carried_out_in_its_place(played) -> None:
 def test_a_refused_action_ends_the_episode(played) -> None:
     steps = played("60", lambda row: row.decide(factories.make_user(username="ada"), "refused", "No."))
     assert [(step.outcome, step.reward) for step in steps] == [("held, refused by ada: No.", 0.0)]
+
+
+def test_who_waits_for_people_lets_others_have_the_worker_and_loses_nothing(played, monkeypatch) -> None:
+    monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
+    slices = Counted(monkeypatch)
+
+    def approve_later(row: HeldStep) -> None:
+        while slices.count < 3:
+            time.sleep(0.05)
+        row.decide(factories.make_user(username="ada"), "approved")
+
+    steps = played("60", approve_later)
+    assert [(step.operation, step.reward) for step in steps] == [("CLICK", 1.0)]
+    assert [row.state for row in HeldStep.objects.all()] == ["approved"], "the episode did not begin anew"
+
+
+def test_a_worker_that_stops_withdraws_what_it_holds(played, monkeypatch) -> None:
+    monkeypatch.setattr(live_running, "WAITING_SECONDS", 0.0)
+    monkeypatch.setattr(
+        stopping, "asked", lambda: HeldStep.objects.waiting().exists() and HeldStep.objects.count() == 1
+    )
+    assert [step.outcome for step in played("1")] == ["held, nobody decided in time"]
+    assert [row.state for row in HeldStep.objects.order_by("pk")] == ["withdrawn", "expired"]
 
 
 def test_what_nobody_decides_ends_the_episode(played) -> None:

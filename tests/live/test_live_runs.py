@@ -14,7 +14,8 @@ from django.test import Client
 
 from agents.environments.process import EnvironmentProcess
 from agents.live.goals import LiveGoals, new_goals, told_tasks
-from agents.live.running import LOST, NO_ACTION, LiveRun
+from agents.live.running import LOST, LiveRun
+from agents.live.under_way import NO_ACTION
 from agents.models import Run, RunTally, Trajectory
 from annotations.models import Dataset, LeaseLost
 from evaluation.models import Study

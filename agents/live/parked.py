@@ -1,0 +1,84 @@
+"""Episodes between two slices of their shard.
+
+A worker gives a shard back when its slice is over, so that others get their turn. The browsers of its episodes stay as
+they are, in this process: whoever takes the shard next goes on where they are, if it is this process, and begins them
+anew otherwise. Browsers that nobody comes back for are closed.
+"""
+
+import threading
+import time
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from agents.environments.process import EnvironmentProcess
+from agents.live.under_way import HeldEpisode, LiveEpisode
+from agents.models import Run, Trajectory
+
+KEPT_SECONDS = 1800.0
+
+
+@dataclass(frozen=True)
+class ParkedEpisode:
+    """A browser with the episode that is under way in it, and what it waits for."""
+
+    environment: EnvironmentProcess
+    episode: LiveEpisode
+    held: HeldEpisode | None = None  # an action that a person decides on
+    since: float = field(default_factory=time.monotonic)
+
+
+class _Place:
+    """How a row was left: another attempt, wherever it is made, changes it."""
+
+    def __init__(self, row: Trajectory) -> None:
+        self.left: tuple[str, int, datetime] = (row.state, row.step_count, row.updated_at)
+
+    def still_holds(self, row: Trajectory) -> bool:
+        return self.left == _Place(row).left
+
+
+_lock = threading.Lock()
+_parked: dict[Hashable, tuple[_Place, ParkedEpisode]] = {}
+
+
+def park(trajectory: Trajectory, parked: ParkedEpisode) -> None:
+    """Keep it for the next slice, at most half an hour."""
+    trajectory.refresh_from_db(fields=["state", "step_count", "updated_at"])
+    with _lock:
+        _parked[trajectory.pk] = (_Place(trajectory), parked)
+    timer = threading.Timer(KEPT_SECONDS, _forget, (trajectory.pk, parked))
+    timer.daemon = True
+    timer.start()
+
+
+def take(trajectory: Trajectory) -> ParkedEpisode | None:
+    """What was kept of it; None where there is nothing, or where it was begun anew meanwhile."""
+    with _lock:
+        place, parked = _parked.pop(trajectory.pk, (None, None))
+    if place is None or parked is None:
+        return None
+    if not place.still_holds(trajectory):
+        parked.environment.kill()
+        return None
+    return parked
+
+
+def sweep() -> None:
+    """Close the browsers of runs that are over or gone."""
+    with _lock:
+        keys = list(_parked)
+    open_ones = Trajectory.objects.filter(pk__in=keys, run__state__in=Run.OPEN).values_list("pk", flat=True)
+    for key in set(keys) - set(open_ones):
+        with _lock:
+            _, parked = _parked.pop(key, (None, None))
+        if parked is not None:
+            parked.environment.kill()
+
+
+def _forget(key: Hashable, parked: ParkedEpisode) -> None:
+    with _lock:
+        if _parked.get(key, (None, None))[1] is not parked:
+            return
+        del _parked[key]
+    parked.environment.kill()

@@ -1,0 +1,174 @@
+"""An episode under way: where it is, what is decided of it and carried out, and what waits for a person."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.utils import timezone
+
+from agents.environments.process import EnvironmentProcess
+from agents.environments.protocol import ActionEffect, EpisodeStart, PageView
+from agents.models import HeldStep, Trajectory
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.types import Action, Decision, Observation, PastAction, RecordedStep
+from annotations.models import Turn
+
+NO_ACTION = "ended: the agent had no action"
+
+
+@dataclass
+class LiveEpisode:
+    """An episode under way: where it is, and what the agent has done so far."""
+
+    trajectory: Trajectory
+    turns: Sequence[Turn]  # of the conversation, in order
+    attempts: int = 0
+    at: int = 0  # which turn it is in
+    taken: int = 0  # steps of all turns
+    view: PageView | None = None
+    seen_at: datetime | None = None
+    begun: float = 0.0
+    steps: list[RecordedStep] = field(default_factory=list)  # of this turn
+    answers: list[str] = field(default_factory=list)  # of the user to questions in this turn
+
+    @property
+    def turn(self) -> Turn:
+        return self.turns[self.at]
+
+    @property
+    def goal(self) -> tuple[str, int]:
+        """Task and seed."""
+        place = self.trajectory.conversation.extra
+        return place["task"], place["seed"]
+
+    def begin(self, start: EpisodeStart) -> None:
+        self.begun, self.steps, self.at, self.taken = time.monotonic(), [], 0, 0
+        self.answers = []
+        self.look(start.view)
+
+    def go_on(self) -> None:
+        """The user says the next instruction."""
+        self.at, self.steps = min(self.at + 1, len(self.turns) - 1), []
+        self.answers = []
+
+    def look(self, view: PageView) -> None:
+        self.view, self.seen_at = view, timezone.now()
+
+    def observation(self, with_history: bool = False) -> Observation:
+        """What the agent is given now."""
+        assert self.view is not None  # it has begun
+        conversation = self.trajectory.conversation
+        website = conversation.website
+        return Observation(
+            key=self.trajectory.pk,
+            conversation=conversation.pk,
+            turn_index=self.turn.index,
+            step_index=len(self.steps),
+            website=website.name,
+            domain=website.domain,
+            subdomain=website.subdomain,
+            instruction=" ".join((self.turn.instruction, *self.answers)),
+            html=self.view.html,
+            url=self.view.url,
+            candidate_ids=tuple(sorted(self.view.names)),  # as those of recorded pages
+            turn_actions=tuple(step.action for step in self.steps),
+            score_key=f"{self.turn.source_id}_{len(self.steps)}",
+            earlier_instructions=tuple(turn.instruction for turn in self.turns[: self.at]),
+            turn_steps=tuple(self.steps) if with_history else (),
+        )
+
+    def did(self, observation: Observation, action: Action) -> None:
+        """It has acted: what later decisions of the episode are told."""
+        assert self.view is not None
+        done = f"{action.operation}{f': {action.value}' if action.value else ''}"
+        past = PastAction(
+            f"{self.view.names.get(action.node_id or '', '[page]  ')} -> {done}",
+            action.operation,
+            action.node_id,
+            action.value,
+        )
+        self.taken += 1
+        self.steps.append(RecordedStep(observation, past, (action.node_id,) if action.node_id else ()))
+
+    def store(self, observation: Observation, decision: Decision, outcomes: Sequence[Outcome], elements: int) -> None:
+        """Its steps of one decision; those of what was not carried out are left out."""
+        assert self.view is not None
+        assert self.seen_at is not None
+        seen = Seen(observation.html, self.view.url, elements, self.seen_at)
+        Episode(self.trajectory, self.turn).store(seen, decision, outcomes)
+
+
+@dataclass
+class ActingEpisode:
+    """One decision as it is carried out, action by action."""
+
+    environment: EnvironmentProcess
+    episode: LiveEpisode
+    observation: Observation
+    decision: Decision
+    outcomes: list[Outcome] = field(default_factory=list)
+    is_done: bool = False
+    is_lost: bool = False
+    ends_turn: bool = False
+    after: PageView | None = None
+
+    @property
+    def next_action(self) -> Action | None:
+        """None where all is done."""
+        if self.is_done or self.is_lost or self.ends_turn:
+            return None
+        actions = self.decision.actions
+        if not actions and len(self.episode.turns) > 1:  # it has no answer to this turn; the user goes on
+            actions = (Action("STOP"),)
+        return actions[len(self.outcomes)] if len(self.outcomes) < len(actions) else None
+
+    def tell(self) -> None:
+        assert self.next_action is not None
+        self.environment.tell_step(self.next_action)
+
+    def hear(self, effect: ActionEffect) -> None:
+        action = self.next_action
+        assert action is not None
+        self.episode.did(self.observation, action)
+        if effect.said:
+            self.episode.answers.append(effect.said)
+        self.outcomes.append(Outcome(effect.reward, effect.words, effect.turn))
+        self.ends_turn = effect.turn is not None
+        self.is_done = effect.done or (action.operation == "STOP" and not self.ends_turn)
+        self.after = effect.view
+
+    def store(self) -> None:
+        """The steps, and the page that the next decision is about."""
+        elements = self.episode.view.elements if self.episode.view else 0
+        decision, outcomes = self.decision, self.outcomes
+        if not decision.actions and not outcomes:
+            outcomes, self.is_done = [Outcome(0.0, NO_ACTION)], True
+        elif len(outcomes) < len(decision.actions):  # the turn or the episode has ended before the last of them
+            decision = replace(decision, actions=decision.actions[: len(outcomes)])
+        self.episode.store(self.observation, decision, outcomes, elements)
+        if self.after is not None:
+            self.episode.look(self.after)
+        if self.ends_turn:
+            self.episode.go_on()
+
+
+@dataclass
+class HeldEpisode:
+    """A decision whose action waits."""
+
+    acting: ActingEpisode
+    row: HeldStep
+    since: float = field(default_factory=time.monotonic)
+
+    def release(self) -> None:
+        """It goes on as the person said; what is refused, or decided by nobody, ends the episode."""
+        acting, row = self.acting, self.row
+        acting.episode.begun += time.monotonic() - self.since  # waiting is no time of the agent's
+        acting.decision.trace.setdefault("act", {})["decided"] = row.outcome
+        if row.state == HeldStep.State.APPROVED:
+            return
+        if row.state == HeldStep.State.CHANGED:
+            acting.decision = replace(acting.decision, actions=(Action(**row.action),))
+            return
+        acting.outcomes, acting.is_done = [Outcome(0.0, row.outcome)], True
