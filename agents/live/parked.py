@@ -7,7 +7,6 @@ anew otherwise. Browsers that nobody comes back for are closed.
 
 import threading
 import time
-from collections.abc import Hashable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -39,7 +38,7 @@ class _Place:
 
 
 _lock = threading.Lock()
-_parked: dict[Hashable, tuple[_Place, ParkedEpisode]] = {}
+_parked: dict[int, tuple[_Place, ParkedEpisode]] = {}
 
 
 def park(trajectory: Trajectory, parked: ParkedEpisode) -> None:
@@ -76,7 +75,7 @@ def sweep() -> None:
             parked.environment.kill()
 
 
-def _forget(key: Hashable, parked: ParkedEpisode) -> None:
+def _forget(key: int, parked: ParkedEpisode) -> None:
     with _lock:
         if _parked.get(key, (None, None))[1] is not parked:
             return

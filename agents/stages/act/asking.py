@@ -3,7 +3,7 @@
 For live runs in which a user answers (docs/live.md). On recorded steps a question is judged like any other action.
 """
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
@@ -63,7 +63,7 @@ def _missing_value(state: StepState) -> str:
 def _readings(state: StepState) -> list[tuple[Action, float]]:
     """What the planner drew, each thing once, the most probable first. Two elements of the same name, to which the same
     is done, are one thing to a user."""
-    shares: Counter[tuple[str, str, str]] = Counter()
+    shares: dict[tuple[str, str, str], float] = defaultdict(float)
     actions: dict[tuple[str, str, str], Action] = {}
     weights = state.shares or (1.0,) * len(state.drawn)
     for action, share in zip(state.drawn, weights, strict=False):
@@ -71,7 +71,7 @@ def _readings(state: StepState) -> list[tuple[Action, float]]:
             key = (_name(state, action), action.operation, action.value)
             shares[key] += share
             actions.setdefault(key, action)
-    return [(actions[key], share) for key, share in shares.most_common()]
+    return [(actions[key], share) for key, share in sorted(shares.items(), key=lambda one: -one[1])]
 
 
 def _name(state: StepState, action: Action) -> str:
