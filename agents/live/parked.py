@@ -27,37 +27,37 @@ class ParkedEpisode:
     since: float = field(default_factory=time.monotonic)
 
 
-class _Place:
-    """How a row was left: another attempt, wherever it is made, changes it."""
+Place = tuple[str, int, datetime]
 
-    def __init__(self, row: Trajectory) -> None:
-        self.left: tuple[str, int, datetime] = (row.state, row.step_count, row.updated_at)
 
-    def still_holds(self, row: Trajectory) -> bool:
-        return self.left == _Place(row).left
+def _place(episode: LiveEpisode) -> Place:
+    """How its row is: another attempt, wherever it is made, changes it."""
+    row = episode.trajectory
+    return row.state, row.step_count, row.updated_at
 
 
 _lock = threading.Lock()
-_parked: dict[int, tuple[_Place, ParkedEpisode]] = {}
+_parked: dict[int, tuple[Place, ParkedEpisode]] = {}
 
 
-def park(trajectory: Trajectory, parked: ParkedEpisode) -> None:
+def park(parked: ParkedEpisode) -> None:
     """Keep it for the next slice, at most half an hour."""
+    trajectory = parked.episode.trajectory
     trajectory.refresh_from_db(fields=["state", "step_count", "updated_at"])
     with _lock:
-        _parked[trajectory.pk] = (_Place(trajectory), parked)
+        _parked[trajectory.pk] = (_place(parked.episode), parked)
     timer = threading.Timer(KEPT_SECONDS, _forget, (trajectory.pk, parked))
     timer.daemon = True
     timer.start()
 
 
-def take(trajectory: Trajectory) -> ParkedEpisode | None:
-    """What was kept of it; None where there is nothing, or where it was begun anew meanwhile."""
+def take(episode: LiveEpisode) -> ParkedEpisode | None:
+    """What was kept of an episode that is read anew; None where there is nothing, or where it was begun again."""
     with _lock:
-        place, parked = _parked.pop(trajectory.pk, (None, None))
+        place, parked = _parked.pop(episode.trajectory.pk, (None, None))
     if place is None or parked is None:
         return None
-    if not place.still_holds(trajectory):
+    if place != _place(episode):
         parked.environment.kill()
         return None
     return parked

@@ -113,7 +113,7 @@ class LiveRun:
         """Go on with what the last slice has left under way."""
         parked.sweep()
         for episode in [*waiting]:
-            if (found := parked.take(episode.trajectory)) is None:
+            if (found := parked.take(episode)) is None:
                 continue
             waiting.remove(episode)
             self.active[found.environment] = found.episode
@@ -129,7 +129,7 @@ class LiveRun:
                 HeldStep.objects.withdraw(episode.trajectory)
             return
         for environment, episode in self.active.items():
-            parked.park(episode.trajectory, parked.ParkedEpisode(environment, episode, self.held.get(environment)))
+            parked.park(parked.ParkedEpisode(environment, episode, self.held.get(environment)))
         self.active.clear()
 
     def _begin(self, free: list[EnvironmentProcess], waiting: deque[LiveEpisode]) -> None:

@@ -60,9 +60,10 @@ def test_what_another_worker_has_begun_anew_is_not_gone_on_with(played, begun, m
     monkeypatch.setattr(running, "SLICE_SECONDS", -1)
     park = parked.park
 
-    def lost(row: Trajectory, found: parked.ParkedEpisode) -> None:
+    def lost(found: parked.ParkedEpisode) -> None:
         """The first time, another worker takes the shard, begins anew and is killed."""
-        park(row, found)
+        park(found)
+        row = found.episode.trajectory
         if begun.count(row.pk) == 1:
             Trajectory.objects.get(pk=row.pk).begin_episode()
 
