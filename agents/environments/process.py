@@ -77,7 +77,7 @@ class EnvironmentProcess:
         """What the told episode begins with."""
         answer = self._hear()
         site = tuple(answer["site"]) if answer["site"] else None
-        return EpisodeStart(answer["instruction"], _view(answer["view"]), site, tuple(answer["later"]))
+        return EpisodeStart(answer["instruction"], _view(answer["view"]), site, tuple(answer["later"]), answer["split"])
 
     def observe(self) -> PageView:
         """The page as it is now."""

@@ -33,6 +33,7 @@ class EpisodeStart:
     view: PageView
     site: tuple[str, str, str] | None = None  # website, domain and subdomain, where the task does not say enough
     later: tuple[str, ...] = ()  # what the user will say once the turn before is over
+    split: str = ""  # that the goal belongs to, where people recorded the way to it; "": none of its own
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ class GoalsForm(forms.Form):
         min_value=0, max_value=2**31 - 1, initial=0, help_text="The same seeds are the same goals for every agent."
     )
     split = forms.ChoiceField(
-        choices=Split.choices, initial=Split.DEV, help_text="Studies are run on splits; dev is for trying out."
+        choices=Split.choices,
+        initial=Split.DEV,
+        help_text="Studies are run on splits; dev is for trying out. Goals of recorded conversations keep theirs.",
     )
     steps = forms.IntegerField(min_value=1, max_value=MOST_STEPS, label="Steps of an episode, at most")
     seconds = forms.IntegerField(

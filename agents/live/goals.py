@@ -77,14 +77,15 @@ class LiveGoals:
         records.clear()
 
     def _record(self, task: str, seed: int, start: EpisodeStart, split: str) -> ConversationRecord:
-        """Nothing in it is gold."""
+        """Nothing in it is gold. What agents do towards the goal of a hidden conversation tells it: such a goal has the
+        split of its conversation."""
         name, where = source_id(task, seed), self.dataset.live["environment"]
         said = (start.instruction, *start.later)
         names = [name, *(f"{name}-{index}" for index in range(1, len(said)))]
         turns = tuple(TurnRecord(source_id=own, instruction=text) for own, text in zip(names, said, strict=True))
         place = {"task": task, "seed": seed}
         website, domain, subdomain = start.site or (task, where, where)
-        return ConversationRecord(name, website, domain, subdomain, turns, split=split, extra=place)
+        return ConversationRecord(name, website, domain, subdomain, turns, split=start.split or split, extra=place)
 
 
 def source_id(task: str, seed: int) -> str:

@@ -27,17 +27,17 @@ class ParkedEpisode:
     since: float = field(default_factory=time.monotonic)
 
 
-Place = tuple[str, int, datetime]
+RowState = tuple[str, int, datetime]
 
 
-def _place(episode: LiveEpisode) -> Place:
+def _row_state(episode: LiveEpisode) -> RowState:
     """How its row is: another attempt, wherever it is made, changes it."""
     row = episode.trajectory
     return row.state, row.step_count, row.updated_at
 
 
 _lock = threading.Lock()
-_parked: dict[int, tuple[Place, ParkedEpisode]] = {}
+_parked: dict[int, tuple[RowState, ParkedEpisode]] = {}
 
 
 def park(parked: ParkedEpisode) -> None:
@@ -45,7 +45,7 @@ def park(parked: ParkedEpisode) -> None:
     trajectory = parked.episode.trajectory
     trajectory.refresh_from_db(fields=["state", "step_count", "updated_at"])
     with _lock:
-        _parked[trajectory.pk] = (_place(parked.episode), parked)
+        _parked[trajectory.pk] = (_row_state(parked.episode), parked)
     timer = threading.Timer(KEPT_SECONDS, _forget, (trajectory.pk, parked))
     timer.daemon = True
     timer.start()
@@ -57,7 +57,7 @@ def take(episode: LiveEpisode) -> ParkedEpisode | None:
         place, parked = _parked.pop(episode.trajectory.pk, (None, None))
     if place is None or parked is None:
         return None
-    if place != _place(episode):
+    if place != _row_state(episode):
         parked.environment.kill()
         return None
     return parked

@@ -44,6 +44,7 @@ class ConversationGoals:
 
     name: str
     website: str
+    split: str
     start: dict[str, str]
     turns: tuple[TurnGoal, ...]
 
@@ -75,7 +76,7 @@ def _goals(website: str, script: ScriptedConversation) -> ConversationGoals:
         wanted |= {name: value for name, value in ended.items() if name not in PASSING}  # held, and not paid
         wanted |= {name: state[name] for name in ("page", "popup") if state[name] and state[name] != before[name]}
         turns.append(TurnGoal(turn.instruction, tuple(turn.actions), wanted, defaults))
-    return ConversationGoals(script.name, website, dict(script.start), tuple(turns))
+    return ConversationGoals(script.name, website, script.split, dict(script.start), tuple(turns))
 
 
 def _defaults(root: SampleNode) -> dict[str, str]:

@@ -197,5 +197,6 @@ def test_the_command_plays_conversations_turn_by_turn(has_chromium, monkeypatch)
     assert steps[0].outcome.endswith("the turn is over, as asked")
     conversation = Dataset.objects.get().conversations.get()
     assert (conversation.website.name, conversation.turns.count()) == ("casaverde", 6)
+    assert conversation.split == conversations()[conversation.extra["task"]].split == "test_subdomain", "not dev"
     assert run.trajectories.get().state == Trajectory.State.DONE
     assert [turn["step_count"] for turn in run.trajectories.get().outline()] == [1] * 6

@@ -88,7 +88,8 @@ class SampleSitesEnvironment:
         self._settle()
         first, *later = self._conversation.instructions
         site = self.visit.site
-        return EpisodeStart(first, self.observe(), (site.NAME, site.DOMAIN, site.SUBDOMAIN), tuple(later))
+        where = (site.NAME, site.DOMAIN, site.SUBDOMAIN)
+        return EpisodeStart(first, self.observe(), where, tuple(later), goals.split)
 
     def _new_page(self) -> "Page":
         if self._context is not None:
