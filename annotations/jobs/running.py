@@ -184,8 +184,8 @@ def run(job: Job) -> bool:
         except MemoryError:
             _give_up(job, Job.State.FAILED, last_error=job.out_of_memory())
         except Exception as error:
-            if full_disk.is_full(error):
-                _give_up(job, Job.State.FAILED, last_error=full_disk.MESSAGE)
+            if disk := full_disk.said(error):
+                _give_up(job, Job.State.FAILED, last_error=disk)
                 return False
             job.release(f"{type(error).__name__}: {error}")
             if isinstance(error, OUTAGES):
@@ -204,8 +204,8 @@ def _give_up(job: Job, state: str, **fields: Any) -> bool:
 
 def _explained(error: Exception) -> str:
     """The message, without places on the server's disk."""
-    if full_disk.is_full(error):
-        return full_disk.MESSAGE
+    if disk := full_disk.said(error):
+        return disk
     if isinstance(error, ValidationError):
         return " ".join(error.messages)
     if isinstance(error, OSError) and error.filename:

@@ -187,7 +187,7 @@ def _lasting(error: Exception, shard: Shard) -> str | None:
         return str(error)
     if is_out_of_memory(error):
         return explained(error, shard.memory_advice())
-    return full_disk.MESSAGE if full_disk.is_full(error) else None
+    return full_disk.said(error) or None
 
 
 def _tell_of(shard: Shard) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
+from django.http import HttpResponse
 
 from agents.training.checkpoint import FILE, save_checkpoint
 from annotations.jobs import full_disk, running
@@ -25,9 +26,17 @@ BYTES = 200 * 1024
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system with room for almost nothing."""
-    folder = tmp_path / "disk"
+    yield from mounted(tmp_path / "disk", f"size={BYTES}")
+
+
+@pytest.fixture
+def read_only_disk(tmp_path: Path) -> Iterator[Path]:
+    yield from mounted(tmp_path / "disk", "ro")
+
+
+def mounted(folder: Path, option: str) -> Iterator[Path]:
     folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", f"size={BYTES}", "tmpfs", str(folder)]
+    command = ["mount", "-t", "tmpfs", "-o", option, "tmpfs", str(folder)]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):
@@ -91,7 +100,7 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_one_before(small_disk: Path) 
     before = (small_disk / FILE).read_bytes()
     with pytest.raises((RuntimeError, OSError)) as caught:
         save_checkpoint(small_disk, {"step": torch.zeros(10**6)})
-    assert full_disk.is_full(caught.value)
+    assert full_disk.said(caught.value)
     assert [(path.name, path.read_bytes()) for path in small_disk.iterdir()] == [(FILE, before)]
 
 
@@ -109,8 +118,24 @@ def test_a_full_disk_of_postgresql_is_told_and_not_tried_again(monkeypatch) -> N
 
 
 def test_other_errors_are_not_a_full_disk() -> None:
-    assert not full_disk.is_full(OperationalError("connection refused"))
-    assert not full_disk.is_full(FileNotFoundError(2, "no such file"))
+    assert not full_disk.said(OperationalError("connection refused"))
+    assert not full_disk.said(FileNotFoundError(2, "no such file"))
+
+
+def test_an_export_onto_a_read_only_disk_says_so(settings, read_only_disk: Path) -> None:
+    settings.MEDIA_ROOT = read_only_disk / "files"
+    job = export_job()
+    running.run(Job.objects.claim(job.pk))
+    job.refresh_from_db()
+    assert (job.state, job.last_error, job.file) == (Job.State.FAILED, full_disk.READ_ONLY, "")
+
+
+@pytest.mark.parametrize("path", ["/api/imports/", "/datasets/import/"])
+def test_a_small_upload_onto_a_read_only_disk_is_answered_with_the_reason(settings, read_only_disk: Path, path) -> None:
+    settings.MEDIA_ROOT = read_only_disk / "files"
+    answer = uploaded(path, b"[]")
+    assert (answer.status_code, "mounted read-only" in answer.content.decode()) == (507, True)
+    assert not Job.objects.exists()
 
 
 def test_pages_tell_of_a_full_disk_before_anything_fails(settings, small_disk: Path) -> None:
@@ -119,15 +144,19 @@ def test_pages_tell_of_a_full_disk_before_anything_fails(settings, small_disk: P
     assert health.check()["storage"]["ok"] is False
 
 
-@pytest.mark.parametrize("path", ["/api/imports/", "/datasets/import/"])
-def test_an_upload_that_the_disk_cannot_hold_is_answered_with_the_reason(settings, small_disk: Path, path) -> None:
-    settings.MEDIA_ROOT = settings.VAR_DIR = settings.FILE_UPLOAD_TEMP_DIR = small_disk
+def uploaded(path: str, content: bytes) -> HttpResponse:
     project = factories.make_project()
     client = client_of(factories.make_user("admin", project))
     client.raise_request_exception = False
-    upload = SimpleUploadedFile("train.json", b"[" + b" " * 2 * BYTES + b"]")
-    fields = {"project": project.slug, "format": "mt-mind2web", "name": "mine", "file": upload, "upload": upload}
-    response = client.post(path, fields)
+    field, value = ("file", project.slug) if path.startswith("/api/") else ("upload", project.pk)
+    fields = {"project": value, "format": "mt-mind2web", "name": "mine"}
+    return client.post(path, fields | {field: SimpleUploadedFile("train.json", content)})
+
+
+@pytest.mark.parametrize("path", ["/api/imports/", "/datasets/import/"])
+def test_an_upload_that_the_disk_cannot_hold_is_answered_with_the_reason(settings, small_disk: Path, path) -> None:
+    settings.MEDIA_ROOT = settings.VAR_DIR = settings.FILE_UPLOAD_TEMP_DIR = small_disk
+    response = uploaded(path, b"[" + b" " * 2 * BYTES + b"]")
     assert response.status_code == 507
     assert "disk is full. Free some" in response.content.decode()
     assert not Job.objects.exists()

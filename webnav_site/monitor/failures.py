@@ -13,20 +13,22 @@ from annotations.monitor.outages import is_outage
 
 UNKNOWN = "Something went wrong on our side. What was stored before is safe; the log has the details."
 AWAY = "The database is not there for a moment. What was stored before is safe; try again in a few seconds."
+HEADINGS = {503: "The database is away for a moment", 507: "The server's disk takes nothing more"}
 AWAY_SECONDS = 5  # within which supervision has it back
 
 
 @requires_csrf_token
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Needs neither database nor context: those may be what failed. A full disk is said; Django calls this while it
-    handles the error."""
+    """Needs neither database nor context: those may be what failed. What operators can mend is said; Django calls this
+    while it handles the error."""
     error_id = getattr(request, "error_id", "")
     error = sys.exc_info()[1]
     status, detail = _said(error)
     if request.path.startswith("/api/"):
         response: HttpResponse = JsonResponse({"detail": detail or UNKNOWN, "error_id": error_id}, status=status)
     else:
-        page = loader.get_template("500.html").render({"error_id": error_id, "said": detail})
+        told = {"error_id": error_id, "said": detail, "heading": HEADINGS.get(status)}
+        page = loader.get_template("500.html").render(told)
         response = HttpResponse(page, status=status)
     if status == 503:
         response["Retry-After"] = str(AWAY_SECONDS)
@@ -49,6 +51,6 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 def _said(error: BaseException | None) -> tuple[int, str]:
     """The status of a failure, and what can be said of it."""
-    if full_disk.is_full(error):
-        return 507, full_disk.MESSAGE
+    if disk := full_disk.said(error):
+        return 507, disk
     return (503, AWAY) if is_outage(error) else (500, "")
