@@ -46,7 +46,7 @@ def start_goals(
 ) -> Job:
     """A queued job that makes the goals of tasks with so many seeds each. Raises ValidationError."""
     rules.require(user, Job.Kind.GOALS, project)
-    steps = steps or episode_steps(environment)
+    steps, tasks = steps or episode_steps(environment), list(dict.fromkeys(tasks))
     errors = work.named_wrongly(name, project)
     limits = {"environment": environment, "steps": steps, "seconds": seconds}
     found = Dataset.objects.filter(name=name, project=project).first()
@@ -67,7 +67,7 @@ def start_goals(
     work.check_quota(user, errors)
     if errors:
         raise ValidationError(errors)
-    params = {"name": name, "format": FORMAT, "tasks": list(tasks), "episodes": episodes, "first_seed": first_seed}
+    params = {"name": name, "format": FORMAT, "tasks": tasks, "episodes": episodes, "first_seed": first_seed}
     params |= {"split": split, **limits}
     return work.queue(Job(kind=Job.Kind.GOALS, project=project, created_by=user, params=params))
 

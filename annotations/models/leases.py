@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.live import ago_text, span_text
+from annotations.models.workers import Worker
 from annotations.monitor import errors, last_words
 from annotations.monitor.outages import OUTAGES
 
@@ -252,6 +253,8 @@ class Leased(Held):
             held = model._default_manager.filter(state=self.State.RUNNING, lease_until__gt=self.clock())
             if work := next((row.work for row in held if row.queue == self.queue), ""):
                 return f"; its turn comes after {work}"
+        if Worker.objects.takes(self.queue):
+            return "; its turn comes when a worker has stopped what was cancelled or handed back"
         return ": no worker has taken it. Is one running? “make run” starts one"
 
     @property

@@ -14,6 +14,10 @@ class WorkerQuerySet(models.QuerySet["Worker"]):
     def alive(self) -> Self:
         return self.filter(seen_at__gt=Now() - ALIVE)
 
+    def takes(self, queue: str) -> bool:
+        """Whether one that is alive takes from the queue."""
+        return self.alive().filter(queues__contains=[queue]).exists()
+
     def tell(self, owner: str, **facts) -> None:
         """Say that a worker is alive, and what it holds; forget those that have been silent for a week."""
         self.update_or_create(owner=owner, defaults=facts | {"seen_at": Now()})

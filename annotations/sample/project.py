@@ -81,7 +81,8 @@ def run_sample(job: Job) -> bool:
 
     def say(text: str) -> None:
         said.append(text)
-        job.go_on({"phase": text, "done": len(said) - 1, "total": len(job.params["parts"]) + 2, "unit": "parts"})
+        total = max(len(job.params["parts"]) + 2, len(said))  # some parts say more than one line
+        job.go_on({"phase": text, "done": len(said) - 1, "total": total, "unit": "parts"})
 
     begun = time.monotonic()
     _load(job.project, job.params["parts"], say)

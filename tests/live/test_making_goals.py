@@ -173,7 +173,13 @@ def test_the_pages_lead_there_for_those_who_may(admin: Client, project: Project)
 
 
 def test_the_api_starts_the_same_job(admin: Client, project: Project) -> None:
-    asked = {"project": project.slug, "name": "by-api", "environment": "miniwob", "tasks": ["synapse"], "episodes": 3}
+    asked = {
+        "project": project.slug,
+        "name": "by-api",
+        "environment": "miniwob",
+        "tasks": ["synapse", "synapse"],
+        "episodes": 3,
+    }
     answer = admin.post("/api/live-goals/", asked, content_type="application/json")
     assert answer.status_code == 202, answer.content
     job = Job.objects.get()

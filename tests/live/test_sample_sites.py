@@ -146,9 +146,10 @@ def test_a_visit_is_changed_by_its_own_site_only(server) -> None:
     key = server.begin(visit)
     press = json.dumps({"press": next(node.node_id for node in visit.page().walk() if node.key == "menu-my-trip")})
 
-    def told(**headers: str) -> int:
+    def told(body: str = press, **headers: str) -> int:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=5)
-        connection.request("POST", "/act", press, {"Cookie": f"visit={key}", **headers})
+        length = headers.pop("length", str(len(body)))
+        connection.request("POST", "/act", body, {"Cookie": f"visit={key}", "Content-Length": length, **headers})
         return connection.getresponse().status
 
     own = f"nordline.localhost:{server.port}"
@@ -157,6 +158,10 @@ def test_a_visit_is_changed_by_its_own_site_only(server) -> None:
         told(Host=f"fernandfell.localhost:{server.port}", Origin=f"http://fernandfell.localhost:{server.port}") == 403
     )
     assert visit.state["page"] == "home"
+    for strange in ('{"show": 1e400}', "[" * 90_000, "[]", '{"put": "x"}', "7"):
+        assert told(strange, Host=own, Origin=f"http://{own}") == 400, strange[:20]
+    for length in ("abc", "-1", "٣"):
+        assert told(Host=own, Origin=f"http://{own}", length=length.encode().decode("latin1")) == 403
     assert told(Host=own, Origin=f"http://{own}") == 200
     assert visit.state["page"] == "trip"
 

@@ -11,7 +11,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
-from annotations.models import Job
+from annotations.models import Job, Worker
 from annotations.storage import store
 from tests import factories
 from tests.signed_in import client_of
@@ -194,6 +194,15 @@ def test_a_job_that_nobody_takes_says_so() -> None:
     Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
     detail = job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
     assert re.match(r"waiting for 1 min 3\d s: no worker has taken it", detail)
+
+
+def test_where_a_worker_lives_nobody_is_told_to_start_one() -> None:
+    """It may be in the last batch of what was cancelled."""
+    job = factories.make_job(kind="train")
+    Job.objects.filter(pk=job.pk).update(created_at=timezone.now() - timedelta(seconds=90))
+    for queues, said in ((["io"], "no worker has taken it"), (["gpu", "gpu.here"], "its turn comes when a worker has")):
+        Worker.objects.tell("one", name="gpu@one", host="one", hostname="one", queues=queues)
+        assert said in job_client(job).get(f"/jobs/{job.pk}/state/").json()["fields"]["detail"]
 
 
 def test_a_job_that_waits_for_its_turn_says_what_is_before_it() -> None:

@@ -93,7 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
         return self._send(_document(root).encode(), "text/html")
 
     def do_POST(self) -> None:
-        size = int(self.headers.get("Content-Length") or 0)
+        length = self.headers.get("Content-Length", "")
+        size = int(length) if length.isascii() and length.isdecimal() else 0
         own = f"http://{self.headers.get('Host', '')}"
         visit = self._visit
         if self.path != "/act" or visit is None or not 0 < size <= MOST or self.headers.get("Origin") != own:
@@ -103,7 +104,7 @@ class _Handler(BaseHTTPRequestHandler):
             what = json.loads(self.rfile.read(size))
             with self.sites.lock:
                 told = _act(visit, what)
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return self._send(b"{}", "application/json", 400)
         return self._send(json.dumps(told).encode(), "application/json")
 
