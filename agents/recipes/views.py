@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST
 
-from agents.models import SavedRecipe
+from agents.models import Run, SavedRecipe
 from agents.recipes import deviations, published, saved, sentences, starters
 from agents.recipes.drawing import drawing
 from agents.recipes.forms import DeriveForm
@@ -15,6 +15,8 @@ from agents.recipes.starters import missing
 from agents.training import preparing
 from agents.training.preparing import Preparing
 from annotations.access import rules
+
+LATEST = 5  # runs that a recipe's page leads to
 
 
 def recipes(request: HttpRequest) -> HttpResponse:
@@ -36,6 +38,8 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
     ancestors = saved.ancestors(found, request.user)
     parent = ancestors[0] if ancestors else None
     everything = saved.listed(request.user)
+    runs = rules.visible(request.user, Run.objects.select_related("dataset"))
+    quirks = sentences.quirks(found, parent)
     context = {
         "recipe": found,
         "parent": parent,
@@ -47,7 +51,10 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "offer": _preparing(request).offer(found),
         "drawing": drawing(found, parent),
         "stages": sentences.stages(found, parent, ancestors[1:]),
-        "quirks": sentences.quirks(found, parent),
+        "quirks": quirks,
+        "quirks_on": sum(quirk.on for quirk in quirks),
+        "quirks_differ": any(quirk.before is not None for quirk in quirks),
+        "runs": runs.filter(recipe_name=name, state=Run.State.DONE).order_by("-pk")[:LATEST],
         "deviations": deviations.of_recipe(found),
         "published": published.tables_of(name),
         "may_evaluate": _may_evaluate(request),

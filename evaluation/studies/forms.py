@@ -15,6 +15,8 @@ from evaluation.models import Study
 from evaluation.models.studies import BudgetLimits
 from evaluation.studies.running import create_study
 
+LESS_OFTEN = ("seed", "preset", "overrides", "budget_tokens", "budget_cost", "budget_seconds", "name")
+
 
 class StudyForm(forms.Form):
     """Recipes × splits on one dataset; recipes that cannot run are listed, and refused with the reason."""
@@ -59,6 +61,11 @@ class StudyForm(forms.Form):
         choice_field(self, "splits").choices = [(split, split) for split, _ in self.split_counts]
         self.website_counts = named.website_counts() if named else []
         choice_field(self, "websites").choices = [(name, name) for name, _ in self.website_counts]
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is filled in, or wrong, among what most studies leave as it is."""
+        return self.is_bound and not set(LESS_OFTEN).isdisjoint([*self.errors, *self.changed_data])
 
     def clean_dataset(self) -> Dataset:
         return self.datasets[self.cleaned_data["dataset"]]

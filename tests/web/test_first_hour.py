@@ -127,7 +127,7 @@ def test_a_manager_sees_what_holds_each_campaign_up_and_one_that_is_released(as_
     assert re.search(r"Sample pilot .*?\d+ left to decompose", words(page))
     page.goto(page.url + "annotate/campaigns/")
     assert re.search(r"Sample errands Sample . sample-tasks closed 8 of 8", words(page))
-    page.goto(page.url.replace("annotate/campaigns", "datasets/sample-errands"))
+    page.goto(page.url.replace("annotate/campaigns/", "datasets/sample-errands/releases/"))
     assert "1.1" in words(page)
 
 

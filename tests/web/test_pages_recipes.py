@@ -111,6 +111,17 @@ def test_a_recipe_is_drawn_with_what_flows_between_its_stages() -> None:
     assert "3 exemplars" in boxes[2][1]
 
 
+def test_a_recipe_leads_to_its_runs_here_that_one_may_see() -> None:
+    run = factories.make_run(state="done", recipe_name="grounded", split="test_task")
+    factories.make_run(run.dataset, state="failed", recipe_name="grounded")
+    factories.make_run(run.dataset, state="done", recipe_name="mindact")
+    shown = source(client_of(factories.make_user("reader", run.dataset.project)).get("/recipes/grounded/"))
+    listed = shown.partition('id="runs-here"')[2].partition("</section>")[0]
+    assert re.findall(r"/runs/(\d+)/", listed) == [str(run.pk)]
+    assert f"{run.dataset} · test_task" in listed
+    assert "runs-here" not in source(client_of(factories.make_user("reader")).get("/recipes/grounded/"))
+
+
 def test_a_recipe_leads_to_those_that_vary_it() -> None:
     said = page(client_of(factories.make_user("reader")), "/recipes/self-map/")
     for name in ("self-map-mcq", "self-map-full-state", "self-map-no-rationale", "self-map-chronological"):

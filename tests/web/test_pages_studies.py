@@ -347,6 +347,16 @@ def test_mistakes_in_the_form_are_told_at_their_field(fields: dict, field: str, 
     assert not Study.objects.exists()
 
 
+def test_what_few_studies_change_is_folded_away_until_something_of_it_is_filled_in() -> None:
+    dataset = factories.make_conversation().dataset
+    client = client_of(factories.make_user("admin", dataset.project))
+    values = study_form(dataset=dataset.name, recipes=[])
+    pages = [client.get("/studies/new/"), client.post("/studies/new/", values)]
+    pages.append(client.post("/studies/new/", values | {"overrides": "rank.top_k=20"}))
+    found = [re.search(r'<details class="form"\s*(open)?', source(page)) for page in pages]
+    assert [one and one[1] for one in found] == [None, None, "open"]
+
+
 def test_a_study_is_started_from_the_form() -> None:
     dataset = factories.make_conversation(split="dev").dataset
     factories.make_conversation(dataset=dataset)
