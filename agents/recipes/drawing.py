@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
-from agents.recipes.sentences import STAGES, stages
+from agents.recipes.sentences import stages
 from agents.stages.kind import StageKind
 from agents.stages.registry import ranking_of, recipe_kinds
+from agents.types import STAGES
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from agents.recipes import checking, saved, sentences
 from agents.recipes.declaring import Declared, settings_of
 from agents.recipes.literature import RECIPES, Recipe
 from agents.recipes.settings import PRESETS
+from agents.types import STAGES
 from annotations.forms import row_field
 from annotations.models import Project
 
@@ -98,7 +99,7 @@ class DeriveForm(forms.Form):
 
     def stages(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         """(stage, its fields) in order, for the template."""
-        for stage in sentences.STAGES:
+        for stage in STAGES:
             yield stage, [self[name] for name in sentences.names_of(self.parent, stage)]
 
     def quirks(self) -> list[forms.BoundField]:

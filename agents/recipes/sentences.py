@@ -9,8 +9,8 @@ from agents.recipes.declaring import declarations, settings_of, values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import Quirks
 from agents.stages.registry import chosen, planner_of
+from agents.types import STAGES
 
-STAGES = ("observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act")
 ELSEWHERE = {"compose": "prompts.pack", "act": "batch_size"}  # stage -> a setting shown with it
 NOTHING_IMAGINED = "Imagines nothing: the planner's action is taken."
 ACT = "The action is stored and judged; the next step starts from the recorded page, whatever was chosen."

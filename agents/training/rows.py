@@ -26,7 +26,6 @@ from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import ReplayTurn
 from annotations.dom.elements import elements
 from annotations.dom.limits import PageError
-from annotations.dom.tree import parse
 from annotations.models import Conversation, Dataset, Split, Step
 
 EVERY = 1_000_000_000  # negatives: they are drawn later
@@ -181,6 +180,6 @@ def _candidate_ids(seen: Observation) -> Sequence[str]:
     if seen.candidate_ids:
         return seen.candidate_ids
     try:
-        return [element.node_id for element in elements(parse(seen.html)) if element.interactive or element.name]
+        return [element.node_id for element in elements(seen.root) if element.interactive or element.name]
     except PageError:
         return ()

@@ -20,7 +20,7 @@ from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
 from annotations.dom.limits import PageError
-from annotations.dom.tree import node_ids, parse
+from annotations.dom.tree import node_ids
 from annotations.sandbox.deadline import page_deadline
 
 if TYPE_CHECKING:
@@ -81,9 +81,11 @@ class PageSamples:
             paradigm=self.paradigm,
             simplification=settings.simplification,
             refinement=settings.refinement,
-            num_candidates=settings.num_candidates,
             wording=self.wording,
         )
+        if recipe is None:
+            self.snippets = replace(self.snippets, num_candidates=settings.num_candidates)
+        self.recalled = replace(self.candidates, num_candidates=self.snippets.num_candidates)
 
     def get(self, epoch: int, indices: Sequence[int]) -> list[PromptAndAnswer]:
         steps = self.rows.get([index // self.repeats for index in indices])
@@ -104,11 +106,10 @@ class PageSamples:
     def _sample(self, step: PlanningStep, epoch: int, index: int) -> PromptAndAnswer:
         rng = self._generator(epoch, index)
         current = step.current
-        root = parse(current.html)
-        gold, others = self.candidates.draw(*_on_page(current, node_ids(root)), rng)
+        gold, others = self.candidates.draw(*_on_page(current), rng)
         chosen = [*([] if gold is None else [gold]), *others]
         task = PageTask(current.instruction, current.past_actions, current.operation, current.value)
-        page = format_input(root, chosen, task, self.paradigm, gold, wording=self.wording)
+        page = format_input(current.root, chosen, task, self.paradigm, gold, wording=self.wording)
         # Each with its own random numbers, so that it does not matter which of them still fit and are made.
         recalled = reversed([*step.exemplars, *step.memory])
         memory = (self._memory(past, self._generator(epoch, index, past.key)) for past in recalled)
@@ -124,16 +125,16 @@ class PageSamples:
     def _memory(self, past: PastStep, rng: Random) -> list[PagePart]:
         """A snippet drawn as the current step is, "none" answers included (Q5); nothing for an unreadable page."""
         try:
-            positives, negatives = _on_page(past, node_ids(parse(past.html)))
+            positives, negatives = _on_page(past)
         except PageError:
             return []
-        gold, others = self.candidates.draw(positives, negatives, rng)
+        gold, others = self.recalled.draw(positives, negatives, rng)
         if not self.settings.simplification:
             others = [node_id for node_id, _ in negatives]
         return snippet(past, gold, others, self.snippets)
 
 
-def _on_page(step: PastStep, present: Sequence[str]) -> tuple[list[str], list[tuple[str, int]]]:
+def _on_page(step: PastStep) -> tuple[list[str], list[tuple[str, int]]]:
     """The step's positives and negatives that its page has."""
-    ids = set(present)
+    ids = set(node_ids(step.root))
     return [i for i in step.positive_ids if i in ids], [pair for pair in step.negatives if pair[0] in ids]

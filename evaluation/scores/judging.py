@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from agents.recipes.settings import Quirks
 from agents.stages.compose.trajectory import TrajectoryQuirks
 from agents.stages.plan.kinds import PublishedJudging
-from agents.stages.simplify.trajectory_page import GoldStep, target_act
+from agents.stages.simplify.trajectory_page import act_text
 from agents.types import Action, RankedCandidate
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
@@ -56,8 +56,7 @@ def judge_as_published(
     (planners.md 6.1), and punctuation counts in the F1 of some (Q25).
     """
     if published.by_text:
-        positives = tuple((node_id, 0) for node_id in gold.node_ids)
-        wanted = target_act(GoldStep("", gold.operation, gold.value, "", positives))
+        wanted = act_text(gold.operation, next(iter(gold.node_ids), ""), gold.value)
         scored = score_act(text, wanted, gold.node_ids, quirks.narrowed(TrajectoryQuirks))
         return scored.element_accuracy, scored.operation_f1, scored.success
     if action is None:

@@ -13,11 +13,12 @@ from agents.stages.plan.learned.page import colour_words, implied_words, read_pa
 from agents.stages.plan.learned.prepare import NoCandidates, prepare, template_words
 from agents.stages.plan.learned.texts import TextTable, encode_all
 from agents.types import Observation, PastAction
+from annotations.dom.tree import parse
 from tests.agents.learned_world import make_examples
 
 
 def page_of(body: str):
-    return read_page(f'<body backend_node_id="1">{body}</body>', ())
+    return read_page(parse(f'<body backend_node_id="1">{body}</body>'), ())
 
 
 def button(node_id: int, name: str, more: str = "") -> str:

@@ -10,6 +10,7 @@ from agents.recipes.declaring import settings_of
 from agents.recipes.drawing import drawing
 from agents.recipes.literature import RECIPES
 from agents.recipes.settings import Quirks
+from agents.types import STAGES
 
 ALL = pytest.mark.parametrize("name", RECIPES)
 
@@ -65,7 +66,7 @@ def test_a_setting_names_the_recipe_that_gave_it_its_value() -> None:
 @ALL
 def test_every_recipe_has_eight_stages_in_whole_sentences(name: str) -> None:
     stages = sentences.stages(RECIPES[name])
-    assert [stage.name for stage in stages] == list(sentences.STAGES)
+    assert [stage.name for stage in stages] == list(STAGES)
     for stage in stages:
         assert re.match(r"[A-Z].*\.$", stage.sentence), stage
         assert "{" not in stage.sentence
@@ -117,7 +118,7 @@ def test_quirks_are_named_with_what_they_do_and_whether_they_are_on() -> None:
 @ALL
 def test_the_drawing_has_a_box_for_every_stage_and_an_action_at_its_end(name: str) -> None:
     boxes = drawing(RECIPES[name], RECIPES.get(RECIPES[name].parent))
-    assert {box.stage for box in boxes} == set(sentences.STAGES)
+    assert {box.stage for box in boxes} == set(STAGES)
     assert all(bool(box.hands_on) <= bool(box.title) for box in boxes), "what is left out hands nothing on"
     assert boxes[-1].hands_on == "1 action, judged"
     assert all(box.hands_on for box in boxes if box.stage in ("observe", "plan", "act"))

@@ -18,9 +18,8 @@ from agents.stages.compose.trajectory import (
     system_message,
 )
 from agents.stages.plan.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
+from agents.stages.simplify.snippets import PastStep
 from agents.stages.simplify.trajectory_page import (
-    GoldStep,
-    answerable,
     observation,
     observed_ids,
     recorded_target,
@@ -36,29 +35,27 @@ PAGE = (
 
 def gold_step(**fields):
     values = {
+        "key": 7,
+        "turn_index": 0,
+        "step_index": 0,
+        "instruction": "",
         "action_repr": "[button]  Go -> CLICK",
         "operation": "CLICK",
         "value": "",
         "html": PAGE,
-        "positives": (("3", 9),),
+        "positive_ids": ("3",),
         "negatives": (("2", 1), ("1", 0)),
     }
-    return GoldStep(**values | fields)
+    return PastStep(**values | fields)
 
 
 def test_q18_the_gold_element_leads_whatever_its_rank():
     assert observed_ids(gold_step(), 2) == ["3", "1"]
 
 
-def test_a_step_is_asked_about_when_any_positive_is_among_the_best():
-    assert not answerable(gold_step())
-    assert answerable(gold_step(positives=(("3", 9), ("2", 4))))
-    assert not answerable(gold_step(positives=()))
-
-
 def test_a_target_that_cleaning_lost_comes_from_the_recorded_page():
     step = gold_step(
-        positives=(), raw_html=PAGE.replace("</html>", '<b backend_node_id="9"/></html>'), raw_target_id="9"
+        positive_ids=(), raw_html=PAGE.replace("</html>", '<b backend_node_id="9"/></html>'), raw_target_id="9"
     )
     assert recorded_target(step) == "<b id=9 />"
     assert observation(step, 3).endswith("<b id=9 /> </html>")
@@ -66,22 +63,22 @@ def test_a_target_that_cleaning_lost_comes_from_the_recorded_page():
 
 
 def test_without_a_recorded_page_only_the_candidates_are_shown():
-    step = gold_step(positives=())
+    step = gold_step(positive_ids=())
     assert observation(step, 3) == "<html id=1><a id=2>Home</a><button>Go</button></html>"
     assert target_act(step) == "CLICK []"
 
 
 def test_a_recorded_page_without_its_target_is_an_error():
     with pytest.raises(IndexError, match="'8'"):
-        recorded_target(gold_step(positives=(), raw_html=PAGE, raw_target_id="8"))
+        recorded_target(gold_step(positive_ids=(), raw_html=PAGE, raw_target_id="8"))
     spaced = PAGE.replace("</html>", '<b backend_node_id="9  9"/></html>')  # rendering collapses the spaces
     with pytest.raises(ValueError, match="does not show its target"):
-        recorded_target(gold_step(positives=(), raw_html=spaced, raw_target_id="9  9"))
+        recorded_target(gold_step(positive_ids=(), raw_html=spaced, raw_target_id="9  9"))
 
 
 def test_a_target_without_end_tag_runs_on_to_the_next_one_of_its_name():
     page = PAGE.replace('<a backend_node_id="2">', '<a backend_node_id="9"/><a backend_node_id="2">')
-    step = gold_step(positives=(), raw_html=page, raw_target_id="9")
+    step = gold_step(positive_ids=(), raw_html=page, raw_target_id="9")
     assert recorded_target(step) == "<a id=9 /><a>Home</a>"
 
 

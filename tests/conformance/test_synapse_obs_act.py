@@ -2,7 +2,8 @@
 
 import pytest
 
-from agents.stages.simplify.trajectory_page import GoldStep, observation, observed_ids, target_act, target_observation
+from agents.stages.simplify.snippets import PastStep
+from agents.stages.simplify.trajectory_page import observation, observed_ids, target_act, target_observation
 from annotations.dom.tree import NODE_ID, parse
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
@@ -19,12 +20,16 @@ def gold_step(action, action_repr=""):
         for node in parse(action["raw_html"]).iter("*")
         if node.get("data_pw_testid_buckeye") == action["action_uid"]
     ]
-    return GoldStep(
+    return PastStep(
+        key=0,
+        turn_index=0,
+        step_index=0,
+        instruction="",
         action_repr=action_repr,
         operation=action["operation"]["op"],
         value=action["operation"]["value"],
         html=action["cleaned_html"],
-        positives=ranked("pos"),
+        positive_ids=tuple(node_id for node_id, _ in ranked("pos")),
         negatives=ranked("neg"),
         raw_html=action["raw_html"],
         raw_target_id=marked[0] if marked else "",

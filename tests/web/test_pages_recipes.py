@@ -15,6 +15,7 @@ from agents.models import SavedRecipe
 from agents.recipes import published, saved, sentences
 from agents.recipes.literature import RECIPES
 from agents.recipes.starters import missing
+from agents.types import STAGES
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
@@ -105,7 +106,7 @@ def test_differences_from_the_parent_are_marked_with_its_value() -> None:
 def test_a_recipe_is_drawn_with_what_flows_between_its_stages() -> None:
     said = page(client_of(factories.make_user("reader")), "/recipes/synapse/")
     boxes = re.findall(r'<li class="(box[^"]*)">(.*?)</li>', said)
-    assert [text(box).split(" ")[0] for _, box in boxes] == list(sentences.STAGES)
+    assert [text(box).split(" ")[0] for _, box in boxes] == list(STAGES)
     assert [classes for classes, _ in boxes] == ["box"] * 2 + ["box varied"] + ["box"] * 3 + ["box off", "box"]
     assert "instead of nothing" in boxes[2][1]
     assert "3 exemplars" in boxes[2][1]

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import Pack
-from agents.stages.simplify.trajectory_page import PREVIOUS_TOP_K, GoldStep, observation, target_act
+from agents.stages.simplify.snippets import PastStep
+from agents.stages.simplify.trajectory_page import PREVIOUS_TOP_K, observation, target_act
 
 PREVIOUS_ACTIONS = 5  # shown in prompts without trajectories
 EXEMPLARS = 3
@@ -41,7 +42,7 @@ class ShownStep:
     action_repr: str
 
 
-def shown(step: GoldStep, top_k: int = PREVIOUS_TOP_K) -> ShownStep:
+def shown(step: PastStep, top_k: int = PREVIOUS_TOP_K) -> ShownStep:
     """A past step with its gold element and the best others; which element was used is known by then."""
     return ShownStep(observation(step, top_k), target_act(step), step.action_repr)
 

@@ -33,9 +33,15 @@ class SeenText(StageKind):
 
 
 class SeenImage(SeenText):
-    """A screenshot instead of the page's text."""
+    """A screenshot instead of the page's text. A step without one fails: nothing of its page would be seen."""
 
     image, text = True, False
+
+    def run(self, states: Sequence[StepState]) -> None:
+        super().run(states)
+        for state in states:
+            if state.image is None:
+                state.fail("the step has no screenshot, and observe.observation=image shows nothing else")
 
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:

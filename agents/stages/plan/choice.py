@@ -55,6 +55,7 @@ class MultipleChoice(AskingPlanner):
         recall, compose = recipe.recall, recipe.compose
         return "seq2seq", {
             "paradigm": cls.paradigm,
+            "num_candidates": recipe.simplify.group_size,
             "max_length": compose.max_tokens,
             "max_new_tokens": recipe.plan.max_new_tokens,
             "layout": compose.layout,

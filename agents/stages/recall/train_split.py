@@ -24,7 +24,7 @@ class DrawnExemplars(StageKind):
     """k trajectories of the site, else of its domain. Found once per task."""
 
     stage = "recall"
-    reads = frozenset({"recall.exemplar_k", "recall.encoder"})
+    reads = frozenset({"recall.exemplar_k"})
     gives = frozenset({"exemplars"})
     how: ClassVar[str] = ", drawn from the same site, else from its domain"  # they are chosen, in a sentence
     fixed: ClassVar[bool] = False  # the same ones for every task
@@ -91,7 +91,7 @@ class FixedExemplars(DrawnExemplars):
 class NearestExemplars(DrawnExemplars):
     """The k trajectories whose website, domain and task are nearest in meaning (Synapse), or whose task alone."""
 
-    reads = DrawnExemplars.reads | {"recall.exemplar_key"}
+    reads = DrawnExemplars.reads | {"recall.exemplar_key", "recall.encoder"}
     how = " of the tasks most similar by website, domain and text"
     embeds = True
 

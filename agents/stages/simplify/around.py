@@ -115,10 +115,10 @@ def _past(state: StepState) -> list[RecordedStep]:
 
 def _rationale_request(step: RecordedStep) -> RationaleRequest | None:
     """What a model is asked about a past step; None where its page cannot be shown."""
-    gold = step.positive_ids[0]
+    past, gold = PastStep.of(step), step.positive_ids[0]
     try:
-        page = page_text(step.observation.html, [gold])
+        page = page_text(past.root, [gold])
     except (PageError, IndexError):
         return None
     value = "" if step.action.operation == "CLICK" else f"\nValue: {step.action.value}"
-    return RationaleRequest(PastStep.of(step), gold, page, f"Action: {step.action.operation}{value}")
+    return RationaleRequest(past, gold, page, f"Action: {step.action.operation}{value}")

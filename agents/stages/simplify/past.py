@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from agents.stages.compose.trajectory import ShownStep, shown
 from agents.stages.rank.rankings import Rankings
-from agents.stages.simplify.trajectory_page import GoldStep
+from agents.stages.simplify.snippets import PastStep
 from agents.types import RecordedStep
 from annotations.dom.limits import PageError
 
@@ -38,26 +38,10 @@ class PastPages:
 
     def _rendered(self, step: RecordedStep, ranks: Mapping[str, int]) -> ShownStep:
         """Where the page as recorded does not show the target, the step goes without it, but keeps its number."""
-        gold = gold_step(step, ranks)
+        past = PastStep.of(step, ranks.items())
         try:
-            return shown(gold, self.elements)
+            return shown(past, self.elements)
         except (PageError, IndexError, ValueError):
-            if not gold.raw_html:
+            if not past.raw_html:
                 raise
-            return shown(replace(gold, raw_html=""), self.elements)
-
-
-def gold_step(step: RecordedStep, ranks: Mapping[str, int]) -> GoldStep:
-    """A recorded step with the ranks of its candidates; what was not ranked comes last."""
-    last = len(ranks)
-    gold = set(step.positive_ids)
-    return GoldStep(
-        step.action.representation,
-        step.action.operation,
-        step.action.value,
-        step.observation.html,
-        tuple((node_id, ranks.get(node_id, last)) for node_id in step.positive_ids),
-        tuple((node_id, ranks[node_id]) for node_id in ranks if node_id not in gold),
-        step.raw_html,
-        step.action.node_id or "",
-    )
+            return shown(replace(past, raw_html=""), self.elements)

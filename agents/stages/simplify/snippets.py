@@ -6,6 +6,7 @@ Core. Which steps and in which order is chosen elsewhere (`agents.stages.recall.
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol, TypeVar
 
 from agents.stages.compose.page import OURS, PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
@@ -29,9 +30,9 @@ class Random(Protocol):
     def sample(self, population: Sequence[_T], k: int) -> list[_T]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PastStep:
-    """A step of an earlier turn, with its gold action."""
+    """A step whose gold action may be shown, with the others of its page in the order of a recipe's ranker."""
 
     key: int  # of the step, for the caller to find rationales by
     turn_index: int
@@ -45,6 +46,8 @@ class PastStep:
     negatives: tuple[tuple[str, int], ...] = ()  # backend node id, rank from 0
     past_actions: tuple[str, ...] = ()  # representations of the earlier actions of its turn
     rationale: str | None = None  # known from before, written by a person or a model
+    raw_html: str = ""  # the page as recorded, where cleaning lost the target and the data hold it
+    raw_target_id: str = ""  # the target in it
 
     @classmethod
     def of(cls, step: RecordedStep, negatives: Iterable[tuple[str, int]] = ()) -> "PastStep":
@@ -63,7 +66,19 @@ class PastStep:
             tuple((node_id, rank) for node_id, rank in negatives if node_id not in gold),
             tuple(past.representation for past in seen.turn_actions),
             step.rationale,
+            step.raw_html,
+            step.action.node_id or "",
         )
+
+    @cached_property
+    def root(self) -> Element:
+        """The page, parsed when it is first asked for. Raises PageError."""
+        return parse(self.html)
+
+    @property
+    def target_id(self) -> str:
+        """The first positive, else the target in the recorded page, else ""."""
+        return self.positive_ids[0] if self.positive_ids else self.raw_target_id
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,22 +165,19 @@ def snippet(
     `rationales` None: those that are known."""
     candidate_ids = [*([] if gold_id is None else [gold_id]), *negative_ids]
     task = PageTask(step.instruction, step.past_actions, step.operation, step.value)
-    root = parse(step.html)
     page = format_input(
-        root, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
+        step.root, candidate_ids, task, settings.paradigm, gold_id, previous_k=None, wording=settings.wording
     )
     answer = page.target
     if settings.refinement:
-        request = _request(step, root, gold_id, page, settings.paradigm)
+        request = _request(step, gold_id, page, settings.paradigm)
         reason = rationales(request) if rationales else known_rationale(request, settings.wording)
         answer = answer if reason is None else _with_rationale(answer, reason, settings.quirks)
     return page_messages(page, answer)
 
 
-def _request(
-    step: PastStep, root: Element, gold_id: str | None, page: PageInput, paradigm: Paradigm
-) -> RationaleRequest:
-    around_gold = "" if gold_id is None else gold_context(root, gold_id, page.id_mapping)
+def _request(step: PastStep, gold_id: str | None, page: PageInput, paradigm: Paradigm) -> RationaleRequest:
+    around_gold = "" if gold_id is None else gold_context(step.root, gold_id, page.id_mapping)
     answer = page.target[2:] if paradigm == "multichoice" else _ELEMENT_LINE.sub("", page.target)
     return RationaleRequest(step, gold_id, around_gold, answer.strip())
 

@@ -5,8 +5,8 @@ Unlike MindAct's pages these keep angle brackets and the backend node ids themse
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from agents.stages.simplify.snippets import PastStep
 from agents.types import Observation
 from annotations.dom.limits import PageError
 from annotations.dom.prune import prune_tree
@@ -14,36 +14,7 @@ from annotations.dom.text import tree_repr
 from annotations.dom.tree import Element, parse
 from annotations.sandbox.deadline import page_deadline
 
-TOP_K = 5  # elements of the current page
 PREVIOUS_TOP_K = 3  # elements of the pages of history and exemplars
-
-
-@dataclass(frozen=True, slots=True)
-class GoldStep:
-    """A step with its gold action. Candidates are (backend node id, rank from 0), positives in the data's order.
-
-    `raw_html` and `raw_target_id` are the page as recorded and the target in it, for steps whose target was lost
-    when the page was cleaned; "" where the data has none.
-    """
-
-    action_repr: str
-    operation: str  # CLICK, TYPE, SELECT
-    value: str
-    html: str
-    positives: tuple[tuple[str, int], ...] = ()
-    negatives: tuple[tuple[str, int], ...] = ()
-    raw_html: str = ""
-    raw_target_id: str = ""
-
-    @property
-    def target_id(self) -> str:
-        """The first positive, else the target in the recorded page, else ""."""
-        return self.positives[0][0] if self.positives else self.raw_target_id
-
-
-def answerable(step: GoldStep, top_k: int = TOP_K) -> bool:
-    """Whether a model is asked at all: steps with no positive among the best `top_k` fail unasked (Q27)."""
-    return any(rank < top_k for _, rank in step.positives)
 
 
 @page_deadline()
@@ -61,32 +32,32 @@ def page_or_nothing(observation: Observation, node_ids: Sequence[str]) -> str:
         return ""
 
 
-def observed_ids(step: GoldStep, top_k: int) -> list[str]:
+def observed_ids(step: PastStep, top_k: int) -> list[str]:
     """The first positive, whatever its rank, and the best `top_k - 1` negatives (gold leak, Q18).
 
     The place of the positive stays empty where there is none.
     """
     negatives = [node_id for node_id, _ in sorted(step.negatives, key=_rank)]
-    return [*(node_id for node_id, _ in step.positives[:1]), *negatives[: top_k - 1]]
+    return [*step.positive_ids[:1], *negatives[: top_k - 1]]
 
 
-def observation(step: GoldStep, top_k: int) -> str:
+def observation(step: PastStep, top_k: int) -> str:
     """The page around `observed_ids`; a target that cleaning lost is put in front of the last "</html>"."""
-    shown = page_text(step.html, observed_ids(step, top_k))
-    if step.positives or not step.raw_html or not step.raw_target_id:
+    shown = page_text(step.root, observed_ids(step, top_k))
+    if step.positive_ids or not step.raw_html or not step.raw_target_id:
         return shown
     before, end, after = shown.rpartition("</html>")
     return f"{before}{recorded_target(step)} {end}{after}" if end else shown
 
 
-def target_observation(step: GoldStep) -> str:
+def target_observation(step: PastStep) -> str:
     """The page around the target alone."""
-    if step.positives:
-        return page_text(step.html, [step.target_id])
+    if step.positive_ids:
+        return page_text(step.root, [step.target_id])
     return f"<html> {recorded_target(step)} </html>"
 
 
-def recorded_target(step: GoldStep) -> str:
+def recorded_target(step: PastStep) -> str:
     """The text of the target in the recorded page, as published: cut out of the text by counting tags of its name.
 
     A target without closing tag runs on to the next closing tag of that name, where there is one.
@@ -109,7 +80,7 @@ def recorded_target(step: GoldStep) -> str:
     return shown[opening.start() : end]
 
 
-def target_act(step: GoldStep) -> str:
+def target_act(step: PastStep) -> str:
     """The gold action in the prompt's notation: "CLICK [id]", "TYPE [id] [value]"."""
     return act_text(step.operation, step.target_id, step.value)
 

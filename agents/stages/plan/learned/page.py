@@ -9,7 +9,7 @@ import numpy as np
 
 from agents.stages.plan.learned.instruction import Date, month_number, normal, ordinal_words, tokens
 from annotations.dom.elements import DescribedElement, elements
-from annotations.dom.tree import parse
+from annotations.dom.tree import Element
 
 NAME_WORDS = 12
 LEVELS = 4  # the element itself and how many blocks around it are compared with the instruction
@@ -125,9 +125,9 @@ class PageCandidates:
         return (wanted[0][0] - (year or wanted[0][0])) * 12 + wanted[0][1] - month
 
 
-def read_page(html: str, candidate_ids: Sequence[str]) -> PageCandidates:
-    """Raises PageError for a page that cannot be read; without ids everything interactive or named is a candidate."""
-    everything = elements(parse(html))
+def read_page(root: Element, candidate_ids: Sequence[str]) -> PageCandidates:
+    """Without ids everything interactive or named is a candidate."""
+    everything = elements(root)
     wanted = set(candidate_ids)
     offered = [e for e in everything if (e.node_id in wanted if wanted else e.interactive or e.name)]
     return PageCandidates(everything, offered)

@@ -53,7 +53,7 @@ class PreparedStep:
 @page_deadline()
 def prepare(observation: Observation, common: Collection[str]) -> PreparedStep:
     """Raises PageError for a page that cannot be read and NoCandidates for one that offers nothing."""
-    page = read_page(observation.html, observation.candidate_ids)
+    page = read_page(observation.root, observation.candidate_ids)
     if not page.candidates:
         raise NoCandidates("the page has no element to choose from")
     instruction, history = read(observation.instruction), read_history(observation.turn_actions)

@@ -1,0 +1,86 @@
+"""A stage has one name: of its folder, its settings, in traces and timings, on pages."""
+
+import re
+from collections import Counter
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.pipeline import Pipeline
+from agents.prompts.packs import webnav
+from agents.recipes import literature
+from agents.recipes.literature import RECIPES, Recipe
+from agents.stages import registry
+from agents.stages.kind import Parts, StageKind
+from agents.types import STAGES, Decision
+from annotations.dom import tree
+from tests.agents.prompt_world import AllCandidates, Asked, KnownMemory, recorded, turns
+from tests.agents.test_imagine_retrieval import CHANGING, Known
+
+ROOT = Path(__file__).resolve().parents[2]
+RUNNABLE = [name for name, recipe in RECIPES.items() if not recipe.needs]
+
+
+def decided(name: str) -> list[Decision]:
+    """What the recipe decides at some steps, with everything that answers, embeds or remembers known."""
+    recipe = literature.get(name)
+    asked, encoder = Asked(webnav(), several=recipe.plan.samples > 1), CachedEncoder(HashEncoder())
+    given = asked, KnownMemory(), encoder, asked, AllCandidates(), asked, asked.pack, Known(CHANGING)
+    parts = Parts(recipe, 0, *given)
+    seen = [step.observation for step in recorded()] if recipe.data == "any" else list(turns())
+    return Pipeline.of(parts).decide(seen)
+
+
+def kinds() -> list[type[StageKind]]:
+    return [kind for name in RUNNABLE for kind in registry.recipe_kinds(RECIPES[name])]
+
+
+def test_folders_and_groups_of_settings_are_called_as_the_stages() -> None:
+    folders = {folder.parent.name for folder in (ROOT / "agents" / "stages").glob("*/__init__.py")}
+    assert folders == set(STAGES)
+    assert {setting.partition(".")[0] for setting in registry.KINDS} <= set(STAGES)
+    groups = {field.name for field in fields(Recipe) if isinstance(field.default_factory, type)}
+    assert groups - {"prompts", "quirks"} <= set(STAGES)
+
+
+def test_a_kind_lies_in_the_folder_of_its_stage() -> None:
+    found = {
+        (kind.stage, kind.__module__) for kind in [*kinds(), *(k for v in registry.KINDS.values() for k in v.values())]
+    }
+    assert {stage for stage, _ in found} == set(STAGES)
+    assert [module for stage, module in found if not module.startswith(f"agents.stages.{stage}.")] == []
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_what_a_run_records_and_times_is_called_as_the_stages(name: str) -> None:
+    made = decided(name)
+    assert made
+    for decision in made:
+        assert decision.trace.keys() <= set(STAGES)
+        assert decision.seconds.keys() <= set(STAGES)
+        assert decision.trace.keys() >= {kind.stage for kind in registry.recipe_kinds(literature.get(name))} & {"plan"}
+
+
+def test_the_replay_lists_the_stages_in_their_order() -> None:
+    script = (ROOT / "static" / "js" / "replay" / "side.js").read_text("utf-8")
+    listed = re.search(r"^const STAGES = \[(.*?)\];", script, re.M)
+    assert listed is not None
+    assert tuple(re.findall(r'"(\w+)"', listed[1])) == STAGES
+
+
+@pytest.mark.parametrize("name", RUNNABLE)
+def test_a_page_is_parsed_once_for_its_step_and_once_as_a_past_one(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A past step that is shown to several steps of a batch is parsed once for all of them."""
+    parsed: list[str] = []
+    check = tree.check_size
+
+    def counted(html: str) -> None:
+        parsed.append(html)
+        check(html)
+
+    monkeypatch.setattr(tree, "check_size", counted)
+    decided(name)
+    times = Counter(map(id, parsed))  # equal pages of different steps are different ones
+    assert max(times.values(), default=0) <= 2
