@@ -1,10 +1,11 @@
-"""What agents remember, embedded once per encoder: snippets of conversations, exemplars of the train split."""
+"""What agents remember, embedded once per encoder: snippets of conversations, exemplars and workflows of the train
+split."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agents.encoders.embedding import Encoder
-from agents.models import Exemplar, MemorySnippet
+from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.observations import RecordedConversation
 from agents.stages.compose.trajectory import exemplar_key
 from agents.stages.recall.select import CORRECTED, FAITHFUL, item_text
@@ -29,27 +30,35 @@ class SnippetForm:
 
 def build_snippets(conversation_ids: Iterable[int], encoder: Encoder, form: SnippetForm = SnippetForm()) -> int:
     """Add the snippets that are missing, one per step; their number. Safe to run twice and side by side."""
-    added, key = 0, form.key(encoder.name)
+    key = form.key(encoder.name)
     MemorySnippet.objects.open_for(key, encoder.dimensions)
     ids = list(conversation_ids)
     missing = Step.objects.filter(turn__conversation__in=ids).exclude(
         memory_snippets__in=MemorySnippet.objects.filter(encoder=key)
     )
     wanted = set(missing.values_list("pk", flat=True))
+    rows: list[MemorySnippet] = []
     for conversation_id in dict.fromkeys(missing.order_by("pk").values_list("turn__conversation_id", flat=True)):
         recorded = RecordedConversation(conversation_id)
-        rows = [(step.pk, _snippet_text(recorded, step, form)) for step in recorded.steps if step.pk in wanted]
-        vectors = encoder.encode([text for _, text in rows])
-        MemorySnippet.objects.bulk_create(
-            (
-                MemorySnippet(step_id=pk, conversation_id=conversation_id, encoder=key, text=text, embedding=vector)
-                for (pk, text), vector in zip(rows, vectors, strict=True)
-            ),
-            ignore_conflicts=True,
-            batch_size=BATCH,
-        )
-        added += len(rows)
-    return added
+        rows += [
+            MemorySnippet(
+                step=step, conversation_id=conversation_id, encoder=key, text=_snippet_text(recorded, step, form)
+            )
+            for step in recorded.steps
+            if step.pk in wanted
+        ]
+        if len(rows) >= BATCH:
+            _embed(rows, encoder)
+            rows = []
+    _embed(rows, encoder)
+    return len(wanted)
+
+
+def _embed(rows: Sequence[MemorySnippet], encoder: Encoder) -> None:
+    """Embed the snippets of several conversations together, and store them."""
+    for row, vector in zip(rows, encoder.encode([row.text for row in rows]), strict=True):
+        row.embedding = vector
+    MemorySnippet.objects.bulk_create(rows, ignore_conflicts=True, batch_size=BATCH)
 
 
 def _snippet_text(recorded: RecordedConversation, step: Step, form: SnippetForm) -> str:
@@ -125,3 +134,9 @@ def _exemplar(dataset: Dataset, turn: Turn, encoder: str, text: str, vector) -> 
         key_text=text,
         embedding=vector,
     )
+
+
+def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
+    """Embed descriptions, by which workflows are found (MIMS); vectors of other encoders stay beside these."""
+    vectors = encoder.encode([row.description for row in rows])
+    WorkflowVector.objects.put(encoder.name, list(zip(rows, vectors, strict=True)))

@@ -191,12 +191,6 @@ def prompt_of(workflow: Workflow) -> str:
     return asked[0].content if len(asked) == 1 else transcript(asked)
 
 
-def embed_workflows(rows: Sequence[Workflow], encoder: Encoder) -> None:
-    """Embed descriptions, by which workflows are found (MIMS); vectors of other encoders stay beside these."""
-    vectors = encoder.encode([row.description for row in rows])
-    WorkflowVector.objects.put(encoder.name, list(zip(rows, vectors, strict=True)))
-
-
 def _ask(
     llm: Llm, prompts: Sequence[tuple[Message, ...]], model: str, actions: Sequence[Sequence[str]]
 ) -> list[str | LlmError]:

@@ -16,10 +16,10 @@ from agents.llm.connection import connected
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
-from agents.memory.build import SnippetForm, build_exemplars, build_snippets
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows
 from agents.memory.describe import describe
 from agents.memory.fitting import fit_world_model
-from agents.memory.induce import embed_workflows, induce_sites
+from agents.memory.induce import induce_sites
 from agents.memory.rationales import RationaleWriter
 from agents.memory.refine import refine_steps
 from agents.memory.transitions import PastTransitions

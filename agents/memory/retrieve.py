@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from agents import types
 from agents.encoders.embedding import Encoder
-from agents.memory.build import SnippetForm, build_exemplars, build_snippets, exemplars_of
+from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows, exemplars_of
 from agents.models import Exemplar, MemorySnippet, Run
 from agents.observations import RecordedConversation
 from agents.stages.kind import CannotRun
@@ -80,10 +80,10 @@ class DatasetMemory(ConversationMemory):
         if self.run is not None:
             return
         rows = self.dataset.workflows.standing()
-        if embedded:
-            rows = rows.embedded_by(self.encoder.name)
         if not rows.exists():
             raise CannotRun(f"{self.dataset.name} has no workflows: manage.py induce_workflows {self.dataset.name}")
+        if embedded and (waiting := list(rows.exclude(pk__in=rows.embedded_by(self.encoder.name)))):
+            embed_workflows(waiting, self.encoder)
 
     def earlier_steps(self, observation: Observation) -> list[RecordedStep]:
         """All steps of earlier turns, oldest first, without their pages."""

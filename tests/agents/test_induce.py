@@ -5,8 +5,8 @@ import pytest
 from agents.encoders.embedding import HashEncoder
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.errors import Unreachable
+from agents.memory.build import embed_workflows
 from agents.memory.induce import (
-    embed_workflows,
     induce_online,
     induce_sites,
     online_examples,

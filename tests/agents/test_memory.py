@@ -248,6 +248,18 @@ def test_exemplars_and_workflows_tell_their_l2_distance(pool) -> None:
     assert (found.key, found.distance) == (workflow.pk, pytest.approx(distances[7], abs=1e-3))
 
 
+def test_workflows_are_embedded_by_an_encoder_that_has_not_seen_them(conversation) -> None:
+    (workflow,) = [Workflow.objects.create(dataset=conversation.dataset, name="a", description="b", body="c")]
+    for encoder in (HashEncoder(64), ENCODER):
+        memory = DatasetMemory(conversation.dataset, encoder, SnippetForm())
+        memory.prepare_workflows(embedded=True)
+        (found,) = memory.workflows(observation(conversation, 0), encoder.encode(["b"])[0], 1)
+        assert found.key == workflow.pk
+    assert WorkflowVector.objects.filter(workflow=workflow).count() == 2
+    memory.prepare_workflows(embedded=True)
+    assert WorkflowVector.objects.filter(workflow=workflow).count() == 2
+
+
 def test_exemplars_are_found_by_their_metadata_or_by_their_task_alone(db) -> None:
     conversation = factories.make_conversation(turns=2, split="train")
     dataset, seen = conversation.dataset, observation(conversation, 0)

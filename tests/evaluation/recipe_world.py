@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agents.encoders.embedding import HashEncoder
-from agents.memory.induce import embed_workflows
+from agents.memory.build import embed_workflows
 from agents.models import Workflow
 from agents.stages.compose.page import OURS
 from annotations.models import Dataset, Step

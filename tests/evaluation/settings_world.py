@@ -18,7 +18,7 @@ from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.encoders.weights import MINILM
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
-from agents.memory.induce import embed_workflows
+from agents.memory.build import embed_workflows
 from agents.memory.workflow_text import online_prompt
 from agents.models import PromptPack, Run, Trajectory, Workflow
 from agents.prompts.packs import Pack, webnav

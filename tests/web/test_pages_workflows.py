@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from agents.encoders.embedding import HashEncoder
-from agents.memory.induce import embed_workflows
+from agents.memory.build import embed_workflows
 from agents.models import Workflow
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories, signed_in
