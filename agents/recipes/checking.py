@@ -70,7 +70,13 @@ def _nearest_workflows(recipe: Recipe, blocks: Blocks) -> bool:
 
 def _compares_pages(recipe: Recipe) -> bool:
     kind = chosen(recipe, "recall.memory")
-    return kind is not None and "recall.state_in_query" in kind.reads
+    return kind is not None and "recall.state_in_query" in kind.reads and _ranked_by_then(recipe)
+
+
+def _ranked_by_then(recipe: Recipe) -> bool:
+    """Whether the elements are ranked when a stage recalls; a ranking that takes what is recalled comes later."""
+    ranking = ranking_of(recipe)
+    return ranking is not None and not ranking.takes
 
 
 def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
@@ -128,6 +134,10 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "rank.element_limit": _on_weblinx(),
     "rank.element_limit_unit": _on_weblinx(
         lambda recipe, blocks: recipe.rank.element_limit > 0, " and rank.element_limit of at least 1"
+    ),
+    "recall.state_in_query": (
+        lambda recipe, blocks: _ranked_by_then(recipe),
+        "a ranking before it recalls: rank.kind other than none and dual_encoder",
     ),
     "recall.sort_by": (lambda recipe, blocks: "memory" in blocks, "recalled steps that a prompt shows"),
     "recall.encoder": (_own_memory, "rank.kind other than dual_encoder, which embeds memory itself"),
@@ -207,7 +217,7 @@ BESIDES: dict[str, tuple[Holds, str]] = {
             (recipe.recall.state_in_query and _compares_pages(recipe))
             or ("workflows" in blocks and recipe.recall.workflow_query == "objective")
         ),
-        "recall.state_in_query=true",
+        "recall.state_in_query=true with recall.memory=multifaceted after a ranking",
     ),
     "prompts.pack": _both(IMAGINED, GRADED),
     "recall.induction_style": (

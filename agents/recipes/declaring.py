@@ -41,7 +41,7 @@ class Declared:
         if self.choices:
             one_of(name, value, self.choices)
         elif not self._holds(value):
-            verb = "be" if self.most is None else "lie in"
+            verb = "be" if self.most is None or self.above is not None else "lie in"
             raise ValueError(f"{name} must {verb} {self.bounds}, got {value}")
 
     def parse(self, name: str, text: str) -> Any:
@@ -51,6 +51,8 @@ class Declared:
     @property
     def bounds(self) -> str:
         """Its bounds in words, "" without any."""
+        if self.most is not None and self.above is not None:
+            return f"above {self.above:g}, at most {self.most:g}"
         if self.most is not None:
             return f"{self.least or 0:g}..{self.most:g}"
         if self.above is not None:

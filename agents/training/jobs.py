@@ -68,6 +68,9 @@ def start_training(
             raise ValidationError({"base": str(error)}) from error
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     if recipe is not None:
+        if ignored := sorted({"memory", "memory_k"} & changes.keys()):
+            named = {"memory": "recall.memory", "memory_k": "recall.k"}[ignored[0]]
+            raise ValidationError({"settings": f"{ignored[0]} follows from the recipe: set {named}."})
         recipe = as_asked(recipe)
         changes = training_of(recipe, kind)[1] | changes
     model = TrainedModel(

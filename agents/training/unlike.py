@@ -8,9 +8,16 @@ from agents.recipes import literature
 from agents.recipes.checking import read_by
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
-from agents.stages.registry import training_of
+from agents.stages.registry import planner_of, recipe_kinds, training_of
 
-STAGES_BEFORE = ("rank.", "recall.", "simplify.", "compose.", "quirks.q18")
+STAGES_BEFORE = ("rank", "recall", "simplify", "compose")
+COMPOSING = (  # quirks that no kind of these stages names as its own
+    "quirks.q11_item_without_trajectory",
+    "quirks.q12_relevant_first",
+    "quirks.q14_rationale_joined",
+    "quirks.q18_gold_in_top_k",
+)
+UNSEEN = ("prompts.pack", "quirks.q7_single_candidate_fails")  # told by itself; decides whether a model is asked
 NOT_READ = ("max_new_tokens", "ranker")  # of a training: no part of what a model reads
 
 
@@ -35,7 +42,11 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
         return ""
     other = {name: (model.config[name], value) for name, value in wanted.items() if _differs(model.config, name, value)}
     stored = model.job.params.get("recipe") if model.job else None
-    other |= _composed_otherwise(stored, recipe) if model.config.get("paradigm") == "trajectory" and stored else {}
+    if stored and "paradigm" in model.config:
+        trained_by = literature.from_dict(stored)
+        told = training_of(trained_by, model.kind)[1]
+        other = {name: pair for name, pair in other.items() if name == "paradigm" or told.get(name) != pair[0]}
+        other |= _composed_otherwise(trained_by, recipe)
     if not other:
         return ""
     trained = ", ".join(f"{name}={before}" for name, (before, _) in other.items())
@@ -43,12 +54,24 @@ def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
     return f"{setting}={model.name} was trained with {trained}; {recipe.name} asks it with {asked}."
 
 
-def _composed_otherwise(stored: dict[str, Any], recipe: Recipe) -> dict[str, tuple[Any, Any]]:
+def _composed_otherwise(before: Recipe, now: Recipe) -> dict[str, tuple[Any, Any]]:
     """What the stages before a model do otherwise than those of the recipe it was trained by, which alone have made
     its samples."""
-    before, now, read = values_of(literature.from_dict(stored)), values_of(recipe), read_by(recipe)
-    names = [name for name in now if name in read and name.startswith(STAGES_BEFORE) and name not in MODEL_SETTINGS]
-    return {name: (before[name], now[name]) for name in names if before[name] != now[name]}
+    was, asks, read = values_of(before), values_of(now), read_by(before) | read_by(now)
+    found = {name: (was[name], asks[name]) for name in asks if name in read and _composes(name, now)}
+    found = {name: pair for name, pair in found.items() if pair[0] != pair[1]}
+    packs = (before.prompts, now.prompts)
+    if packs[0].sha256 != packs[1].sha256 if all(pack.sha256 for pack in packs) else packs[0].pack != packs[1].pack:
+        found["prompts.pack"] = (packs[0].pack, packs[1].pack)
+    return found
+
+
+def _composes(name: str, recipe: Recipe) -> bool:
+    """Whether a setting decides what a model reads. Samples of pages show elements that no ranker chose."""
+    if name in MODEL_SETTINGS or name in UNSEEN or (name.startswith("rank.") and planner_of(recipe).in_groups):
+        return False
+    kinds = [kind for kind in recipe_kinds(recipe) if kind.stage in STAGES_BEFORE]
+    return name.partition(".")[0] in STAGES_BEFORE or any(name in kind.reads for kind in kinds) or name in COMPOSING
 
 
 def _differs(config: dict[str, Any], name: str, value: Any) -> bool:

@@ -77,6 +77,7 @@ def test_fields_are_overridden_by_dotted_name_and_take_the_type_of_the_field() -
         ),
         ("rank.lexical_weight", "nan", r"rank.lexical_weight must be a finite number, got 'nan'"),
         ("rank.role_weight", "inf", r"rank.role_weight must be a finite number, got 'inf'"),
+        ("plan.top_p", "0", r"plan.top_p must be above 0, at most 1, got 0.0"),
         ("recall.weight", "1.5", r"recall.weight must lie in 0..1, got 1.5"),
         ("recall.k", "-1", r"recall.k must be at least 0, got -1"),
         ("plan.kind", "guess", r"plan.kind must be one of first, grounded"),

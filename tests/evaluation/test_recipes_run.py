@@ -185,3 +185,12 @@ def test_recipes_say_what_the_dataset_lacks(name, message, dataset, weights, end
     result = run(name, dataset, weights)
     assert result.state == Run.State.FAILED
     assert message in result.error
+
+
+def test_a_step_without_the_screenshot_that_alone_would_be_shown_is_not_asked_about(
+    dataset, weights, endpoint, hash_encoder
+) -> None:
+    result = run("mindact-icl", dataset, weights, **{"observe.observation": "image"})
+    said = "the step has no screenshot, and observe.observation=image shows nothing else"
+    assert {row.error for row in result.steps.all()} == {said}
+    assert endpoint.requests == []

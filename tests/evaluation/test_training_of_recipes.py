@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from agents.memory.retrieve import DatasetMemory
@@ -23,8 +24,9 @@ from agents.training.jobs import start_training
 from agents.training.rows import SplitRows, StepRows
 from agents.training.samples import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
+from agents.training.unlike import unlike_training
 from agents.types import DecisionUsage, Observation, RankedCandidate
-from annotations.models import Dataset, Rationale, Split, Step
+from annotations.models import Dataset, Job, Rationale, Split, Step
 from tests import factories
 from tests.evaluation.recipe_world import TEXTS, make_workflows
 from tests.tiny_models import byte_tokenizer
@@ -131,6 +133,7 @@ def test_training_and_use_read_the_same_of_the_same_step(name, dataset) -> None:
         {"compose.layout": "task"},
         {"compose.max_tokens": "300"},
         {"compose.piece_tokens": "30"},
+        {"simplify.group_size": "3"},
         {"quirks.q14_rationale_joined": "false", "recall.memory": "chronological"},
     ],
 )
@@ -166,6 +169,7 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
     changes = model.job.params["changes"]
     assert changes == {
         "paradigm": "generation",
+        "num_candidates": 5,
         "layout": "conversation",
         "memory": "multifaceted",
         "memory_k": 3,
@@ -178,12 +182,52 @@ def test_the_settings_follow_from_the_recipe_and_may_be_changed(dataset, tmp_pat
     assert literature.from_dict(model.job.params["recipe"]) == planned(recipe, dataset)
 
 
+@pytest.mark.parametrize(
+    ("name", "before", "now", "said"),
+    [
+        ("self-map", {}, {}, ""),
+        ("self-map", {}, {"plan.max_new_tokens": "9", "rank.top_k": "10"}, ""),
+        ("self-map", {"recall.workflows": "semantic"}, {}, "recall.workflows=none"),
+        ("self-map", {"compose.shots": "3"}, {}, "compose.shots=0"),
+        ("self-map", {}, {"recall.exemplars": "semantic", "recall.exemplar_k": "2"}, "recall.exemplars=semantic"),
+        ("mindact-car", {}, {"recall.rewrite_instruction": "false"}, "recall.rewrite_instruction=False"),
+        ("self-map", {}, {"recall.sort_by": "time"}, "recall.sort_by=time"),
+        ("self-map", {}, {"simplify.group_size": "12"}, "simplify.group_size=12"),
+        ("self-map", {}, {"compose.piece_tokens": "64"}, "compose.piece_tokens=64"),
+        ("self-map", {}, {"quirks.q14_rationale_joined": "false"}, "quirks.q14_rationale_joined=False"),
+        ("self-map", {}, {"recall.memory": "chronological"}, "recall.memory=chronological"),
+        ("synapse", {"plan.backend": "local"}, {"plan.backend": "local", "prompts.pack": "mine"}, "prompts.pack=mine"),
+    ],
+)
+def test_a_model_that_is_asked_otherwise_than_it_was_trained_is_named(name, before, now, said, dataset) -> None:
+    trained_by = literature.override(literature.get(name), before)
+    kind, follows = training_of(trained_by)
+    job = Job(kind=Job.Kind.TRAIN, project=dataset.project, params={"recipe": literature.to_dict(trained_by)})
+    job.save()
+    config = dataclasses.asdict(make_settings(kind, follows))
+    TrainedModel.objects.create(name="own", kind=kind, project=dataset.project, job=job, config=config)
+    asks = literature.override(literature.get(name), now | {"plan.model": "own"})
+    found = unlike_training(literature.to_dict(asks), dataset.project_id)
+    assert found == [] if not said else said in found[0].partition("asks it with")[2]
+
+
+@pytest.mark.parametrize(("name", "instead"), [("memory", "recall.memory"), ("memory_k", "recall.k")])
+def test_what_the_recipe_recalls_cannot_be_set_beside_it(name, instead, dataset) -> None:
+    recipe, given = literature.get("self-map"), {name: "none" if name == "memory" else "1"}
+    with pytest.raises(ValidationError, match=f"{name} follows from the recipe: set {instead}"):
+        start_training(
+            user=None, dataset=dataset, kind="seq2seq", name="x", recipe=recipe, changes=given, publish=False
+        )
+
+
 def test_every_recipe_says_what_is_trained_for_it() -> None:
     kinds = {name: trained_for(recipe, ("seq2seq", "grounded")) for name, recipe in literature.RECIPES.items()}
     assert {kinds[name] for name in TRAINED} == {"seq2seq"}
     assert kinds["grounded"] == "grounded"
     assert kinds["weblinx-flan-t5-w10"] == "seq2seq"
     assert training_of(literature.get("weblinx-flan-t5-w10"))[1]["history_turns"] == 10
+    by_threes = literature.override(literature.get("self-map-mcq"), {"simplify.group_size": "3"})
+    assert training_of(by_threes)[1]["num_candidates"] == 3
     assert training_of(literature.get("dmr-minilm"), "dual_encoder")[1]["element_limit"] == 200
     assert kinds["deberta"] == ""
     assert trained_for(literature.get("synapse"), ("seq2seq", "causal")) == "causal"
