@@ -83,7 +83,7 @@ def scores(dataset: Dataset, **changes: str) -> dict[str, float]:
 def test_scores_are_the_same_to_the_last_digit(tmp_path: Path, hash_encoder: CachedEncoder) -> None:
     (tmp_path / "sample").mkdir()
     dataset = import_website(tmp_path / "sample", conversations=1)
-    first = scores(dataset)
+    assert scores(dataset) == UNTRAINED
     learn(examples(dataset), HashEncoder(), LEARNING, tmp_path / "model")
     found = scores(dataset, **{"plan.model": str(tmp_path / "model")})
     assert found == TRAINED
