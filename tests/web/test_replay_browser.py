@@ -1,6 +1,7 @@
 """The replay page of a stored trajectory in a real browser: stepping, addresses, marks, panels."""
 
 import re
+from dataclasses import asdict
 
 import pytest
 from django.utils import timezone
@@ -337,3 +338,25 @@ def test_what_really_happened_is_compared_when_it_is_opened_and_kinds_can_be_lef
     expect(added).to_contain_text(["Boxes near you"])
     side.get_by_label("1 added").uncheck()
     expect(added).to_be_hidden()
+
+
+def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(page, at, world) -> None:
+    step, row = world.steps[0], world.trajectory.steps.get(seq=0)
+    html = step.snapshot.html.replace("</html>", '<h1 backend_node_id="990"><text>Boxes near you</text></h1></html>')
+    step.snapshot_after = factories.make_snapshot(html)
+    step.save(update_fields=["snapshot_after"])
+    taken = Action(step.operation, step.targets.first().node_id, step.value)
+    other = Branch(Action("HOVER", taken.node_id), "", "A tooltip appears.", 0.2)
+    row.branches = [asdict(one) for one in (other, Branch(taken, "", "added heading 'Boxes near you'", 0.9, True))]
+    row.save(update_fields=["branches"])
+    at(0)
+    side = page.locator("#side")
+    side.get_by_text("Elements by which the next page differs").click()
+    predicted, happened = side.locator(".beside > div").all()
+    expect(predicted).to_have_text("Predictedadded heading 'Boxes near you'")
+    expect(happened.locator("li.added")).to_contain_text(["Boxes near you"])
+    row.branches = row.branches[:1]
+    row.save(update_fields=["branches"])
+    at(0)
+    expect(side.get_by_text("What really happened")).to_be_visible()
+    expect(side.locator(".beside")).to_have_count(0)

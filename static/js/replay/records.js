@@ -133,3 +133,18 @@ export function recalled(title, items, parts) {
   });
   return [make("h3", {}, title), make("div.snippets", {}, ...rows)];
 }
+
+/** Two records side by side, each under its title.
+ * @param {string} title @param {Node} content @param {string} other @param {Node} otherContent */
+export function beside(title, content, other, otherContent) {
+  /** @param {string} words @param {Node} node */
+  const column = (words, node) => make("div", {}, make("h3", {}, words), node);
+  return make("div.beside", {}, column(title, content), column(other, otherContent));
+}
+
+/** Whether an action is the one that people took.
+ * @param {{operation: string, node_id: string | null, value: string}} action
+ * @param {{operation: string, node_ids: string[], value: string}} gold */
+export function isRecorded({ operation, node_id: node, value }, gold) {
+  return operation === gold.operation && gold.node_ids.includes(node ?? "") && (value ?? "") === gold.value;
+}

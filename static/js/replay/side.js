@@ -2,7 +2,19 @@
 // shown as text; a stage without a record says so.
 import { actionParts, actionText, bar, make, representationParts } from "../shared/elements.js";
 import { readPage } from "../shared/server.js";
-import { asText, facts, folded, missing, query, recalled, roundFacts, stageRow, told } from "./records.js";
+import {
+  asText,
+  beside,
+  facts,
+  folded,
+  isRecorded,
+  missing,
+  query,
+  recalled,
+  roundFacts,
+  stageRow,
+  told,
+} from "./records.js";
 
 const STAGES = ["observe", "rank", "recall", "simplify", "compose", "plan", "imagine", "act"];
 const LISTED = 8;
@@ -259,13 +271,15 @@ export class SidePane {
     return [section("Branches", `${branches.length} considered`, ...rows)];
   }
 
-  /** What the recorded action did to the page, read when it is opened. */
-  #changes({ step, gold }) {
+  /** What the recorded action did to the page, read when it is opened; beside what was predicted of that action. */
+  #changes({ step, gold, branches }) {
     if (!step || !gold) return [];
     const content = make("div", {}, make("p.muted", {}, "Comparing the pages …"));
-    const opened = folded("changes", "Elements by which the next page differs", content, this.open);
+    const foreseen = branches.find((branch) => branch.prediction && isRecorded(branch.action, gold));
+    const shown = foreseen ? beside("Predicted", make("p", {}, foreseen.prediction), "Happened", content) : content;
+    const opened = folded("changes", "Elements by which the next page differs", shown, this.open);
     opened.addEventListener("toggle", () => opened.open && this.#compare(content, step));
-    return [section("What really happened", null, opened)];
+    return [section("What really happened", foreseen ? "beside what was predicted" : null, opened)];
   }
 
   async #compare(content, step) {
