@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
-from agents.memory.transitions import Happened, seen_at
-from agents.models import Transition
+from agents.memory.transitions import Happened, done_in, seen_at
+from agents.models import TrajectoryStep, Transition
 from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack
 from agents.stages.imagine.scores import next_state
@@ -54,10 +54,13 @@ def told(happened: Happened) -> str:
 
 
 def with_pages(rows: Sequence[Transition]) -> Iterator[ToDescribe]:
-    """The rows of recorded steps, one conversation in memory at a time; those whose pages are gone are left out."""
+    """The rows with their pages, one conversation in memory at a time; those whose pages are gone are left out."""
     recorded: RecordedConversation | None = None
     for row in rows:
-        if row.step_id is None:
+        if row.episode_step is not None:
+            done = done_in(row.episode_step)
+            if done is not None:
+                yield ToDescribe(row, done, _done_before(row.episode_step))
             continue
         if recorded is None or recorded.conversation.pk != row.conversation_id:
             recorded = RecordedConversation(row.conversation_id)
@@ -65,6 +68,12 @@ def with_pages(rows: Sequence[Transition]) -> Iterator[ToDescribe]:
         if (happened := seen_at(recorded, step)) is not None:
             before = tuple(past_action(one).representation for one in recorded.turn_so_far(step))
             yield ToDescribe(row, happened, before)
+
+
+def _done_before(step: TrajectoryStep) -> tuple[str, ...]:
+    """What the agent did before, in the same turn."""
+    rows = step.trajectory.steps.filter(turn=step.turn_id, seq__lt=step.seq).order_by("seq")
+    return tuple(words for words in rows.values_list("trace__act__representation", flat=True) if words)
 
 
 def describe(rows: Sequence[Transition], llm: Llm, pack: Pack) -> tuple[int, list[dict[str, str]]]:

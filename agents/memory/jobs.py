@@ -92,8 +92,9 @@ def start_transitions(
     prompts: str = PACKAGED,
     publish: bool = True,
 ) -> Job:
-    """A queued job that keeps what the actions of the train split did to their pages, and with `describe` has a model
-    put that into words: that of a connection, or what answers here. Raises ValidationError."""
+    """A queued job that keeps what the actions of the train split did to their pages, those of agents' episodes there
+    too, and with `describe` has a model put that into words: that of a connection, or what answers here. Raises
+    ValidationError."""
     if not dataset.conversations.filter(split=Split.TRAIN).exists():
         raise ValidationError({"dataset": f"{dataset.name} has no train conversations."})
     params: dict[str, Any] = {"encoder": encoder, "describe": describe, "connection": connection}
@@ -313,6 +314,7 @@ class TransitionMaking:
 
     def _compare_pages(self) -> None:
         train = self.past.dataset.conversations.filter(split=Split.TRAIN).in_order()
+        self.past.add_episodes()
         total = train.count()
         missing = list(train.filter(transitions__isnull=True).values_list("pk", flat=True))
         self.progress.tell("comparing pages", "conversations", total - len(missing), total)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.models import Transition, TransitionVector, WorldModelFit
+from agents.models import Trajectory, TrajectoryStep, Transition, TransitionVector, WorldModelFit
 from agents.observations import RecordedConversation
 from agents.types import Action
 from agents.world_model.calibration import Calibration
@@ -20,7 +20,7 @@ from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.differences import difference
 from annotations.dom.limits import PageError
 from annotations.dom.tree import parse
-from annotations.models import Dataset, Split, Step
+from annotations.models import Dataset, Operation, Split, Step
 from annotations.sandbox.deadline import page_deadline
 
 BATCH = 500  # texts that are embedded together
@@ -83,6 +83,26 @@ def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
     return Happened(situation, trees[1])
 
 
+def done_in(row: TrajectoryStep) -> Happened | None:
+    """What an action did in an episode, by the page that the agent was shown next; None where that is none, where a
+    page cannot be read, or where other actions of the same call came between."""
+    call = row.trajectory.steps.filter(call_index__in=(row.call_index, row.call_index + 1)).order_by("seq")
+    following = call.select_related("snapshot__dictionary").exclude(pk=row.pk).first()
+    if row.snapshot is None or following is None or following.snapshot is None or following.turn_id != row.turn_id:
+        return None
+    if following.call_index == row.call_index or row.operation not in Operation.values or row.turn is None:
+        return None
+    conversation = row.trajectory.conversation
+    action = Action(row.operation, row.node_id or None, row.value)
+    try:
+        with page_deadline():
+            trees = [accessibility_tree(parse(page.html)) for page in (row.snapshot, following.snapshot)]
+    except PageError:
+        return None
+    situation = Situation(row.turn.instruction, trees[0], action, conversation.website.name, conversation.pk)
+    return Happened(situation, trees[1])
+
+
 class PastTransitions:
     """The transitions of a dataset and their vectors by one encoder: the `TransitionStore` of the core."""
 
@@ -103,6 +123,19 @@ class PastTransitions:
             have = set(Transition.objects.filter(conversation=pk).values_list("step_id", flat=True))
             seen = [(step, seen_at(recorded, step)) for step in recorded.steps if step.pk not in have]
             rows = [found.row(self.dataset.pk, step=step) for step, found in seen if found is not None]
+            Transition.objects.bulk_create(rows, ignore_conflicts=True)
+        return self.dataset.transitions.count() - before
+
+    def add_episodes(self) -> int:
+        """Add what agents' own actions did in the episodes of the train split that are over; how many were new. What
+        was done on goals that agents are measured on would help them there."""
+        before = self.dataset.transitions.count()
+        over = Trajectory.objects.filter(run__dataset=self.dataset, state=Trajectory.State.DONE)
+        for trajectory in over.filter(conversation__split=Split.TRAIN):
+            steps = trajectory.steps.filter(step=None, error="", transitions=None).order_by("seq")
+            steps = steps.select_related("snapshot__dictionary", "turn", "trajectory__conversation__website")
+            seen = [(step, done_in(step)) for step in steps.defer("candidate_ids", "candidate_scores")]
+            rows = [found.row(self.dataset.pk, episode_step=step) for step, found in seen if found is not None]
             Transition.objects.bulk_create(rows, ignore_conflicts=True)
         return self.dataset.transitions.count() - before
 
@@ -158,9 +191,10 @@ class PastTransitions:
         none."""
         train = self.dataset.conversations.filter(split=Split.TRAIN)
         self.add(train.filter(transitions__isnull=True).in_order().values_list("pk", flat=True))
+        self.add_episodes()
         self.embed()
         if not self.dataset.transitions.exists():
-            raise ValueError(f"{self.dataset.name} has no train split with pages before and after actions to look up")
+            raise ValueError(f"{self.dataset.name} has no pages before and after actions to look up")
         if self.fit is None:
             from agents.memory.fitting import fit_world_model
 

@@ -2,16 +2,20 @@
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.utils import timezone
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.memory import transitions
+from agents.memory.describe import with_pages
 from agents.memory.transitions import PastTransitions
-from agents.models import Transition, TransitionVector, WorldModelFit
-from agents.types import Action
+from agents.models import Trajectory, Transition, TransitionVector, WorldModelFit
+from agents.runs.episodes import Episode, Outcome, Seen
+from agents.types import Action, Decision
 from agents.world_model.predicting import Situation
+from agents.world_model.records import NO_ACTION
 from annotations.corpus.store import ConversationStore
 from annotations.datasets.records import CandidateRecord, ConversationRecord, StepRecord, TurnRecord
-from annotations.models import Conversation, Dataset
+from annotations.models import Conversation, Dataset, Turn
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -112,3 +116,27 @@ def _first_step(dataset: Dataset, split: str, place: int = 0):
 
     recorded = RecordedConversation(Conversation.objects.get(dataset=dataset, split=split).pk)
     return recorded, recorded.steps[place]
+
+
+def test_what_an_agent_did_in_an_episode_is_remembered_too(dataset):
+    run = factories.make_run(dataset, state="done")
+    for split in ("train", "test_task"):
+        live = factories.make_conversation(turns=1, steps=0, dataset=dataset, split=split)
+        _play(Trajectory.objects.create(run=run, conversation=live, state="done", step_count=0), live.turns.get())
+    assert past(dataset).add_episodes() == 2, "of one call two actions cannot be told apart; no page follows the last"
+    assert past(dataset).add_episodes() == 0
+    checked, typed = Transition.objects.order_by("pk")
+    assert [one["after"] for one in checked.effects] == [{"checked": "true"}]
+    assert (typed.operation, typed.split, typed.effects[0]["after"]) == ("TYPE", "train", {"value": "'⟨value⟩'"})
+    assert typed.episode_step.seq == 1
+    records = [one.record() for one in with_pages(list(Transition.objects.order_by("pk")))]
+    assert [record.previous for record in records] == [(NO_ACTION,), ("did CLICK",)]
+
+
+def _play(episode: Trajectory, turn: Turn) -> None:
+    click, write, send = Action("CLICK", "3"), Action("TYPE", "4", "kim"), Action("CLICK", "5")
+    calls = [((click,), page()), ((write,), page("yes")), ((send, click), page("yes", "kim")), ((send,), page())]
+    for actions, shown in calls:
+        decided = Decision(actions, trace={"act": {"representation": f"did {actions[0].operation}"}})
+        seen = Seen(shown, "https://shop.example/", 5, timezone.now())
+        Episode(episode, turn).store(seen, decided, [Outcome()] * len(actions))
