@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
-from agents.memory.transitions import Happened, done_in, seen_at
-from agents.models import TrajectoryStep, Transition
+from agents.memory.transitions import Happened, compared, seen_at
+from agents.models import Transition
 from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack
 from agents.stages.imagine.scores import next_state
 from agents.stages.plan.generator import complete
+from agents.types import Action
 from agents.world_model.effects import facts
 from agents.world_model.effects import happenings as happenings_of
 from agents.world_model.records import NO_ACTION, TransitionRecord, described
@@ -58,22 +59,18 @@ def with_pages(rows: Sequence[Transition]) -> Iterator[ToDescribe]:
     recorded: RecordedConversation | None = None
     for row in rows:
         if row.episode_step is not None:
-            done = done_in(row.episode_step)
+            step, said = row.episode_step, row.episode_step.followed.instruction
+            action = Action(step.operation, step.node_id or None, step.value)
+            done = compared(step.pages_around, said, action, row.website, row.conversation_id)
             if done is not None:
-                yield ToDescribe(row, done, _done_before(row.episode_step))
+                yield ToDescribe(row, done, step.done_before)
             continue
         if recorded is None or recorded.conversation.pk != row.conversation_id:
             recorded = RecordedConversation(row.conversation_id)
-        step = next(one for one in recorded.steps if one.pk == row.step_id)
-        if (happened := seen_at(recorded, step)) is not None:
-            before = tuple(past_action(one).representation for one in recorded.turn_so_far(step))
+        own = next(one for one in recorded.steps if one.pk == row.step_id)
+        if (happened := seen_at(recorded, own)) is not None:
+            before = tuple(past_action(one).representation for one in recorded.turn_so_far(own))
             yield ToDescribe(row, happened, before)
-
-
-def _done_before(step: TrajectoryStep) -> tuple[str, ...]:
-    """What the agent did before, in the same turn."""
-    rows = step.trajectory.steps.filter(turn=step.turn_id, seq__lt=step.seq).order_by("seq")
-    return tuple(words for words in rows.values_list("trace__act__representation", flat=True) if words)
 
 
 def describe(rows: Sequence[Transition], llm: Llm, pack: Pack) -> tuple[int, list[dict[str, str]]]:

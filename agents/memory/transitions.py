@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.models import Trajectory, TrajectoryStep, Transition, TransitionVector, WorldModelFit
+from agents.models import Trajectory, Transition, TransitionVector, WorldModelFit
 from agents.observations import RecordedConversation
 from agents.types import Action
 from agents.world_model.calibration import Calibration
@@ -68,39 +68,28 @@ def seen_at(recorded: RecordedConversation, step: Step) -> Happened | None:
     pages = Step.objects.select_related("snapshot__dictionary", "snapshot_after__dictionary").only(
         "snapshot", "snapshot_after"
     )
-    before, after = pages.get(pk=step.pk).pages_around
+    positives = [target.node_id for target in step.targets.all() if not target.pruned]
+    action, conversation = (
+        Action(step.operation, positives[0] if positives else None, step.value),
+        recorded.conversation,
+    )
+    around = pages.get(pk=step.pk).pages_around
+    return compared(around, step.turn.instruction, action, conversation.website.name, conversation.pk)
+
+
+def compared(
+    pages: tuple[str | None, str | None], instruction: str, action: Action, website: str, conversation: int
+) -> Happened | None:
+    """What an action did between two pages; None where one is lacking or cannot be read."""
+    before, after = pages
     if before is None or after is None:
         return None
-    positives = [target.node_id for target in step.targets.all() if not target.pruned]
-    action = Action(step.operation, positives[0] if positives else None, step.value)
     try:
         with page_deadline():
             trees = [accessibility_tree(parse(page)) for page in (before, after)]
     except PageError:
         return None
-    conversation = recorded.conversation
-    situation = Situation(step.turn.instruction, trees[0], action, conversation.website.name, conversation.pk)
-    return Happened(situation, trees[1])
-
-
-def done_in(row: TrajectoryStep) -> Happened | None:
-    """What an action did in an episode, by the page that the agent was shown next; None where that is none, where a
-    page cannot be read, or where other actions of the same call came between."""
-    call = row.trajectory.steps.filter(call_index__in=(row.call_index, row.call_index + 1)).order_by("seq")
-    following = call.select_related("snapshot__dictionary").exclude(pk=row.pk).first()
-    if row.snapshot is None or following is None or following.snapshot is None or following.turn_id != row.turn_id:
-        return None
-    if following.call_index == row.call_index or row.operation not in Operation.values or row.turn is None:
-        return None
-    conversation = row.trajectory.conversation
-    action = Action(row.operation, row.node_id or None, row.value)
-    try:
-        with page_deadline():
-            trees = [accessibility_tree(parse(page.html)) for page in (row.snapshot, following.snapshot)]
-    except PageError:
-        return None
-    situation = Situation(row.turn.instruction, trees[0], action, conversation.website.name, conversation.pk)
-    return Happened(situation, trees[1])
+    return Happened(Situation(instruction, trees[0], action, website, conversation), trees[1])
 
 
 class PastTransitions:
@@ -131,10 +120,13 @@ class PastTransitions:
         was done on goals that agents are measured on would help them there."""
         before = self.dataset.transitions.count()
         over = Trajectory.objects.filter(run__dataset=self.dataset, state=Trajectory.State.DONE)
-        for trajectory in over.filter(conversation__split=Split.TRAIN):
-            steps = trajectory.steps.filter(step=None, error="", transitions=None).order_by("seq")
-            steps = steps.select_related("snapshot__dictionary", "turn", "trajectory__conversation__website")
-            seen = [(step, done_in(step)) for step in steps.defer("candidate_ids", "candidate_scores")]
+        for trajectory in over.filter(conversation__split=Split.TRAIN).select_related("conversation__website"):
+            steps = trajectory.steps.filter(step=None, error="", transitions=None, operation__in=Operation.values)
+            site, own = trajectory.conversation.website.name, trajectory.conversation_id
+            seen = []
+            for step in steps.select_related("snapshot__dictionary", "turn").order_by("seq"):
+                action = Action(step.operation, step.node_id or None, step.value)
+                seen.append((step, compared(step.pages_around, step.followed.instruction, action, site, own)))
             rows = [found.row(self.dataset.pk, episode_step=step) for step, found in seen if found is not None]
             Transition.objects.bulk_create(rows, ignore_conflicts=True)
         return self.dataset.transitions.count() - before

@@ -160,6 +160,22 @@ class TrajectoryStep(models.Model):
         return turn
 
     @property
+    def pages_around(self) -> tuple[str | None, str | None]:
+        """In an episode: the page before its action, and the one that the agent was shown next in the turn; None where
+        that is none, or where other actions of the same call came between."""
+        rows = self.trajectory.steps.filter(call_index__in=(self.call_index, self.call_index + 1), turn=self.turn_id)
+        others = list(rows.exclude(pk=self.pk).select_related("snapshot__dictionary").order_by("seq")[:1])
+        following = others[0] if others and others[0].call_index > self.call_index else None
+        after = following.snapshot.html if following and following.snapshot else None
+        return self.snapshot.html if self.snapshot else None, after
+
+    @property
+    def done_before(self) -> tuple[str, ...]:
+        """What the agent did in the turn before this action, in words."""
+        rows = self.trajectory.steps.filter(turn=self.turn_id, seq__lt=self.seq).order_by("seq")
+        return tuple(words for words in rows.values_list("trace__act__representation", flat=True) if words)
+
+    @property
     def ranked_count(self) -> int:
         """How many elements were ranked: the row keeps the best 200 of them."""
         seen = self.trace.get("observe", {}).get("candidates")
