@@ -9,6 +9,7 @@ class AgentsConfig(AppConfig):
 
     def ready(self) -> None:
         from agents import proposals, retention
+        from agents.connections.reaching import why_unreached
         from agents.encoders import embedding, weights
         from agents.live import jobs as live_jobs
         from agents.llm import connection, connections
@@ -30,4 +31,5 @@ class AgentsConfig(AppConfig):
         embedding.at_endpoint = encoder_at_endpoint
         connection.at_connection = connections.endpoint_named
         proposing.connections = connections.names
+        proposing.why_unreached = why_unreached
         KINDS.extend(retention.KINDS)

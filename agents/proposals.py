@@ -18,10 +18,10 @@ from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.stages.plan.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
-from annotations.work.decompose.cuts import SeenStep
+from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
 from annotations.work.desk.edits.mentions import PHENOMENA
 from annotations.work.desk.edits.operations import MAX_TEXT
-from annotations.work.desk.propose.proposing import check, seen_steps
+from annotations.work.desk.propose.proposing import check, left_out, seen_steps
 from annotations.work.organise import sessions
 from annotations.work.organise.grouping import Rules
 
@@ -70,7 +70,8 @@ def propose(job: Job) -> bool:
     check(assignment, job.params["kind"])
     llm = _at_connection(assignment.item.session.campaign.connection)
     parts = ask(llm, QUESTIONS[job.params["kind"]](assignment))
-    proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts)
+    without = left_out(job.params["kind"], parts, assignment.item.session)
+    proposal = assignment.keep_proposal(job.params["kind"], llm.info.model, parts, without)
     said = f"Proposed {len(parts)} {'part' if len(parts) == 1 else 'parts'}"
     job.finish(Job.State.DONE, report={"proposal": proposal.pk, "said": said, "model": llm.info.model})
     return False
@@ -140,7 +141,13 @@ def _cuts_question(assignment: Assignment) -> Question:
         lines.append(f"{place + 1}. {step.text}{page}")
     wanted = assignment.item.session.campaign.target_parts(len(steps))
     question = webnav().prompt("propose_cuts").fill(parts=wanted, steps="\n".join(lines).strip())
-    return Question(question, lambda text: read_cuts(text, steps), cuts_grammar([step.task for step in steps]))
+
+    def read(text: str) -> ProposedParts:
+        parts = [CutPart(part["step"], (), part["instruction"]) for part in read_cuts(text, steps)]
+        once = each_clause_once(parts, steps, tasks)
+        return [{"step": part.step, "instruction": part.instruction, "why": []} for part in once]
+
+    return Question(question, read, cuts_grammar([step.task for step in steps]))
 
 
 def cuts_grammar(tasks: Sequence[int]) -> str:

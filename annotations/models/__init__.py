@@ -17,6 +17,7 @@ from annotations.models.queue import NotFree, NotReady, NotYours, StaleWork, Ver
 from annotations.models.releases import Redaction, Release, ReleasedConversation
 from annotations.models.remarks import BadComment, Comment, Delivery, KeyMap, Mention, Webhook
 from annotations.models.secrets import SharedSecret
+from annotations.models.sending_back import SentBack
 from annotations.models.sessions import Session, SessionTask
 from annotations.models.source_files import SourceFile
 from annotations.models.tallies import ConversationTally
@@ -63,6 +64,7 @@ __all__ = [
     "Role",
     "Scope",
     "Screenshot",
+    "SentBack",
     "Session",
     "SessionTask",
     "SharedSecret",

@@ -19,6 +19,7 @@ from annotations.models.projects import User
 from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused
 
 USER = settings.AUTH_USER_MODEL
+WAITS = "It waits: its cuts were sent back to who made them."
 
 
 # Not its heartbeats and versions, which change with every breath and every edit.
@@ -38,6 +39,7 @@ class Assignment(Held):
         IN_PROGRESS = "in_progress", "in progress"
         SUBMITTED = "submitted", "submitted"
         RELEASED = "released", "given back"
+        WAITING = "waiting", "waits for its cuts"
 
     LEASE = timedelta(minutes=2)
     WRITABLE = UNFINISHED = (State.ASSIGNED, State.IN_PROGRESS)  # somebody has it and may still write
@@ -113,6 +115,8 @@ class Assignment(Held):
             raise NotYours("taken_over", "Somebody else has taken this over.", self.user.get_username())
         if self.state == self.State.SUBMITTED:
             raise NotYours("submitted", "It has been submitted.")
+        if self.state == self.State.WAITING:
+            raise NotYours("waiting", WAITS)
         if self.state not in self.UNFINISHED:
             raise NotYours("lease_lost", "It was given back.")
         if self.lease_token is None or str(self.lease_token) != str(token):
@@ -122,9 +126,13 @@ class Assignment(Held):
         """Why this user cannot write here; "" when they can, once they hold the lease."""
         if self.user_id != user.pk:
             return f"This is the work of {self.user.get_username()}."
-        if self.state == self.State.SUBMITTED:
-            return "It has been submitted."
-        return "" if self.state in self.UNFINISHED else "It was given back."
+        return "" if self.state in self.UNFINISHED else self.why_not_writable()
+
+    def why_not_writable(self) -> str:
+        """Of one that is not under way: what became of it."""
+        if self.state == self.State.WAITING:
+            return WAITS
+        return "It has been submitted." if self.state == self.State.SUBMITTED else "It was given back."
 
     @property
     def judged(self) -> "Assignment":
@@ -177,7 +185,7 @@ class Assignment(Held):
         """
         self.lock_alone()
         if self.state not in self.UNFINISHED:
-            raise NotFree("It was submitted." if self.state == self.State.SUBMITTED else "It was given back.")
+            raise NotFree(self.why_not_writable())
         if self.user_id != user.pk:
             self._check_takeover(user)
         return self.lease(user)
@@ -199,6 +207,8 @@ class Assignment(Held):
         self.lock_alone()
         if self.state == self.State.SUBMITTED:
             raise NotFree("It was submitted.")
+        if self.state == self.State.WAITING:
+            raise NotFree(WAITS)
         if self.review == self.Review.RETURNED:
             raise NotFree("It was returned to you for correction: nobody else can go on with it.")
         self.release()
@@ -284,21 +294,45 @@ class Assignment(Held):
         pairs = [PartChange(step, before.get(step), after.get(step)) for step in order]
         return [change for change in pairs if change.before != change.after]
 
-    def keep_proposal(self, kind: str, model_name: str, parts: list[dict[str, Any]]) -> Any:
-        """Keep a proposal; one of the same kind that nobody has made use of yet gives way to it."""
+    def keep_proposal(
+        self, kind: str, model_name: str, parts: list[dict[str, Any]], left_out: list[str] | None = None
+    ) -> Any:
+        """Keep a proposal, with the clauses of the source that it leaves out; one of the same kind that nobody has made
+        use of yet gives way to it."""
+        content: dict[str, Any] = {"parts": parts} | ({"left_out": left_out} if left_out else {})
         with transaction.atomic():
             used = self.edits.filter(proposal__isnull=False).values("proposal")
             self.proposals.filter(kind=kind, outcome="").exclude(pk__in=used).delete()
             session = self.item.session
             return self.proposals.create(
-                campaign=session.campaign, session=session, kind=kind, model_name=model_name, content={"parts": parts}
+                campaign=session.campaign, session=session, kind=kind, model_name=model_name, content=content
             )
 
     def last_return(self) -> Any:
         """The last verdict of an annotation that was returned: what is to be corrected."""
         if self.review != self.Review.RETURNED:
             return None
-        return self.verdicts.filter(outcome="return").prefetch_related("defects").last()
+        rows = self.verdicts.filter(outcome="return").select_related("verification__user")
+        return rows.prefetch_related("defects").last()
+
+    def returns(self) -> list[dict[str, Any]]:
+        """Why it came back and from whom: {"by", "reason", "defects"} each."""
+        if self.item.stage == Stage.DECOMPOSE:
+            return [row.facts() for row in self.sent_back.unmended().with_reasons()]
+        verdict = self.last_return()
+        return [verdict.facts(verdict.defects.all())] if verdict else []
+
+    def not_mended(self) -> list[str]:
+        """Why a returned annotation cannot be handed in again; nothing where it has changed since."""
+        if self.review != self.Review.RETURNED:
+            return []
+        if self.item.stage == Stage.DECOMPOSE:
+            since = self.sent_back.unmended().values_list("version", flat=True).first()
+        else:
+            since = self.verdicts.filter(outcome="return").values_list("version", flat=True).last()
+        if since is None or not self.is_as_at(since):
+            return []
+        return ["Nothing has changed since it was returned: mend what was found first."]
 
     def pass_(self) -> None:
         """Say of a locked one that its verifiers accept it."""
@@ -307,6 +341,24 @@ class Assignment(Held):
     def return_(self) -> None:
         """Send a locked one back: its author goes on with it in a new round."""
         self.write(review=self.Review.RETURNED, round=self.round + 1, state=self.State.IN_PROGRESS)
+
+    def wait(self) -> None:
+        """Say of a locked rewrite that it goes on once its cuts are mended."""
+        self.write(state=self.State.WAITING, **self.FREE)
+
+    def go_on(self) -> None:
+        """Say of one that waited that its author can write again."""
+        self.write(state=self.State.ASSIGNED)
+
+    def is_as_at(self, version: int) -> bool:
+        """Whether its parts say what they said at an earlier version; spaces do not count."""
+        return _said(self.contents_at(version)) == _said(self.contents())
+
+    def send_to_author(self) -> None:
+        """Send a locked one back, and open its item again unless the session is published already."""
+        self.return_()
+        if self.item.session.released_id is None:
+            self.item.move_to(Item.State.OPEN)
 
     def write(self, **fields: Any) -> "Assignment":
         """Set these columns, and store them alone."""
@@ -331,3 +383,10 @@ class Assignment(Held):
             raise NotFree("You have a part in this item already.", holder)
         if not campaign.project.shows_gold(user, self.item.session.split):
             raise NotFree("It is of a test split, whose gold actions you may not see.", holder)
+
+
+def _said(contents: dict[int, dict[str, Any]]) -> dict[int, tuple[str, str, Any]]:
+    return {
+        step: (" ".join(part["instruction"].split()), " ".join(part["rewrite"].split()), part["mentions"])
+        for step, part in contents.items()
+    }

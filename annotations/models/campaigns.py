@@ -160,6 +160,10 @@ class Campaign(models.Model):
             self.save(update_fields=["target"])
         return self.target
 
+    def codes_of(self, stage: str) -> set[str]:
+        """The codes of the rubric that are mended in a stage."""
+        return {entry["code"] for entry in self.rubric if entry.get("stage") == stage}
+
     def able_people(self, stage: str) -> list[Any]:
         """Members of the project who may work on a stage, by name."""
         members = self.project.memberships.able(Stage(stage).ability).filter(user__is_active=True)

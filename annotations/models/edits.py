@@ -52,7 +52,7 @@ class EditQuerySet(models.QuerySet["Edit"]):
     def stacks_of(self, user: User) -> tuple[list[int], list[int]]:
         """What this person can undo and redo of one annotation. Edits that found their change made already are nothing
         to undo."""
-        changing = self.filter(user=user).exclude(before__isnull=False, before=F("after"))
+        changing = self.filter(user=user, is_carried=False).exclude(before__isnull=False, before=F("after"))
         changing = changing.exclude(before__isnull=True, after__isnull=True)
         return stacks(changing.order_by("version").values_list("pk", "undoes_id"))
 
@@ -91,6 +91,9 @@ class Edit(models.Model):
     after = models.JSONField(null=True, blank=True)
     undoes = models.ForeignKey("self", models.PROTECT, null=True, blank=True, related_name="undone_by")
     proposal = models.ForeignKey("Proposal", models.SET_NULL, null=True, blank=True, related_name="+")
+    is_carried = models.BooleanField(
+        default=False, help_text="Made by the workbench when the cuts of a rewrite were mended: nobody can undo it."
+    )
     at = models.DateTimeField(auto_now_add=True)
 
     objects = EditQuerySet.as_manager()
@@ -119,8 +122,9 @@ class Edit(models.Model):
 
 @dataclass(frozen=True)
 class PassRate:
-    """How a model's proposals of one kind ended. `rate`: accepted unchanged, of those decided; `distance`: mean edit
-    distance of the results to them, 0 … 1; both None while nothing is decided."""
+    """How a model's proposals of one kind ended. `rate`: passed verification as they were proposed, of those whose
+    sessions verifiers judged; `distance`: mean edit distance of the results to them, 0 … 1; None where there are none.
+    """
 
     kind: str
     model: str
@@ -128,25 +132,31 @@ class PassRate:
     edited: int
     rejected: int
     open: int
+    judged: int
+    passed: int
     rate: float | None
     distance: float | None
 
 
 class ProposalQuerySet(models.QuerySet["Proposal"]):
+    def unjudged(self) -> Self:
+        """Those that people have decided about, and no verifier yet."""
+        return self.exclude(outcome=Proposal.Outcome.OPEN).filter(has_passed=None)
+
     def of_sessions(self) -> Self:
         """Sessions that are proposed and not decided yet."""
         return self.filter(kind=Proposal.Kind.SESSIONS, outcome=Proposal.Outcome.OPEN)
 
     def pass_rates(self) -> list[PassRate]:
         """Of every model and kind, the most used first."""
-        rows: dict[tuple[str, str], list[tuple[str, float | None]]] = defaultdict(list)
-        for kind, model, outcome, distance in self.values_list("kind", "model_name", "outcome", "distance"):
-            rows[kind, model].append((outcome, distance))
+        rows: dict[tuple[str, str], list[tuple[str, float | None, bool | None]]] = defaultdict(list)
+        for kind, model, *ended in self.values_list("kind", "model_name", "outcome", "distance", "has_passed"):
+            rows[kind, model].append((ended[0], ended[1], ended[2]))
         rates = []
         for (kind, model), found in rows.items():
-            count = {outcome: sum(other == outcome for other, _ in found) for outcome in Proposal.Outcome}
-            decided = len(found) - count[Proposal.Outcome.OPEN]
-            distances = [distance for _, distance in found if distance is not None]
+            count = {outcome: sum(other == outcome for other, _, _ in found) for outcome in Proposal.Outcome}
+            judged = [passed for _, _, passed in found if passed is not None]
+            distances = [distance for _, distance, _ in found if distance is not None]
             rates.append(
                 PassRate(
                     kind,
@@ -155,7 +165,9 @@ class ProposalQuerySet(models.QuerySet["Proposal"]):
                     count[Proposal.Outcome.EDITED],
                     count[Proposal.Outcome.REJECTED],
                     count[Proposal.Outcome.OPEN],
-                    count[Proposal.Outcome.UNCHANGED] / decided if decided else None,
+                    len(judged),
+                    sum(judged),
+                    sum(judged) / len(judged) if judged else None,
                     sum(distances) / len(distances) if distances else None,
                 )
             )
@@ -186,6 +198,9 @@ class Proposal(models.Model):
     content = models.JSONField()
     outcome = models.CharField(max_length=10, choices=Outcome.choices, default=Outcome.OPEN, blank=True)
     distance = models.FloatField(null=True, blank=True, help_text="Edit distance of the result to it, 0 … 1.")
+    has_passed = models.BooleanField(
+        null=True, blank=True, help_text="Whether verifiers passed what was proposed, as it was. Empty: not judged yet."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True, blank=True)
 

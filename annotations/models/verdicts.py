@@ -1,6 +1,7 @@
 """What verifiers decided about annotations."""
 
-from typing import Self
+from collections.abc import Iterable
+from typing import Any, Self
 
 from django.db import models
 from django.db.models import Count, F, Q
@@ -55,6 +56,15 @@ class Verdict(models.Model):
 
     def __str__(self) -> str:
         return f"{self.outcome} (round {self.round})"
+
+    def facts(self, defects: "Iterable[Defect]") -> dict[str, Any]:
+        """What an author needs to know of it, with the question of the rubric behind each of these defects."""
+        questions = {entry["code"]: entry["question"] for entry in self.assignment.item.session.campaign.rubric}
+        told = [
+            {"code": one.code, "question": questions.get(one.code, ""), "note": one.note, "step": one.step_id}
+            for one in defects
+        ]
+        return {"by": self.verification.user, "reason": self.reason, "defects": told}
 
 
 class DefectQuerySet(models.QuerySet["Defect"]):

@@ -19,6 +19,7 @@ from annotations.models import (
     Redaction,
     Release,
     ReleasedConversation,
+    SentBack,
     Session,
     SessionTask,
     Verdict,
@@ -107,6 +108,13 @@ class VerdictAdmin(MadeElsewhere, ShowsGold):
     list_display = ["outcome", "round", "version", "reason", "created_at"]
     list_filter = ["outcome"]
     search_fields = ["reason", "assignment__item__session__name"]
+
+
+@admin.register(SentBack)
+class SentBackAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["decomposition_id", "rewrite_id", "sender", "reason", "created_at", "mended_at"]
+    list_select_related = ["sender"]
+    search_fields = ["reason", "rewrite__item__session__name"]
 
 
 @admin.register(Defect)

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotations.work.decompose.cuts import SeenStep, clauses_of, face_of, propose_cuts
+from annotations.work.decompose.clauses import clauses_of
+from annotations.work.decompose.cuts import SeenStep, face_of, propose_cuts
 
 HOME = face_of("<html><title>Shop</title><a>Shoes</a><a>Bags</a><a>Coats</a></html>")
 LIST = face_of("<html><title>Results</title><a>Red shoe</a><a>Blue shoe</a><p>Sort by</p></html>")

@@ -1,6 +1,9 @@
 """Proposals: how they are made of a session, what became of them at submit, and the pass rates of models."""
 
+import socket
+import time
 import uuid
+from collections.abc import Iterator
 
 import pytest
 
@@ -158,6 +161,42 @@ def test_why_nothing_is_proposed_is_said(assignment: Assignment, browser: Browse
         Browser(assignment, member(assignment, role)).post("propose/", {"kind": "cuts"}, status=status)
 
 
+@pytest.fixture
+def listening(monkeypatch) -> Iterator[None]:
+    """Something that takes connections where the model is said to be."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("LLM_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+        monkeypatch.setenv("LLM_MODEL", "test")
+        yield
+
+
+def test_an_endpoint_that_does_not_answer_is_told_within_a_second(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        monkeypatch.setenv("LLM_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}/v1")
+    monkeypatch.setenv("LLM_MODEL", "test")
+    assignment = make_work(proposer="endpoint")
+    assignment.begin()
+    browser = Browser(assignment).take()
+    begun = time.monotonic()
+    told = browser.post("propose/", {"kind": "cuts"}, status=422)["error"]
+    assert time.monotonic() - begun < 1
+    assert "cannot be reached (connection refused)" in told
+    assert "let the campaign propose by rules" in told
+    assert not Job.objects.exists()
+
+
+@pytest.mark.usefixtures("listening")
+def test_why_a_job_made_no_proposal_is_told():
+    assignment = make_work(proposer="endpoint")
+    assignment.begin()
+    browser = Browser(assignment).take()
+    job = Job.objects.get(pk=browser.post("propose/", {"kind": "cuts"}, status=202)["job"])
+    assert browser.post("propose/", {"job": job.pk}) == {"proposal": None, "error": ""}
+    Job.objects.filter(pk=job.pk).update(state="failed", last_error="the model gave no answer: wrong key")
+    assert browser.post("propose/", {"job": job.pk})["error"] == "the model gave no answer: wrong key"
+
+
+@pytest.mark.usefixtures("listening")
 def test_the_endpoint_is_asked_in_the_background_once():
     assignment = make_work(proposer="endpoint")
     assignment.begin()
@@ -179,21 +218,42 @@ def test_other_vectors_are_named_in_the_proposal(assignment: Assignment):
 def test_pass_rates_are_kept_per_model_and_kind():
     assignment = make_work()
     campaign = assignment.item.session.campaign
-    for model, decided, distance in (
-        ("a", "unchanged", 0.0),
-        ("a", "unchanged", 0.0),
-        ("a", "edited", 0.3),
-        ("a", "rejected", 0.9),
-        ("a", "", None),
-        ("b", "", None),
+    for model, decided, distance, passed in (
+        ("a", "unchanged", 0.0, True),
+        ("a", "unchanged", 0.0, False),
+        ("a", "edited", 0.3, False),
+        ("a", "rejected", 0.9, None),
+        ("a", "", None, None),
+        ("b", "unchanged", 0.0, None),
     ):
-        Proposal.objects.create(
-            campaign=campaign, kind="cuts", model_name=model, content={}, outcome=decided, distance=distance
-        )
+        ended = {"outcome": decided, "distance": distance, "has_passed": passed}
+        Proposal.objects.create(campaign=campaign, kind="cuts", model_name=model, content={}, **ended)
     a, b = campaign.proposals.pass_rates()
-    assert (a.kind, a.model, a.unchanged, a.edited, a.rejected, a.open, a.rate) == ("cuts", "a", 2, 1, 1, 1, 0.5)
+    assert (a.kind, a.model, a.unchanged, a.edited, a.rejected, a.open) == ("cuts", "a", 2, 1, 1, 1)
+    assert (a.passed, a.judged, a.rate) == (1, 3, pytest.approx(1 / 3))
     assert a.distance == pytest.approx(0.3)
-    assert (b.model, b.open, b.rate, b.distance) == ("b", 1, None, None)
+    assert (b.model, b.unchanged, b.rate, b.distance) == ("b", 1, None, 0.0)
+
+
+def test_a_proposal_that_asks_twice_is_not_kept_and_what_it_leaves_out_is_said(assignment: Assignment):
+    steps = [step.pk for step in assignment.item.session.steps()]
+    source = "Search for red shoes by price, then sort the second list by price"
+    twice = [
+        {"step": steps[0], "instruction": source},
+        {"step": steps[3], "instruction": "Sort the second list by price"},
+    ]
+    with pytest.raises(proposing.NoProposals, match="“sort the second list by price” in 2 parts"):
+        proposing.left_out("cuts", twice, assignment.item.session)
+    less = [{"step": steps[0], "instruction": "Search for red shoes by price"}, {"step": steps[3], "instruction": ""}]
+    assert proposing.left_out("cuts", less, assignment.item.session) == ["sort the second list by price"]
+
+
+def test_the_clauses_that_no_part_or_two_ask_for_are_told_with_every_save(browser: Browser):
+    states = [one["state"] for one in browser.get()["clauses"][0]]
+    assert states == ["", ""]
+    first = browser.get()["parts"][0]
+    saved = browser.edit(text(first["step"], first["instruction"], "Search for red shoes by price"))
+    assert [one["state"] for one in saved["clauses"][0]] == ["", "uncovered"]
 
 
 @pytest.mark.parametrize(

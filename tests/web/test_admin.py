@@ -59,6 +59,7 @@ SUPERUSERS_ONLY = {
 SHOW_GOLD = {
     *("Conversation", "Turn", "Step", "Target", "Rationale", "Job", "Snapshot", "PageDictionary", "Screenshot"),
     *("SourceFile", "Session", "Part", "Edit", "Proposal", "Verdict", "Defect", "Comment", "Mention", "MemorySnippet"),
+    "SentBack",
     *(
         "Workflow",
         "Run",

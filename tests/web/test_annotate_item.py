@@ -5,7 +5,7 @@ from django.test import Client
 from playwright.sync_api import Page, expect
 
 from annotations.dom.generated import list_page
-from annotations.models import Assignment, Edit, Step, Target
+from annotations.models import Assignment, Edit, Step, Target, Turn
 from annotations.work.desk import moving_on
 from tests import factories
 from tests.contention import contention
@@ -102,6 +102,28 @@ def test_a_rewrite_with_an_anaphor_is_made_without_the_mouse(app_server, page, s
     assert [(part.rewrite, part.mentions[0]["text"]) for part in marked] == [("Now do it for the second one.", "it")]
     assert marked[0].mentions[0]["antecedent"]["text"] == "do part"
     assert said == []
+
+
+def test_a_part_without_words_of_its_own_is_cleared_and_clauses_are_marked(app_server, page, sign_in) -> None:
+    """What an accepted proposal gives to the second part does not stay in the first as well."""
+    assignment = begun(tasks=1, steps=4)
+    source = "Find red shoes. Sort them by price."
+    Turn.objects.filter(conversation__sessiontask__session=assignment.item.session).update(instruction=source)
+    assignment.parts.update(instruction=source)
+    steps = [step.pk for step in assignment.item.session.steps()]
+    parts = [{"step": step, "why": [], "instruction": text} for step, text in ((steps[0], ""), (steps[2], source))]
+    assignment.keep_proposal("cuts", "m", parts)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    expect(page.locator("#source mark")).to_have_count(0)
+    page.keyboard.press("y")
+    expect_saved(page)
+    assert texts(assignment) == ["", source]
+    page.keyboard.press("Enter")
+    page.keyboard.type("Find red shoes.")
+    page.keyboard.press("Escape")
+    expect(page.locator("#source mark.doubled")).to_have_text("Find red shoes.")
+    expect(page.locator("#counts")).to_contain_text("1 clause doubled")
 
 
 def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in, said) -> None:

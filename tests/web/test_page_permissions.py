@@ -124,6 +124,7 @@ PAGES = {
     "annotate-take": post("assignments", OWNER),
     "annotate-submit": post("assignments", OWNER),
     "annotate-give-back": post("assignments", OWNER),
+    "annotate-send-back": post("assignments", OWNER),
     "annotate-history": get("assignments"),
     "annotate-titles": get("assignments"),
     "annotate-step-frame": get("assignments", step_pk="steps"),

@@ -6,10 +6,11 @@ steps before and after it speak of different things. Parts of about the same len
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotations.text.alike_words import alike, informative, placed_words
 from annotations.text.tfidf import Vectorise, tfidf
+from annotations.work.decompose.clauses import clauses_of, covered, recorded_tasks, slices
 
 PAGE, FORM, SHIFT = 1.0, 0.8, 0.6  # the most that each sign speaks for a cut
 UNEVEN = 0.5  # the most that a part counts against its length, at twice or none of the wanted one
@@ -23,9 +24,6 @@ ENTERING = frozenset({"TYPE", "SELECT", "CHANGE", "PASTE"})
 # Pages are hostile: none of these looks twice at the same characters.
 _TITLE = re.compile(r"<title\b[^<>]*>(?:\s*<text\b[^<>]*>)?([^<]*)", re.IGNORECASE)
 _TEXT = re.compile(r">([^<>]+)<")
-_CLAUSE = re.compile(
-    r"[.;!?]\s++|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++", re.IGNORECASE
-)
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,26 @@ def propose_cuts(
     asked: dict[int, str] = {}
     for task, instruction in enumerate(tasks):
         own = [(a, b) for a, b in zip(places, ends, strict=True) if steps[a].task == task]
-        asked |= dict(zip((a for a, _ in own), _shared_out(instruction, steps, own), strict=True))
+        asked |= dict(zip((a for a, _ in own), shared_out(instruction, steps, own), strict=True))
     return [CutPart(steps[place].key, _reasons(signs[place], place in forced), asked[place]) for place in places]
+
+
+def each_clause_once(parts: Sequence[CutPart], steps: Sequence[SeenStep], tasks: Sequence[str]) -> list[CutPart]:
+    """Parts that somebody else's model proposed. Where their texts ask twice for a clause of a task, its own words are
+    divided among them instead."""
+    firsts = {part.step for part in parts}
+    sources = recorded_tasks(((step.key, step.task, tasks[step.task]) for step in steps), firsts)
+    said = {part.step: part.instruction for part in parts if part.instruction.strip()}
+    places = {step.key: place for place, step in enumerate(steps)}
+    texts = dict(said)
+    for source, clauses in zip(sources, covered(sources, said), strict=True):
+        if all(clause.state != "doubled" for clause in clauses):
+            continue
+        own = [step for step in source.parts if tasks[steps[places[step]].task] == source.instruction]
+        ends = [*(places[step] for step in own[1:]), len(steps)]
+        spans = [(places[step], end) for step, end in zip(own, ends, strict=True)]
+        texts |= dict(zip(own, shared_out(source.instruction, steps, spans), strict=True))
+    return [replace(part, instruction=texts.get(part.step, "")) for part in parts]
 
 
 def _signs(steps: Sequence[SeenStep], vectors: Vectorise) -> list[dict[str, float]]:
@@ -152,31 +168,16 @@ def _reasons(sign: dict[str, float], forced: bool) -> tuple[str, ...]:
     return ("another task", *told) if forced else told
 
 
-def _shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tuple[int, int]]) -> list[str]:
-    """The clauses of a task's instruction in order, each with the part whose steps speak of it most; "" for parts of
-    which no clause speaks. A task of one part keeps its instruction as it is."""
+def shared_out(instruction: str, steps: Sequence[SeenStep], parts: Sequence[tuple[int, int]]) -> list[str]:
+    """A task's instruction divided among its parts, each clause in exactly one: in order, with the part whose steps
+    speak of it most; "" for parts of which no clause speaks. A task of one part keeps its instruction as it is."""
     if len(parts) < 2:
         return [instruction for _ in parts]
     clauses = clauses_of(instruction)
     said = [{w.key for s in steps[a:b] for w in informative(f"{s.text} {s.value}")} for a, b in parts]
     match = [[sum(any(alike(w.key, k) for k in own) for w in informative(c)) for own in said] for c in clauses]
     chosen = _in_order(match, len(parts))
-    given = [[clause for clause, part in zip(clauses, chosen, strict=True) if part == n] for n in range(len(parts))]
-    return [_sentence(own) for own in given]
-
-
-def clauses_of(text: str) -> list[str]:
-    """A request taken apart at full stops, commas and "and", but never leaving pieces of one word; "and" alone after
-    two words joins what was asked for ("find red and black shoes"), not requests."""
-    text = " ".join(text.split())
-    pieces, reached = [], 0
-    for found in _CLAUSE.finditer(text):
-        piece, rest = text[reached : found.start()], text[found.end() :]
-        least = 3 if found[0].strip().lower() == "and" else 2
-        if len(placed_words(piece)) >= least and len(placed_words(rest)) >= 2:
-            pieces.append(piece.strip())
-            reached = found.end()
-    return [*pieces, text[reached:].strip().rstrip(".")]
+    return slices(" ".join(instruction.split()), [chosen.count(part) for part in range(len(parts))])
 
 
 def _in_order(match: Sequence[Sequence[int]], parts: int) -> list[int]:
@@ -190,8 +191,3 @@ def _in_order(match: Sequence[Sequence[int]], parts: int) -> list[int]:
             following.append((value + row[part] + even, [*path, part]))
         best = following
     return max(best, key=lambda option: option[0])[1]
-
-
-def _sentence(clauses: Sequence[str]) -> str:
-    text = ", ".join(clauses)
-    return f"{text[:1].upper()}{text[1:]}" if text else ""

@@ -6,11 +6,13 @@ for the other.
 
 from django.db import transaction
 
-from annotations.models import Assignment, Item, NotReady, Session, Stage
-from annotations.work.desk.edits.saving import fix_mentions
-from annotations.work.desk.propose.proposing import settle
+from annotations.models import Assignment, Defect, Item, NotReady, SentBack, Session, Stage, Verdict
+from annotations.models.projects import Account
+from annotations.work.desk.edits.saving import fix_mentions, open_desk
+from annotations.work.desk.propose.proposing import judge, settle
 from annotations.work.desk.tell.events import emit
 from annotations.work.release.publishing import publish
+from annotations.work.rewrite.carrying import carried
 
 
 @transaction.atomic
@@ -28,11 +30,11 @@ def submit(assignment: Assignment) -> None:
     NotReady when parts are incomplete, or when it is not under way.
     """
     item = assignment.lock()
+    if assignment.state == Assignment.State.SUBMITTED:
+        raise NotReady(["It was submitted already."])
     if assignment.state not in Assignment.UNFINISHED:
-        raise NotReady(
-            ["It was submitted already." if assignment.state == Assignment.State.SUBMITTED else "It was given back."]
-        )
-    if problems := assignment.missing():
+        raise NotReady([assignment.why_not_writable()])
+    if problems := assignment.missing() or assignment.not_mended():
         raise NotReady(problems)
     fix_mentions(assignment)
     settle(assignment)
@@ -49,6 +51,9 @@ def submit(assignment: Assignment) -> None:
         item.move_to(Item.State.DONE if done else Item.State.SUBMITTED)
         if item.stage == Stage.DECOMPOSE:
             _open(item.session, Stage.REWRITE, item.session.campaign.overlap)
+    if item.stage == Stage.DECOMPOSE:
+        for rewrite in assignment.sent_back.mend():
+            Mending(rewrite).take_up(assignment)
 
 
 @transaction.atomic
@@ -56,6 +61,7 @@ def passed(subject: Assignment) -> None:
     """The verifiers accept an annotation. The first of a session becomes a conversation of the target dataset."""
     item = subject.lock()
     subject.pass_()
+    judge(item.session.proposals.unjudged(), subject, passed=True)
     session = (
         Session.objects.select_for_update(of=("self",)).select_related("campaign", "website").get(pk=item.session_id)
     )
@@ -68,12 +74,75 @@ def passed(subject: Assignment) -> None:
 
 @transaction.atomic
 def returned(subject: Assignment) -> None:
-    """The verifiers send an annotation back: its author goes on with it in a new round."""
+    """The verifiers send an annotation back: its author goes on with it in a new round, once the author of its cuts has
+    mended what was found wrong in those."""
     item = subject.lock()
-    subject.return_()
-    if item.session.released_id is None:
-        item.move_to(Item.State.OPEN)
+    verdicts = subject.verdicts.filter(round=subject.round, outcome=Verdict.Outcome.RETURN)
+    codes = item.session.campaign.codes_of(Stage.DECOMPOSE)
+    about_cuts = Defect.objects.filter(verdict__in=verdicts, code__in=codes).order_by("pk").first()
+    judge(item.session.proposals.unjudged(), subject, passed=False, about_cuts=about_cuts is not None)
+    subject.send_to_author()
     _tell("item.returned", subject)
+    if about_cuts is not None:
+        verdict = about_cuts.verdict
+        Mending(subject).send_back(verdict.verification.user, verdict.reason, verdict)
+
+
+class Mending:
+    """The way of a rewrite's cuts back to who made them, and forth again."""
+
+    def __init__(self, rewrite: Assignment) -> None:
+        self.rewrite = rewrite
+
+    @transaction.atomic
+    def ask(self, sender: Account, reason: str) -> None:
+        """Send the cuts under a locked rewrite back because its writer says so. NotReady without a reason, or where
+        nobody here made them."""
+        if self.rewrite.item.stage != Stage.REWRITE or self.rewrite.state not in Assignment.UNFINISHED:
+            raise NotReady(["Only who rewrites sends cuts back."])
+        if not reason.strip():
+            raise NotReady(["Say what is wrong with the cuts."])
+        if not self.send_back(sender, reason.strip()):
+            raise NotReady(["Nobody here has made these cuts: they cannot be sent back."])
+
+    def send_back(self, sender: Account, reason: str, verdict: Verdict | None = None) -> bool:
+        """Return the decomposition, unless it is under way again already; the locked rewrite waits for it. False where
+        there is none."""
+        decomposition = self._decomposition()
+        if decomposition is None:
+            return False
+        self.rewrite.wait()
+        decomposition.lock()
+        if decomposition.state == Assignment.State.SUBMITTED:
+            decomposition.send_to_author()
+            _tell("item.returned", decomposition)
+        sent = {"sender": sender, "reason": reason, "verdict": verdict}
+        decomposition.sent_back.create(rewrite=self.rewrite, version=decomposition.version, **sent)
+        return True
+
+    def take_up(self, decomposition: Assignment) -> None:
+        """Give a rewrite that waited the mended cuts, with what was written under the old ones."""
+        self.rewrite.lock()
+        if self.rewrite.state != Assignment.State.WAITING:
+            return
+        steps = list(self.rewrite.item.session.places())
+        mended = {part.first_step_id: part.instruction for part in decomposition.ordered_parts()}
+        self.rewrite.go_on()
+        desk = open_desk(self.rewrite, decomposition.user)
+        desk.replace_parts(carried(steps, desk.draft, mended))
+
+    def _decomposition(self) -> Assignment | None:
+        """The one whose cuts rewrites of the session have: one that is being mended, or else the one that was
+        chosen."""
+        session = self.rewrite.item.session
+        asked = SentBack.objects.unmended().filter(rewrite__item__session=session).first()
+        if asked is not None:
+            return asked.decomposition
+        try:
+            chosen: Assignment = Assignment.objects.chosen_decomposition(session)
+        except NotReady:
+            return None
+        return chosen
 
 
 def _open(session: Session, stage: str, overlap: int, subject: Assignment | None = None) -> Item:

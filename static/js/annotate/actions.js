@@ -50,6 +50,8 @@ export class Actions {
   /** Make the document as a proposal has it; what it says nothing about stays. @param {import("./proposal.js").Proposed} proposal */
   accept({ id, kind, content }) {
     const wanted = new Map(content.parts.map((part) => [part.step, part]));
+    // Words of the source that another part has now must not stay in one that the proposal gives none.
+    const speaks = kind === "cuts" && content.parts.some((part) => part.instruction);
     if (kind === "cuts") {
       const first = this.document.steps[0].id;
       for (const step of wanted.keys())
@@ -59,7 +61,8 @@ export class Actions {
     for (const [step, part] of wanted) {
       if (!this.document.part(step)) continue; // it was joined away since
       for (const field of ["instruction", "rewrite"])
-        if (part[field]) this.saver.add(this.document.textEdit(step, field, part[field], id));
+        if (part[field] || (speaks && field === "instruction"))
+          this.saver.add(this.document.textEdit(step, field, part[field] ?? "", id));
       if (part.mentions?.length) this.saver.add(this.document.mentionsEdit(step, part.mentions, id));
     }
   }

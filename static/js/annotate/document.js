@@ -3,6 +3,7 @@
 /** @typedef {import("./journal.js").Edit} Edit */
 /** @typedef {import("./journal.js").Conflict} Conflict */
 /** @typedef {{id: string, phenomenon: string, start: number, end: number, text: string, antecedent: {step: number, start: number, end: number, text: string} | null}} Mention */
+/** @typedef {{start: number, end: number, text: string, parts: number[], state: "" | "uncovered" | "doubled"}} Clause */
 /** @typedef {{step: number, instruction: string, rewrite: string, mentions: Mention[]}} Part */
 
 const EMPTY = { instruction: "", rewrite: "", mentions: [] };
@@ -21,11 +22,13 @@ export class AnnotationDocument {
 
   /** Take the whole document; edits that are not answered for stay on top of it. */
   load(answer) {
-    const { version, steps, tasks, warnings, undo, redo, parts, proposals, ...about } = answer;
+    const { version, steps, tasks, clauses, warnings, undo, redo, parts, proposals, ...about } = answer;
     this.about = about;
     this.version = version;
     this.steps = steps;
     this.tasks = tasks;
+    /** Of each task the clauses of its instruction. @type {Clause[][]} */
+    this.clauses = clauses;
     this.warnings = warnings;
     this.canUndo = undo;
     this.canRedo = redo;
@@ -39,6 +42,7 @@ export class AnnotationDocument {
   take(answer, sent) {
     this.version = answer.version;
     this.saved = answer.parts;
+    this.clauses = answer.clauses;
     this.warnings = answer.warnings;
     this.canUndo = answer.undo;
     this.canRedo = answer.redo;

@@ -13,6 +13,7 @@ import { MentionDialog } from "./mentions.js";
 import { Proposal } from "./proposal.js";
 import { Rows } from "./rows.js";
 import { Saver } from "./saving.js";
+import { Source } from "./source.js";
 import { StatusLine } from "./status.js";
 
 const data = JSON.parse(document.getElementById("item-data").textContent);
@@ -23,9 +24,10 @@ const kept = await journal.open();
 if (doc.about.writable && !doc.about.token)
   await call(`${data.url}take/`, {}).then(({ token }) => (doc.about.token = token), refuseToWrite);
 
+let place = 0;
 const saver = new Saver({ document: doc, journal, url: data.url, user: data.username });
 const actions = new Actions(doc, saver);
-const proposal = new Proposal({ document: doc, saver, url: data.url });
+const proposal = new Proposal({ document: doc, saver });
 const film = new Film(element("film"), { document: doc, onStep: go, onCut: cut });
 const rows = new Rows(element("rows"), doc, {
   onEdit: (...edit) => {
@@ -38,6 +40,7 @@ const rows = new Rows(element("rows"), doc, {
   onRemove: (step, mention) => (actions.unmark(step, mention), render()),
   onConflict: decideNext,
 });
+const source = new Source(element("source"), doc, go);
 const evidence = new Evidence(element("evidence"), doc);
 const commentPlaces = new CommentPlaces({
   document: doc,
@@ -61,7 +64,6 @@ const status = new StatusLine({
   onTake: takeOver,
   onRetry: () => saver.now(),
 });
-let place = 0;
 
 /** The document; asked for again until the server answers. */
 async function read() {
@@ -93,10 +95,11 @@ function render() {
   rows.render({ writable });
   rows.select(doc.partAt(place), place);
   showCounts();
+  element("task-place").textContent = source.render(place);
   proposal.render(writable);
   button("undo").disabled = !writable || !(doc.canUndo || saver.unsent);
   button("redo").disabled = !writable || !doc.canRedo;
-  for (const id of ["submit", "give-back"]) button(id).disabled = !writable;
+  for (const id of ["submit", "give-back", "send-back"]) if (element(id)) button(id).disabled = !writable;
   status.show(saver.status);
 }
 
@@ -106,29 +109,10 @@ function showCounts() {
   const word = rows.field === "rewrite" ? "turn" : "part";
   const count = `${parts.length} ${parts.length === 1 ? word : `${word}s`}`;
   const aim = rows.field === "rewrite" ? "" : ` (target ${about.target_parts})`;
-  element("counts").textContent =
-    `${steps.length} steps · ${count}${aim} · all covered${empty ? ` · ${empty} without text` : ""}`;
+  const said = source.faults;
+  const texts = [`${steps.length} steps`, `${count}${aim}`, ...(said.length ? said : ["all covered"])];
+  element("counts").textContent = [...texts, ...(empty ? [`${empty} without text`] : [])].join(" · ");
   element("counts").classList.toggle("off-target", Boolean(aim) && parts.length !== about.target_parts);
-}
-
-/** The recorded instructions; the one that the step shown was done for stands out. */
-function showSource() {
-  const current = doc.steps[place].task;
-  const lines = doc.tasks.map((task, index) => {
-    const first = doc.places.get(task.first_step);
-    const last =
-      (index + 1 < doc.tasks.length ? doc.places.get(doc.tasks[index + 1].first_step) : doc.steps.length) - 1;
-    const line = make(
-      "button.plain.task",
-      { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null },
-      make("span.faint", {}, first === last ? `${first + 1}` : `${first + 1}–${last + 1}`),
-      make("span", {}, task.instruction),
-    );
-    line.addEventListener("click", () => go(first));
-    return line;
-  });
-  element("source").replaceChildren(...lines);
-  element("task-place").textContent = doc.tasks.length > 1 ? `task ${current + 1} of ${doc.tasks.length}` : "";
 }
 
 /** Show a step: its card, its part's row, its page. @param {number} wanted */
@@ -139,7 +123,7 @@ function go(wanted) {
   film.select(place);
   rows.select(doc.partAt(place), place);
   if (changes && !rows.isTyping) rows.reveal(doc.partAt(place));
-  showSource();
+  element("task-place").textContent = source.render(place);
   commentPlaces.tell(place);
   return evidence.show(place);
 }
@@ -271,6 +255,19 @@ async function giveBack() {
   await saver.post("give-back/").then(() => location.assign(data.queue), explain);
 }
 
+/** Send the cuts to who made them, with what is wrong about them. */
+async function sendBack() {
+  if (!isWritable()) return;
+  rows.flush();
+  const asked = dialog("sending");
+  asked.returnValue = "no";
+  asked.showModal();
+  await new Promise((resolve) => asked.addEventListener("close", resolve, { once: true }));
+  const reason = /** @type {HTMLTextAreaElement} */ (element("sending-reason")).value;
+  if (asked.returnValue !== "yes" || !(await saver.now())) return;
+  await saver.post("send-back/", { reason }).then(() => location.assign(data.queue), explain);
+}
+
 async function takeOver() {
   if (await saver.takeOver()) say("It is yours again");
   render();
@@ -280,12 +277,16 @@ async function propose() {
   rows.flush();
   if (!isWritable() || !(await saver.now())) return;
   say("Proposing …");
+  const failed = element("no-proposal");
+  failed.hidden = true;
   try {
     await proposal.ask(rows.field === "rewrite" ? "rewrite" : "cuts");
     say(proposal.shown ? "" : "The model takes long; its proposal is here when the page is opened again");
     render();
   } catch (error) {
-    say(error.message || "The server cannot be reached");
+    say("");
+    failed.textContent = error.message || "The server cannot be reached";
+    failed.hidden = false; // until the next try: there is something to do
   }
 }
 
@@ -327,6 +328,7 @@ function listen() {
     accept,
   };
   for (const [id, run] of Object.entries(clicks)) element(id).addEventListener("click", run);
+  element("send-back")?.addEventListener("click", sendBack);
   element("show-guidelines")?.addEventListener("click", () => dialog("guidelines").showModal());
   for (const button of document.querySelectorAll("[data-to-step]")) {
     button.addEventListener("click", () => {

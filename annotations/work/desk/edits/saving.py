@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
 from annotations.work.desk.edits.mentions import anchored, places
 from annotations.work.desk.edits.operations import (
+    FIELDS,
     BadEdit,
     Content,
     Draft,
@@ -36,6 +37,17 @@ class Desk:
     def ordered(self) -> list[dict[str, Any]]:
         """The parts as the browser gets them."""
         return [{"step": step} | (contents(self.draft, step) or {}) for step in self.steps if step in self.draft]
+
+    def replace_parts(self, wanted: dict[int, Content]) -> None:
+        """Give the annotation these parts by edits in its log, which nobody can undo."""
+        before = dict(self.draft)
+        for operation in _differences(before, wanted):
+            made = make(self.draft, operation)
+            if made.done is not None:
+                self.made.append(_edit(self, made.done))
+        for edit in self.made:
+            edit.is_carried = True
+        _store(self, before)
 
 
 @dataclass(frozen=True)
@@ -78,11 +90,7 @@ def open_desk(assignment: Assignment, user) -> Desk:
         raise BadEdit("A verification has no parts to edit.")
     steps = {step.pk: step for step in assignment.item.session.bare_steps()}
     parts = {part.first_step_id: part for part in assignment.parts.all()}
-    draft = {
-        step: Content(parts[step].instruction, parts[step].rewrite, parts[step].mentions)
-        for step in steps
-        if step in parts
-    }
+    draft = {step: _content(parts[step]) for step in steps if step in parts}
     return Desk(assignment, user, steps, draft, [])
 
 
@@ -98,6 +106,35 @@ def fix_mentions(assignment: Assignment) -> None:
         if places(now) != places(part.mentions):
             part.mentions = now
             part.save(update_fields=["mentions"])
+
+
+def _differences(draft: Draft, wanted: dict[int, Content]) -> list[EditOp]:
+    """Edits that make the parts of a draft those that are wanted, mentions last: they point into the texts."""
+    new = {step: content for step, content in wanted.items() if step not in draft}
+    kept = {step: content for step, content in wanted.items() if step in draft}
+    found = [
+        EditOp(uuid4(), "cut", step, after={"instruction": one.instruction, "rewrite": one.rewrite})
+        for step, one in new.items()
+    ]
+    found += [
+        EditOp(uuid4(), "text", step, name, getattr(draft[step], name), getattr(one, name))
+        for step, one in kept.items()
+        for name in FIELDS
+        if getattr(draft[step], name) != getattr(one, name)
+    ]
+    found += [
+        EditOp(uuid4(), "mentions", step, before=draft[step].mentions if step in draft else [], after=one.mentions)
+        for step, one in wanted.items()
+        if one.mentions != (draft[step].mentions if step in draft else [])
+    ]
+    gone = [step for step in draft if step not in wanted]
+    return found + [
+        EditOp(uuid4(), "join", step, before={name: getattr(draft[step], name) for name in FIELDS}) for step in gone
+    ]
+
+
+def _content(part: Part) -> Content:
+    return Content(part.instruction, part.rewrite, part.mentions)
 
 
 def _step_back(

@@ -1,7 +1,8 @@
 """Proposals of cuts and rewrites: making them, what became of them at submit, and how good each model's are.
 
 `content` of a proposal is {"parts": [{"step", "why", "instruction"}, …]} for cuts, {"parts": [{"step", "rewrite",
-"mentions"}, …]} for rewrites. What a part does not name, or leaves empty, stays as it is.
+"mentions"}, …]} for rewrites. What a part does not name stays as it is; where any part of a proposal of cuts has an
+instruction, one without it gets none. "left_out": the clauses of the source that no proposed part asks for.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,9 +14,11 @@ from django.utils import timezone
 
 from annotations.access import rules
 from annotations.jobs import running
-from annotations.models import Assignment, Campaign, Job, Part, Proposal, Stage, Step
+from annotations.models import Assignment, Campaign, Job, Part, Proposal, Session, Stage, Step
+from annotations.models.edits import ProposalQuerySet
 from annotations.text.merging import pieces
 from annotations.text.tfidf import Vectorise
+from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.cuts import Face, SeenStep, face_of, propose_cuts
 from annotations.work.rewrite.rewrites import propose_rewrites
 
@@ -25,6 +28,9 @@ STAGES = {Proposal.Kind.CUTS: Stage.DECOMPOSE, Proposal.Kind.REWRITE: Stage.REWR
 
 connections: Callable[[], list[str]] = list
 """The connections to language models that a campaign may name. `agents.apps` sets it: this app knows none."""
+why_unreached: Callable[[str], str] | None = None
+"""Why the model of a connection ("": what answers here) cannot be asked, within a second; "" where it can, or where
+that takes longer to know. `agents.apps` sets it."""
 
 
 class NoProposals(ValueError):
@@ -41,7 +47,20 @@ def propose(assignment: Assignment, kind: str, vectors: Vectorise | None = None,
         parts = [asdict(rewrite) for rewrite in propose_rewrites(texts)]
         if not parts:
             raise NoProposals("No part repeats what an earlier one says in a way that could be left out.")
-    return assignment.keep_proposal(kind, " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder))), parts)
+    name = " · ".join(filter(None, (EMBEDDED[Proposal.Kind(kind)], encoder)))
+    return assignment.keep_proposal(kind, name, parts, left_out(kind, parts, assignment.item.session))
+
+
+def left_out(kind: str, parts: list[dict[str, Any]], session: Session) -> list[str]:
+    """The clauses of the source that proposed parts do not ask for. NoProposals where one is asked for twice."""
+    said = {part["step"]: part["instruction"] for part in parts if part.get("instruction", "").strip()}
+    if kind != Proposal.Kind.CUTS or not said:
+        return []
+    steps = ((step.pk, step.turn_id, step.turn.instruction) for step in session.bare_steps())
+    clauses = [c for task in covered(recorded_tasks(steps, {part["step"] for part in parts}), said) for c in task]
+    if twice := next((clause for clause in clauses if clause.state == "doubled"), None):
+        raise NoProposals(f"It asks for “{twice.text}” in {len(twice.parts)} parts.")
+    return [clause.text for clause in clauses if clause.state == "uncovered"]
 
 
 def start_job(assignment: Assignment, kind: str, user) -> Job:
@@ -52,6 +71,12 @@ def start_job(assignment: Assignment, kind: str, user) -> Job:
     params = {"name": assignment.item.session.name, "assignment": assignment.pk, "kind": str(kind)}
     waiting = Job.objects.filter(kind=Job.Kind.PROPOSE, project=project, params=params, state=Job.State.QUEUED)
     return waiting.first() or running.queue(Job(kind=Job.Kind.PROPOSE, project=project, created_by=user, params=params))
+
+
+def check_reached(connection: str) -> None:
+    """Raise NoProposals where the model that a campaign asks cannot be reached, with what to do."""
+    if why_unreached and (why := why_unreached(connection)):
+        raise NoProposals(f"{why} An admin can set up another connection, or let the campaign propose by rules.")
 
 
 def start_sessions_job(campaign: Campaign, user) -> Job:
@@ -107,6 +132,25 @@ def settle(assignment: Assignment) -> None:
         proposal.outcome = Proposal.Outcome.UNCHANGED if proposal.distance == 0 else used
         proposal.decided_at = timezone.now()
     Proposal.objects.bulk_update(proposals, ["outcome", "distance", "decided_at"])
+
+
+def judge(rows: ProposalQuerySet, subject: Assignment, *, passed: bool, about_cuts: bool = False) -> None:
+    """Keep whether verifiers passed what these proposals of a session proposed, for a rewrite and for what it rests on.
+    A return speaks against those of the stage that is to be mended; what was returned once has not passed later."""
+    parts = subject.ordered_parts()
+    judged = []
+    for proposal in rows:
+        wanted = proposal.content
+        if proposal.kind == Proposal.Kind.CUTS and (passed or about_cuts):
+            proposal.has_passed = passed and _cut_distance(wanted["parts"], parts) == 0
+        elif proposal.assignment_id == subject.pk and (passed or not about_cuts):
+            proposal.has_passed = passed and _rewrite_distance(wanted["parts"], parts) == 0
+        elif proposal.kind == Proposal.Kind.SESSIONS and passed:
+            proposal.has_passed = wanted["tasks"] == subject.item.session.task_keys()
+        else:
+            continue
+        judged.append(proposal)
+    Proposal.objects.bulk_update(judged, ["has_passed"])
 
 
 def edit_distance(a: Sequence[str], b: Sequence[str]) -> float:

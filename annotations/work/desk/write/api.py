@@ -59,12 +59,14 @@ class EditsRequestSerializer(serializers.Serializer):
 
 
 class SavedSerializer(serializers.Serializer):
-    """What became of each edit, the parts as they are now, and what others wrote after `base`."""
+    """What became of each edit, the parts as they are now, and what others wrote after `base`. `clauses`: of each
+    recorded task those of its instruction, with the parts that ask for each."""
 
     version = serializers.IntegerField()
     results = serializers.ListField(child=serializers.DictField())
     parts = serializers.ListField(child=serializers.DictField())
     others = serializers.ListField(child=serializers.DictField())
+    clauses = serializers.ListField(child=serializers.ListField(child=serializers.DictField()))
     warnings = serializers.ListField(child=serializers.DictField())
     undo = serializers.BooleanField()
     redo = serializers.BooleanField()

@@ -11,6 +11,7 @@ from django.utils import timezone
 from annotations.access import rules
 from annotations.corpus import step_page
 from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
+from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.warnings import check_instructions
 from annotations.work.desk.edits.saving import Desk, Saved, open_desk
 from annotations.work.desk.edits.warned import PartText
@@ -60,6 +61,7 @@ def document(request: HttpRequest, assignment: Assignment) -> dict[str, Any]:
         "steps": [_step(request, assignment, step, place, tasks) for place, step in enumerate(steps)],
         "tasks": tasks,
         "parts": desk.ordered(),
+        "clauses": clauses(desk),
         "warnings": warnings(desk),
         "undo": bool(done),
         "redo": bool(undone),
@@ -74,6 +76,7 @@ def answer(saved: Saved) -> dict[str, Any]:
         "results": saved.results,
         "parts": saved.desk.ordered(),
         "others": [edit_row(edit) for edit in saved.others],
+        "clauses": clauses(saved.desk),
         "warnings": warnings(saved.desk),
         "undo": saved.undo,
         "redo": saved.redo,
@@ -95,6 +98,16 @@ def warnings(desk: Desk) -> list[dict[str, Any]]:
     else:
         found = check_instructions(texts, list(dict.fromkeys(step.turn.instruction for step in steps)))
     return [warned.as_dict() for warned in found]
+
+
+def clauses(desk: Desk) -> list[list[dict[str, Any]]]:
+    """Of each recorded task the clauses of its instruction, with the parts (first steps) that ask for each."""
+    said = {step: content.instruction for step, content in desk.draft.items()}
+    steps = ((step.pk, step.turn_id, step.turn.instruction) for step in desk.steps.values())
+    return [
+        [{"start": one.start, "end": one.end, "text": one.text, "parts": one.parts, "state": one.state} for one in task]
+        for task in covered(recorded_tasks(steps, said), said)
+    ]
 
 
 def edit_row(edit: Edit) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
 from annotations.access.people import signed_in
-from annotations.models import Assignment, Campaign, Step
+from annotations.models import Assignment, Campaign, Job, Step
 from annotations.work.desk import moving_on
 from annotations.work.desk.edits import saving
 from annotations.work.desk.edits.json_body import read_body
@@ -31,6 +31,7 @@ from annotations.work.desk.write.page_titles import page_titles
 from annotations.work.desk.write.refusals import REFUSALS, as_json
 from annotations.work.desk.write.step_trees import page_tree_response
 
+MAX_REASON = 5_000
 MAX_HISTORY = 500  # edits shown at once, newest first
 
 
@@ -126,13 +127,31 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
 
 @for_the_workbench
 @require_POST
+def send_back(request: HttpRequest, pk: int) -> JsonResponse:
+    """Send the cuts under a rewrite to who made them, with a reason."""
+    body = read_body(request)
+    with transaction.atomic():
+        assignment = opening.locked(request.user, pk)
+        assignment.check_lease(request.user, body.get("token"))
+        moving_on.Mending(assignment).ask(signed_in(request), _reason(body))
+    return JsonResponse({"next": None})
+
+
+@for_the_workbench
+@require_POST
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
-    """A proposal at once, or the job that asks the endpoint for one. Accepting it is a matter of edits that name it."""
-    kind = str(read_body(request).get("kind"))
-    assignment = opening.own(request.user, pk)
+    """A proposal at once, or the job that asks the endpoint for one; with that `job`, what became of it. Accepting one
+    is a matter of edits that name it."""
+    body, assignment = read_body(request), opening.own(request.user, pk)
+    if body.get("job") is not None:
+        return JsonResponse(_asked(body["job"], assignment))
+    kind = str(body.get("kind"))
+    campaign = assignment.item.session.campaign
     try:
-        if assignment.item.session.campaign.proposer == Campaign.Proposer.ENDPOINT:
-            return JsonResponse({"job": proposing.start_job(assignment, kind, request.user).pk}, status=202)
+        if campaign.proposer == Campaign.Proposer.ENDPOINT:
+            proposing.check_reached(campaign.connection)
+            job = proposing.start_job(assignment, kind, request.user)
+            return JsonResponse({"job": job.pk}, status=202)
         return JsonResponse({"proposal": proposal_row(proposing.propose(assignment, kind))})
     except ValidationError as error:
         raise proposing.NoProposals(" ".join(error.messages)) from error
@@ -171,12 +190,34 @@ def titles(request: HttpRequest, pk: int) -> JsonResponse:
     return JsonResponse({"titles": page_titles(opening.to_read(request.user, pk).item.session)})
 
 
+def _asked(key: Any, assignment: Assignment) -> dict[str, Any]:
+    """What became of asking a model: the proposal once it is there, or why there is none."""
+    if isinstance(key, bool) or not isinstance(key, int) or not 0 <= key < 2**63:
+        raise BadEdit("A job is named by its number.")
+    job = get_object_or_404(Job.objects.filter(kind=Job.Kind.PROPOSE, params__assignment=assignment.pk), pk=key)
+    made = assignment.proposals.filter(pk=job.report.get("proposal")).first()
+    error = "" if made or not job.is_over else job.last_error or "It was stopped."
+    return {"proposal": proposal_row(made) if made else None, "error": error}
+
+
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
     body = read_body(request)
     op_id = _uuid(body, "op_id")
     with transaction.atomic():
         saved = step(opening.locked(request.user, pk), request.user, body.get("token"), _base(body), op_id)
     return JsonResponse(answer(saved))
+
+
+def _reason(body: dict[str, Any]) -> str:
+    reason = body.get("reason")
+    if (
+        not isinstance(reason, str)
+        or len(reason) > MAX_REASON
+        or "\0" in reason
+        or reason.encode("utf-8", "replace").decode() != reason
+    ):
+        raise BadEdit(f"A reason is a text of at most {MAX_REASON:,} characters, each of them whole.")
+    return reason
 
 
 def _base(body: dict[str, Any]) -> int:

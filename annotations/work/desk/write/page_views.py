@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 
 from annotations.access import rules
 from annotations.access.people import signed_in
-from annotations.models import Assignment, Stage, Verdict
+from annotations.models import Assignment, Stage
 from annotations.text import guidelines
 from annotations.work.desk.edits.mentions import PHENOMENA
 from annotations.work.desk.write.document import readable
@@ -26,7 +26,6 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
     rules.require_gold(request.user, session.campaign.project, session.split)
     if found.item.stage == Stage.VERIFY:
         return redirect("annotate-verify", pk)
-    verdict = found.last_return()
     guideline = found.guideline or session.campaign.guidelines.first()
     context = {
         "assignment": found,
@@ -35,8 +34,7 @@ def item(request: HttpRequest, pk: int) -> HttpResponse:
         "guideline": guideline,
         "blocks": guidelines.blocks(guideline.text) if guideline else [],
         "queue": _queue(request, found),
-        "verdict": verdict,
-        "defects": _defects(verdict) if verdict else [],
+        "returns": found.returns(),
         "data": _data(request, found),
     }
     return render(request, "annotate/item.html", context)
@@ -67,13 +65,3 @@ def _queue(request: HttpRequest, assignment: Assignment) -> list[Assignment]:
     open_rows = list(rows.filter(state__in=Assignment.UNFINISHED)[:LISTED])
     over = rows.exclude(state__in=Assignment.UNFINISHED).order_by("-submitted_at")
     return open_rows + list(over[: LISTED - len(open_rows)])
-
-
-def _defects(verdict: Verdict) -> list[dict[str, Any]]:
-    """Each defect with the question of the rubric that it answers, and the step whose part it is about."""
-    rubric = verdict.assignment.item.session.campaign.rubric
-    questions = {row["code"]: row["question"] for row in rubric}
-    return [
-        {"code": defect.code, "question": questions.get(defect.code, ""), "note": defect.note, "step": defect.step_id}
-        for defect in verdict.defects.all()
-    ]

@@ -14,6 +14,7 @@ urlpatterns = [
     path("assignments/<int:pk>/take/", document_views.take, name="annotate-take"),
     path("assignments/<int:pk>/submit/", document_views.submit, name="annotate-submit"),
     path("assignments/<int:pk>/give-back/", document_views.give_back, name="annotate-give-back"),
+    path("assignments/<int:pk>/send-back/", document_views.send_back, name="annotate-send-back"),
     path("assignments/<int:pk>/propose/", document_views.propose, name="annotate-propose"),
     path("assignments/<int:pk>/history/", document_views.history, name="annotate-history"),
     path("assignments/<int:pk>/titles/", document_views.titles, name="annotate-titles"),

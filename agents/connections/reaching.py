@@ -1,0 +1,52 @@
+"""Whether a model can be asked at all, told before anybody waits for it."""
+
+import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import urlsplit
+
+from agents.llm.connection import embedded_model, lacking
+from agents.models import Connection
+
+SECONDS = 0.7  # somebody waits at a button
+
+
+def why_unreached(name: str) -> str:
+    """A sentence; "" where it can be asked, or where that cannot be known in time."""
+    if name and Connection.objects.answering(Connection.Kind.LLM, name) is None:
+        return f"The campaign names the connection {name}, which there is no more."
+    if missing := lacking(name):
+        return f"No language model answers here: {missing.removesuffix('.')}."
+    if embedded_model(name):
+        return ""
+    # As in `connection.connected`: a name, the environment's, the default one.
+    is_own = not name and bool(os.environ.get("LLM_BASE_URL"))
+    found = None if is_own else Connection.objects.answering(Connection.Kind.LLM, name)
+    url = found.base_url if found else os.environ.get("LLM_BASE_URL", "")
+    pool = ThreadPoolExecutor(1)  # looking up a name knows no time limit
+    try:
+        reason = pool.submit(_closed, url, public_only=found is not None and not found.private).result(SECONDS + 0.1)
+    except TimeoutError:
+        return ""
+    finally:
+        pool.shutdown(wait=False)
+    named = f"the connection {found.name}" if found else urlsplit(url).netloc
+    return f"The language model at {named} cannot be reached ({reason})." if reason else ""
+
+
+def _closed(url: str, *, public_only: bool) -> str:
+    """Why nothing listens at an address; "" where something does, or where nothing was sent."""
+    from agents.llm.addresses import public_address  # its client takes a while to load
+
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        host = public_address(parts.hostname or "", port) if public_only else parts.hostname or ""
+        socket.create_connection((host, port), timeout=SECONDS).close()
+    except TimeoutError:
+        return f"no answer within {SECONDS:.1f} s"
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    except Exception as error:  # what the guard of addresses says is an error of its client
+        return str(error)
+    return ""

@@ -1,0 +1,64 @@
+"""Cuts that came back: a decomposition returned to its author, while the rewrite of it waits."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models
+from django.utils import timezone
+
+from annotations.models.assignments import Assignment
+from annotations.models.campaigns import Stage, tracked
+from annotations.models.verdicts import Verdict
+
+
+class SentBackQuerySet(models.QuerySet["SentBack"]):
+    def unmended(self) -> Self:
+        """Those whose cuts have not come back yet, oldest first."""
+        return self.filter(mended_at=None)
+
+    def with_reasons(self) -> Self:
+        related = ("verification__user", "assignment__item__session__campaign")
+        rows = self.select_related(
+            "sender", "rewrite__item__session__campaign", *(f"verdict__{one}" for one in related)
+        )
+        return rows.prefetch_related("verdict__defects")
+
+    def mend(self) -> list[Assignment]:
+        """Say that the cuts have come; the rewrites that waited for them, each once."""
+        rows = list(self.unmended().select_related("rewrite"))
+        self.unmended().update(mended_at=timezone.now())
+        return list({row.rewrite_id: row.rewrite for row in rows}.values())
+
+
+@tracked
+class SentBack(models.Model):
+    """A decomposition that a rewriter or a verifier sent back to its author, why, and which rewrite waits for it."""
+
+    decomposition = models.ForeignKey(Assignment, models.CASCADE, related_name="sent_back")
+    rewrite = models.ForeignKey(Assignment, models.CASCADE, related_name="waited")
+    sender = models.ForeignKey(settings.AUTH_USER_MODEL, models.PROTECT, related_name="+")
+    verdict = models.ForeignKey(Verdict, models.CASCADE, null=True, blank=True, related_name="+")
+    reason = models.TextField(blank=True)
+    version = models.PositiveIntegerField(help_text="Of the decomposition, when it was sent back.")
+    created_at = models.DateTimeField(auto_now_add=True)
+    mended_at = models.DateTimeField(null=True, blank=True)
+
+    objects = SentBackQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(verdict__isnull=False) | ~models.Q(reason=""), name="sent_back_with_a_reason"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.decomposition} from {self.sender}"
+
+    def facts(self) -> dict[str, Any]:
+        """What its author needs to know; of a verdict's defects those that are mended while decomposing."""
+        if self.verdict is None:
+            return {"by": self.sender, "reason": self.reason, "defects": []}
+        codes = self.rewrite.item.session.campaign.codes_of(Stage.DECOMPOSE)
+        return self.verdict.facts(defect for defect in self.verdict.defects.all() if defect.code in codes)

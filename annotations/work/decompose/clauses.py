@@ -1,0 +1,175 @@
+"""The clauses of a source instruction, and which part of a decomposition asks for which. Core.
+
+A clause is cut out of the text as it stands, so that what is put together of neighbouring clauses reads as it was
+written. A sentence ends a clause; a comma or "and" does only before what begins like a request.
+"""
+
+import re
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from annotations.text.alike_words import SaidWords, Word, informative, placed_words
+
+REPEATED = 0.8  # share of a clause's words that stand in a part in their order, from which the part says it again
+SAID = 0.5  # share of its informative words that one part says, from which the clause is asked for
+SAID_TOGETHER = 0.8  # the same over all parts of the task, as people divide one clause among two parts
+NEAR = 100  # characters on each side of a place that may end a clause
+MOST_WORDS = 200  # of a text that is compared word by word in order
+ENDS = ".!?"
+REQUESTS = frozenset(
+    "add adjust apply arrange ask assign authorize begin book browse buy calculate call cancel change check choose "
+    "clear click close compare complete confirm contact continue copy create customize delete deselect display "
+    "download edit email enter exclude explore fill filter find finish follow get give go help hide hold identify "
+    "include increase insert join keep leave let like limit list locate log look make map mark message move name "
+    "narrow navigate open order pay pick place play post proceed provide purchase put read reduce refine register "
+    "remove rent repeat replace reply report request reserve reset retrieve return review save schedule scroll "
+    "search see select send set share show sign skip sort specify start stop submit subscribe switch take tell track "
+    "translate turn type unsubscribe update upload use view visit watch write zoom "
+    "i can could would will please may".split()
+)
+# Pages are hostile, and so are instructions: none of these looks twice at the same characters.
+_BREAK = re.compile(
+    r"[.;!?]++[”\"’')\]]*+\s++|\n\s*+|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class RecordedTask:
+    """A recorded task: its instruction, and the first steps of the parts that its steps are in."""
+
+    instruction: str
+    parts: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A clause at its place in a source instruction, and the parts (first steps) that ask for it."""
+
+    start: int
+    end: int
+    text: str
+    parts: tuple[int, ...] = ()
+
+    @property
+    def state(self) -> str:
+        """Empty where exactly one part asks for it."""
+        return "" if len(self.parts) == 1 else "doubled" if self.parts else "uncovered"
+
+
+def clause_spans(text: str) -> list[tuple[int, int]]:
+    """Where the clauses are, without what stands between them; never pieces of one word. Together they hold all words
+    but the "and" and "then" between them."""
+    spans: list[tuple[int, int]] = []
+    reached = len(text) - len(text.lstrip())
+    for found in _BREAK.finditer(text):
+        if found.start() < reached or not _divides(found, text, reached):
+            continue
+        end = found.start() + len(found[0].rstrip()) if found[0][0] in ENDS else found.start()
+        spans.append((reached, end))
+        reached = found.end()
+    return [*spans, (reached, max(reached, len(text.rstrip())))]
+
+
+def _divides(found: re.Match[str], text: str, reached: int) -> bool:
+    """Whether a clause that began at `reached` ends here. Looks a little way to each side only."""
+    between, place = found[0], found.start()
+    words = (
+        placed_words(text[reached : reached + NEAR]) if place - reached > NEAR else placed_words(text[reached:place])
+    )
+    following = placed_words(text[found.end() : found.end() + NEAR])
+    if len(words) < 2 or len(following) < 2:
+        return False
+    if between[0] in ".;!?\n":
+        last = placed_words(text[max(reached, place - NEAR) : place])
+        return between[0] != "." or bool(last and _ends_sentence(last[-1], following[0]))
+    return "then" in between.casefold() or following[0].key in REQUESTS
+
+
+def _ends_sentence(last: Word, following: Word) -> bool:
+    """Whether a full stop between them ends a sentence; that of "St." and "approx." does not."""
+    return (len(last.text) > 2 or last.text.isdigit()) and not (
+        following.text[0].islower() or following.text[0].isdigit()
+    )
+
+
+def clauses_of(text: str) -> list[str]:
+    """The clauses alone, without the full stop at their end."""
+    text = " ".join(text.split())
+    return [text[start:end].rstrip(".") for start, end in clause_spans(text)]
+
+
+def slices(text: str, counts: Sequence[int]) -> list[str]:
+    """The text divided among parts, each with so many of its clauses, in order: as it is written, beginning with a
+    capital. "" for a part with none."""
+    spans, found, reached = clause_spans(text), [], 0
+    for count in counts:
+        own = spans[reached : reached + count]
+        said = text[own[0][0] : own[-1][1]].strip() if own else ""
+        found.append(f"{said[:1].upper()}{said[1:]}")
+        reached += count
+    return found
+
+
+def recorded_tasks(steps: Iterable[tuple[int, int, str]], firsts: Container[int]) -> list[RecordedTask]:
+    """The recorded tasks of a session's steps (key, turn, instruction of the turn), with the parts that begin at these
+    first steps."""
+    found: dict[int, tuple[str, dict[int, None]]] = {}
+    part: int | None = None
+    for step, turn, instruction in steps:
+        part = step if step in firsts else part
+        parts = found.setdefault(turn, (instruction, {}))[1]
+        if part is not None:
+            parts[part] = None
+    return [RecordedTask(instruction, tuple(parts)) for instruction, parts in found.values()]
+
+
+def covered(tasks: Sequence[RecordedTask], said: Mapping[int, str]) -> list[list[Clause]]:
+    """Of each task its clauses with the parts that ask for them; `said`: first step -> instruction of a part."""
+    return [_covered(task, {step: said[step] for step in task.parts if step in said}) for task in tasks]
+
+
+def _covered(task: RecordedTask, said: Mapping[int, str]) -> list[Clause]:
+    text = task.instruction
+    together = SaidWords(word for one in said.values() for word in placed_words(one))
+    found = []
+    for start, end in clause_spans(text):
+        clause = text[start:end]
+        repeated = tuple(step for step, one in said.items() if _repeats(one, clause))
+        best = _best(said, clause)
+        if len(repeated) < 2 and best is not None:
+            repeated = (best,)
+        elif not repeated and said and _share(clause, together) >= SAID_TOGETHER:
+            repeated = (next(iter(said)),)
+        found.append(Clause(start, end, clause, repeated))
+    return found
+
+
+def _best(said: Mapping[int, str], clause: str) -> int | None:
+    """The part that says most of a clause, the earlier of equals; None where none says enough."""
+    shares = {step: _share(clause, SaidWords(placed_words(one))) for step, one in said.items()}
+    best = max(shares, key=lambda step: shares[step], default=None)
+    return best if best is not None and shares[best] >= SAID else None
+
+
+def _share(clause: str, said: SaidWords) -> float:
+    words = informative(clause) or list(placed_words(clause))
+    return sum(word.key in said for word in words) / len(words) if words else 1.0
+
+
+def _repeats(text: str, clause: str) -> bool:
+    """Whether a text says a clause over again: nearly all its words, in their order."""
+    wanted = [word.key for word in placed_words(clause)][:MOST_WORDS]
+    there = [word.key for word in placed_words(text)][:MOST_WORDS]
+    if len(wanted) < 2:
+        return bool(wanted) and wanted == there
+    known = set(there)
+    if sum(key in known for key in wanted) < REPEATED * len(wanted):
+        return False
+    row = [0] * (len(there) + 1)  # longest common subsequence
+    for key in wanted:
+        before = row
+        row = [0]
+        for place, other in enumerate(there, 1):
+            row.append(before[place - 1] + 1 if key == other else max(row[-1], before[place]))
+    return row[-1] >= REPEATED * len(wanted)

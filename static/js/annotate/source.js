@@ -1,0 +1,59 @@
+// The recorded instructions: whose steps are shown, and which of their clauses no part asks for, or more than one.
+import { make } from "../shared/elements.js";
+import { length, slice } from "./document.js";
+
+const STATES = ["uncovered", "doubled"];
+
+export class Source {
+  #root;
+  #document;
+  #onStep;
+
+  /** @param {HTMLElement} root @param {import("./document.js").AnnotationDocument} document @param {(place: number) => void} onStep */
+  constructor(root, document, onStep) {
+    this.#root = root;
+    this.#document = document;
+    this.#onStep = onStep;
+  }
+
+  /** The instruction that the step at this place was done for stands out. @param {number} place */
+  render(place) {
+    const { tasks, places, steps } = this.#document;
+    const current = steps[place].task;
+    const lines = tasks.map((task, index) => {
+      const first = places.get(task.first_step);
+      const last = (index + 1 < tasks.length ? places.get(tasks[index + 1].first_step) : steps.length) - 1;
+      const line = make(
+        "button.plain.task",
+        { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null },
+        make("span.faint", {}, first === last ? `${first + 1}` : `${first + 1}–${last + 1}`),
+        make("span", {}, ...this.#pieces(task.instruction, this.#document.clauses[index] ?? [])),
+      );
+      line.addEventListener("click", () => this.#onStep(first));
+      return line;
+    });
+    this.#root.replaceChildren(...lines);
+    return tasks.length > 1 ? `task ${current + 1} of ${tasks.length}` : "";
+  }
+
+  /** How many clauses are not asked for exactly once, in words: "1 clause uncovered". @returns {string[]} */
+  get faults() {
+    const clauses = this.#document.clauses.flat();
+    return STATES.map((state) => [clauses.filter((clause) => clause.state === state).length, state])
+      .filter(([count]) => count)
+      .map(([count, state]) => `${count} ${count === 1 ? "clause" : "clauses"} ${state}`);
+  }
+
+  /** @param {string} text @param {import("./document.js").Clause[]} clauses */
+  #pieces(text, clauses) {
+    const pieces = [];
+    let reached = 0;
+    for (const { start, end, state, parts } of clauses.filter((clause) => clause.state)) {
+      const numbers = parts.map((step) => this.#document.partAt(this.#document.places.get(step)) + 1).join(" and ");
+      const title = state === "doubled" ? `Asked for in parts ${numbers}` : "No part asks for this";
+      pieces.push(slice(text, reached, start), make(`mark.clause.${state}`, { title }, slice(text, start, end)));
+      reached = end;
+    }
+    return [...pieces, slice(text, reached, length(text))];
+  }
+}

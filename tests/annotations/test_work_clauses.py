@@ -1,0 +1,160 @@
+"""Clauses of source instructions: each in one proposed part, as it was written; what no part asks for, or two do."""
+
+import string
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotations.text.alike_words import placed_words
+from annotations.work.decompose.clauses import RecordedTask, clause_spans, clauses_of, covered, recorded_tasks, slices
+from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once, propose_cuts
+
+BOOTS = "The boots. They are too small. Can I have the next size up instead?"
+TASTE = st.sampled_from(
+    [
+        "find red shoes",
+        "sort them by price",
+        "add the cheapest to the cart",
+        "The boots",
+        "They are too small",
+        "Can I have the next size up instead",
+        "book a flight from Rome to Oslo for two adults and one child",
+        "near St. Pancras station",
+        "finde ein Hotel in Köln",
+        "请 搜索 红色 鞋子",
+        "then",
+    ]
+)
+JOINS = st.sampled_from([". ", "? ", "! ", ", ", ", and ", " and ", " and then ", "; ", "\n", " ", ", then "])
+PROSE = st.lists(st.tuples(TASTE, JOINS), min_size=1, max_size=8).map(lambda pairs: "".join(a + b for a, b in pairs))
+NOISE = st.text(string.ascii_letters + " .,!?;\n“”é鞋0'", max_size=120)
+INSTRUCTIONS = st.one_of(PROSE, NOISE)
+
+
+def words(*texts: str) -> list[str]:
+    """Without what stands between clauses."""
+    return [word.key for text in texts for word in placed_words(text) if word.key not in ("and", "then")]
+
+
+def seen(count: int, task: int = 0, first: int = 0) -> list[SeenStep]:
+    said = ("shoes", "price", "cart", "boots", "size", "flight", "hotel", "nothing")
+    return [
+        SeenStep(first + n, task, "CLICK", f"[a]  {said[(first + n) % 8]} -> CLICK", "", None) for n in range(count)
+    ]
+
+
+@given(st.lists(st.tuples(INSTRUCTIONS, st.integers(1, 6)), min_size=1, max_size=3), st.integers(1, 8))
+def test_a_proposal_holds_every_word_of_the_source_once_and_in_order(tasks, wanted):
+    steps: list[SeenStep] = []
+    for number, (_, count) in enumerate(tasks):
+        steps += seen(count, number, len(steps))
+    texts = [text for text, _ in tasks]
+    parts = propose_cuts(steps, texts, wanted)
+    assert words(*(part.instruction for part in parts)) == words(*texts)
+
+
+@given(INSTRUCTIONS, st.integers(1, 6), st.integers(2, 6))
+def test_what_is_proposed_stands_in_the_source_as_it_was_written(text, count, wanted):
+    parts = propose_cuts(seen(count), [text], min(wanted, count))
+    source = " ".join(text.split())
+    for part in parts if len(parts) > 1 else ():
+        assert part.instruction.casefold() in source.casefold()
+
+
+@given(INSTRUCTIONS)
+def test_clauses_leave_out_nothing_but_what_stands_between_them(text):
+    spans = clause_spans(text)
+    assert words(*(text[start:end] for start, end in spans)) == words(text)
+    assert spans == sorted(spans)
+    assert all(a[1] <= b[0] for a, b in pairwise(spans))
+
+
+@given(INSTRUCTIONS, st.lists(st.tuples(st.integers(0, 5), INSTRUCTIONS), max_size=6), st.booleans())
+def test_no_clause_is_proposed_twice_whatever_a_model_says(text, said, whole):
+    """`whole`: the model leaves the source in its first part and repeats its clauses after it."""
+    steps = seen(6)
+    given_texts = dict(said) | ({0: text} | dict(enumerate(clauses_of(text)[:5], 1)) if whole else {0: ""})
+    proposed = [CutPart(step, (), given_texts.get(step, "")) for step in sorted(given_texts)]
+    parts = each_clause_once(proposed, steps, [text])
+    now = {part.step: part.instruction for part in parts if part.instruction}
+    firsts = tuple(part.step for part in parts)
+    if any(one.state == "doubled" for one in covered([RecordedTask(text, firsts)], given_texts)[0]):
+        assert words(*(part.instruction for part in parts)) == words(text)
+    else:
+        assert [part.instruction for part in parts] == [part.instruction for part in proposed]
+    assert set(now) <= set(firsts)
+
+
+def test_sentences_stay_sentences():
+    assert clauses_of(BOOTS) == ["The boots", "They are too small", "Can I have the next size up instead?"]
+    assert slices(BOOTS, [2, 1]) == ["The boots. They are too small.", "Can I have the next size up instead?"]
+    proposed = [part.instruction for part in propose_cuts(seen(4), [BOOTS], 2)]
+    assert " ".join(filter(None, proposed)) == BOOTS
+    assert not any(", They" in said for said in proposed)
+
+
+@pytest.mark.parametrize(
+    ("text", "clauses"),
+    [
+        ("Book a table for two adults and one child under five", 1),
+        ("Show boots, which should be red, and add the cheapest to the cart", 2),
+        ("Find a hotel near St. Pancras station. Sort by price.", 2),
+        ("Travel at 5 p.m. on Monday from Leeds", 1),
+        ("Find shoes in size 9, red, leather", 1),
+        ("Suche rote Schuhe. Sortiere sie nach dem Preis.", 2),
+        ("", 1),
+        ("   ", 1),
+    ],
+)
+def test_only_sentences_and_requests_are_clauses(text, clauses):
+    assert len(clause_spans(text)) == clauses
+
+
+# Coverage -----------------------------------------------------------------------------------------------------------
+
+
+def states(text: str, *said: str) -> list[str]:
+    (found,) = covered([RecordedTask(text, tuple(range(len(said))))], dict(enumerate(said)))
+    return [clause.state for clause in found]
+
+
+WISH = "Find red shoes, sort them by price and add the cheapest to the cart."
+
+
+def test_a_decomposition_that_asks_for_all_has_no_fault():
+    assert (
+        states(WISH, "Find red shoes", "Sort the red shoes by price", "Add the cheapest shoe to the cart") == [""] * 3
+    )
+    assert states(WISH, "Look for shoes that are red", "Sort by price, then add the cheapest to my cart") == [""] * 3
+
+
+def test_the_source_left_in_the_first_part_doubles_what_later_parts_ask_for():
+    assert states(WISH, WISH, "Sort them by price", "Add the cheapest to the cart") == ["", "doubled", "doubled"]
+
+
+def test_what_no_part_asks_for_is_uncovered():
+    assert states(WISH, "Find red shoes", "Add the cheapest to the cart") == ["", "uncovered", ""]
+    assert states(WISH) == ["uncovered"] * 3
+
+
+def test_a_clause_divided_among_parts_is_covered():
+    assert states("Book a flight and a hotel in Oslo", "Book a flight to Oslo", "Book a hotel there") == [""]
+
+
+def test_the_parts_of_a_task_are_those_that_its_steps_are_in():
+    steps = [(1, 7, "One"), (2, 7, "One"), (3, 8, "Two"), (4, 8, "Two")]
+    assert recorded_tasks(steps, {1, 4}) == [RecordedTask("One", (1,)), RecordedTask("Two", (1, 4))]
+    assert recorded_tasks(steps, {1, 3}) == [RecordedTask("One", (1,)), RecordedTask("Two", (3,))]
+
+
+@pytest.mark.timed
+@pytest.mark.parametrize(
+    "text", [", " * 5_000, ". a" * 3_000, "and " * 2_500, "a" * 10_000, ".”" * 5_000, "\n" * 10_000]
+)
+def test_hostile_instructions_take_no_time(text):
+    begun = time.thread_time()
+    covered([RecordedTask(text, (0, 1))], {0: text, 1: text})
+    assert time.thread_time() - begun < 2

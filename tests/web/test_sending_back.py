@@ -1,0 +1,84 @@
+"""A cut that was returned, mended over HTTP by who made it, and passed in the second round with its rewrites kept."""
+
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotations.models import Assignment
+from tests.annotations.test_work_sending_back import Chain
+from tests.signed_in import client_of
+
+pytestmark = pytest.mark.django_db
+
+
+def post(client: Client, name: str, assignment: Assignment, **body: Any) -> Any:
+    answer = client.post(reverse(name, args=[assignment.pk]), body, content_type="application/json")
+    return answer.status_code, answer.json()
+
+
+def take(client: Client, assignment: Assignment) -> dict[str, Any]:
+    status, lease = post(client, "annotate-take", assignment)
+    assert status == 200
+    return {"token": lease["token"], "base": Assignment.objects.get(pk=assignment.pk).version}
+
+
+def judge(client: Client, verification: Assignment, outcome: str, *defects: dict[str, Any]) -> None:
+    held = take(client, verification)
+    version = Assignment.objects.get(pk=verification.pk).judged.version
+    asked = {"token": held["token"], "version": version, "outcome": outcome, "defects": defects}
+    assert post(client, "annotate-verify-judge", verification, **asked)[0] == 200
+
+
+def test_a_returned_cut_is_mended_and_passes_in_round_two() -> None:
+    chain = Chain()
+    cutter, writer, reviewer = map(client_of, (chain.cutter, chain.writer, chain.reviewer))
+    judge(reviewer, chain.verification, "return", {"code": "cut-misplaced", "step": chain.steps[3].pk, "note": "Late."})
+    page = cutter.get(reverse("annotate-item", args=[chain.decomposition.pk])).content.decode()
+    assert f"by {chain.reviewer}" in page
+    assert "Late." in page
+    waiting = writer.get(reverse("annotate-document", args=[chain.rewrite.pk])).json()
+    assert (waiting["writable"], waiting["why_not"]) == (False, "It waits: its cuts were sent back to who made them.")
+    held = take(cutter, chain.decomposition)
+    status, told = post(cutter, "annotate-submit", chain.decomposition, **held)
+    assert (status, "Nothing has changed" in told["problems"][0]) == (422, True)
+    edits = [
+        {"op_id": str(uuid4()), "kind": "cut", "step": chain.steps[2].pk, "after": {"instruction": "Buy them now."}},
+        {
+            "op_id": str(uuid4()),
+            "kind": "join",
+            "step": chain.steps[3].pk,
+            "before": {"instruction": "Buy them.", "rewrite": ""},
+        },
+    ]
+    status, saved = post(cutter, "annotate-edits", chain.decomposition, **held, edits=edits)
+    assert [one["status"] for one in saved["results"]] == ["applied", "applied"]
+    held |= {"base": saved["version"]}
+    assert post(cutter, "annotate-submit", chain.decomposition, **held)[0] == 200
+    shown = writer.get(reverse("annotate-document", args=[chain.rewrite.pk])).json()
+    assert [(part["step"], part["rewrite"]) for part in shown["parts"]] == [
+        (chain.steps[0].pk, "Shoes, please."),
+        (chain.steps[2].pk, "And buy those."),
+    ]
+    assert post(writer, "annotate-submit", chain.rewrite, **take(writer, chain.rewrite))[0] == 200
+    judge(reviewer, chain.verification, "accept")
+    assert [(row.review, row.round) for row in Assignment.objects.filter(pk=chain.rewrite.pk)] == [("passed", 2)]
+
+
+def test_a_rewriter_sends_cuts_back_and_must_say_why() -> None:
+    chain = Chain()
+    judge(client_of(chain.reviewer), chain.verification, "return", {"code": "unnatural", "step": None})
+    writer = client_of(chain.writer)
+    held = take(writer, chain.rewrite)
+    assert post(writer, "annotate-send-back", chain.rewrite, **held, reason=" ")[0] == 422
+    assert post(writer, "annotate-send-back", chain.rewrite, **held, reason="x" * 5_001)[0] == 400
+    assert post(writer, "annotate-send-back", chain.rewrite, token=str(uuid4()), reason="No.")[0] == 409
+    assert post(writer, "annotate-send-back", chain.rewrite, **held, reason="Step 3 is the second's.") == (
+        200,
+        {"next": None},
+    )
+    page = client_of(chain.cutter).get(reverse("annotate-item", args=[chain.decomposition.pk])).content.decode()
+    assert "Step 3 is the second&#x27;s." in page
+    assert f"by {chain.writer}" in page
