@@ -11,6 +11,7 @@ from annotations.access import admin as people_admin  # noqa: F401  their tables
 from annotations.admin_base import LeanAdmin, MadeElsewhere, ShowsGold
 from annotations.models import (
     Conversation,
+    Correction,
     Dataset,
     Job,
     Rationale,
@@ -172,6 +173,14 @@ class TargetAdmin(LeanAdmin, ShowsGold):
     search_fields = ["node_id", "step__action_repr"]
     raw_id_fields = ["step"]
     heavy = ("step__candidates",)
+
+
+@admin.register(Correction)
+class CorrectionAdmin(MadeElsewhere, ShowsGold):
+    list_display = ["step_id", "state", "reason", "asked_by", "corrected_by", "decided_by", "decided_at"]
+    list_select_related = ["asked_by", "corrected_by", "decided_by"]
+    list_filter = ["state"]
+    search_fields = ["reason", "step__turn__conversation__source_id"]
 
 
 @admin.register(Rationale)

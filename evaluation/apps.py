@@ -11,9 +11,12 @@ class EvaluationConfig(AppConfig):
 
     def ready(self) -> None:
         from agents.training import preparing
+        from annotations.corpus import correcting
         from annotations.sample import project
+        from evaluation.reviews.counting import wake_on_commit
         from evaluation.studies import sample
 
         project.MAKERS[preparing.FIRST_PART] = partial(preparing.make_cheap, most=1)  # most recipes wait for it
+        correcting.on_done.append(wake_on_commit)
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

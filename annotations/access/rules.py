@@ -70,6 +70,7 @@ PROJECT_PATHS = {
     "Part": "assignment__item__session__campaign__project",
     "Edit": "assignment__item__session__campaign__project",
     "Verdict": "assignment__item__session__campaign__project",
+    "Correction": "step__turn__conversation__dataset__project",
     "SentBack": "rewrite__item__session__campaign__project",
     "Defect": "verdict__assignment__item__session__campaign__project",
     "Comment": "session__campaign__project",

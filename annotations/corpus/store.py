@@ -194,6 +194,32 @@ class TurnCopy:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class NewGold:
+    """Gold that takes the place of what was recorded at a step. `candidates`: packed, empty where the source lists
+    none; `node_order`: the element's place in the page."""
+
+    operation: str
+    value: str
+    action_repr: str
+    node_id: str
+    node_order: int | None
+    candidates: bytes
+
+    def write(self, step: Step) -> None:
+        """Call it inside a transaction. What an import compares with stays as imported: a repeated import of the same
+        files undoes no correction."""
+        step.operation, step.value, step.original_operation = self.operation, self.value, ""
+        step.action_repr = self.action_repr
+        if self.candidates:
+            step.candidates = self.candidates
+        step.save(update_fields=["operation", "value", "original_operation", "action_repr", "candidates"])
+        step.targets.all().delete()
+        is_pruned = self.node_order is None
+        place = {"position": 0, "node_order": self.node_order, "pruned": is_pruned}
+        Target.objects.create(step=step, node_id=self.node_id, is_original=True, **place)
+
+
 def content_sha256(record: ConversationRecord, split: str) -> str:
     """Identity of a record's content: equal exactly when an import into `split` would store the same rows."""
     content = hashlib.sha256(repr(replace(record, split=split)).encode())

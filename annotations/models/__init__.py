@@ -4,6 +4,7 @@ from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
 from annotations.models.assignments import Assignment
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
+from annotations.models.corrections import Correction, CorrectionRefused
 from annotations.models.datasets import Dataset, Website
 from annotations.models.edits import Edit, Proposal
 from annotations.models.idempotency import IdempotencyKey
@@ -33,6 +34,8 @@ __all__ = [
     "Comment",
     "Conversation",
     "ConversationTally",
+    "Correction",
+    "CorrectionRefused",
     "Dataset",
     "Defect",
     "Delivery",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from annotations.models import Dataset, Edit, Redaction, Release, Verdict
+from annotations.models import Correction, Dataset, Edit, Redaction, Release, Verdict
 from annotations.releases.datasheet import PLACES
 
 ReleaseReason = dict[str, Any]
@@ -20,12 +20,13 @@ EDITS: dict[str, str] = {
 def reasons_between(older: Release, newer: Release, names: list[str]) -> dict[str, list[ReleaseReason]]:
     """Per conversation, in order of time: {"what", "by": user name or "", "at": ISO time, "why"}.
 
-    Redactions, edits and verdicts after the older release and up to the newer one; where there are none, the imports
-    of that time, and where there is none either, an import that left no job behind (the command line).
+    Redactions, edits, verdicts and corrections of gold after the older release and up to the newer one; where there
+    are none, the imports of that time, and where there is none either, an import that left no job behind (the command
+    line).
     """
     span = _Span(newer.dataset, older.created_at, newer.created_at, names)
     found: dict[str, list[ReleaseReason]] = defaultdict(list)
-    for name, reason in [*span.redactions(), *span.edits(), *span.verdicts()]:
+    for name, reason in [*span.redactions(), *span.edits(), *span.verdicts(), *span.corrections()]:
         found[name].append(reason)
     imports = span.imports()
     for name in names:
@@ -86,6 +87,20 @@ class _Span:
             what = f"verdict: {verdict.get_outcome_display()}"
             by = verdict.verification.user.get_username()
             found.append((verdict.assignment.item.session.name, _reason(what, by, verdict.created_at, why)))
+        return found
+
+    def corrections(self) -> list[tuple[str, ReleaseReason]]:
+        place = "step__turn__conversation"
+        names = {f"{place}__dataset": self.dataset, f"{place}__source_id__in": self.names}
+        rows = Correction.objects.done().filter(**names, **self._within("decided_at")).order_by("decided_at")
+        found = []
+        for row in rows.select_related("corrected_by", "decided_by", place):
+            at = row.decided_at or self.until
+            by = row.corrected_by.get_username() if row.corrected_by else ""
+            verified = f"verified by {row.decided_by.get_username()}" if row.decided_by else ""
+            turn, step = row.step.turn.index + 1, row.step.index + 1
+            why = "; ".join(part for part in (f"turn {turn}, step {step}", row.reason, row.note, verified) if part)
+            found.append((row.step.turn.conversation.source_id, _reason("correction of gold", by, at, why)))
         return found
 
     def imports(self) -> list[ReleaseReason]:

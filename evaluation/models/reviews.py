@@ -4,11 +4,11 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from agents.models import Run, Trajectory, TrajectoryStep
-from annotations.models import Project
+from annotations.models import Correction, Project
 
 MAX_COMMENT = 5_000
 
@@ -102,9 +102,12 @@ class ReviewQuerySet(models.QuerySet["Review"]):
         return self.filter(trajectory=trajectory, step=None)
 
     def of_steps_of(self, run: Run) -> Self:
-        """Standing ones of the run's recorded steps, whatever run they were given in, oldest first."""
+        """Standing ones of the run's recorded steps, whatever run they were given in, oldest first; without what was
+        said of gold that has been corrected, or was found right, since."""
         steps = TrajectoryStep.objects.with_gold().filter(run=run).values("step")
-        return self.standing().filter(step__step__in=steps).order_by("changed_at", "id")
+        decided = Correction.objects.filter(step=OuterRef("step__step"), decided_at__gte=OuterRef("changed_at"))
+        rows = self.standing().filter(step__step__in=steps)
+        return rows.exclude(Q(verdict=ReviewVerdict.GOLD_WRONG) & Exists(decided)).order_by("changed_at", "id")
 
     def uncounted(self) -> Self:
         """Those that scores do not follow yet; what is said of whole trajectories or of steps without a recorded
@@ -187,6 +190,21 @@ class Review(models.Model):
     def __str__(self) -> str:
         return f"{self.get_verdict_display() or 'taken back'} · {self.reviewer}"
 
+    def follow_gold(self) -> None:
+        """Ask for a correction of gold that is called wrong, with what the agent did as a suggestion; where that is
+        taken back, and nobody has said yet what is right, it is not asked for any more."""
+        done = self.step
+        if done is None or done.step is None:
+            return
+        if self.verdict == ReviewVerdict.GOLD_WRONG:
+            words = [self.reason.text if self.reason else "", self.comment]
+            reason = ": ".join(filter(None, words)) or "A reviewer calls the recorded action wrong."
+            action = {"operation": done.operation, "value": done.value, "node_id": done.node_id}
+            Correction.objects.ask(done.step, self.reviewer, reason, action if done.operation else None)
+        elif not Review.objects.filter(step__step=done.step, verdict=ReviewVerdict.GOLD_WRONG).exists():
+            asked = Correction.objects.filter(step=done.step, asked_by=self.reviewer, corrected_by=None)
+            asked.filter(state=Correction.State.OPEN).delete()
+
 
 class ReviewedRun(models.Model):
     """What reviews change in the scores of a run."""
@@ -194,6 +212,7 @@ class ReviewedRun(models.Model):
     run = models.OneToOneField(Run, models.CASCADE, related_name="reviewed")
     accepted = models.PositiveIntegerField(default=0, help_text="Steps whose action counts as right by reviews.")
     left_out = models.PositiveIntegerField(default=0, help_text="Steps whose gold or page is wrong, in no score.")
+    corrected = models.PositiveIntegerField(default=0, help_text="Steps that are judged otherwise by corrected gold.")
 
     def __str__(self) -> str:
-        return f"run {self.run_id}: {self.accepted} accepted, {self.left_out} left out"
+        return f"run {self.run_id}: {self.accepted} accepted, {self.left_out} left out, {self.corrected} corrected"

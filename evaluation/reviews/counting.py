@@ -4,20 +4,24 @@ from django.db import transaction
 
 from agents.models import Run, TrajectoryStep
 from annotations.jobs import waking
+from annotations.models import Correction
 from evaluation.models import Review
 from evaluation.scores.reviewed import store_reviewed
 
 
 def count_reviews() -> int:
-    """Compute the scores of every run that an uncounted review says something of; how many runs that were."""
+    """Compute the scores of every run that an uncounted review or correction says something of; how many runs that
+    were."""
     waiting = list(Review.objects.uncounted().values_list("pk", "changed_at", "step__step"))
-    steps = {step for _, _, step in waiting}
+    corrections = dict(Correction.objects.uncounted().values_list("pk", "step"))
+    steps = {step for _, _, step in waiting} | set(corrections.values())
     of_steps = TrajectoryStep.objects.filter(step__in=steps).values("run")
     runs = Run.objects.filter(pk__in=of_steps).exclude(state__in=Run.OPEN)  # an open one is scored when it ends
     for run in runs:
         store_reviewed(run)
     for pk, changed_at, _ in waiting:
         Review.objects.filter(pk=pk, changed_at=changed_at).update(is_counted=True)
+    Correction.objects.filter(pk__in=corrections).update(is_counted=True)
     return len(runs)
 
 

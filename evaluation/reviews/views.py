@@ -4,6 +4,7 @@ from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Count, QuerySet
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -81,7 +82,8 @@ def _give(request: HttpRequest, found: Trajectory, said: Any) -> None:
         reason = reasons.filter(pk=said["reason"]).first() if known else None
         if reason is None:
             raise BadReview("There is no such reason.")
-    Review.objects.give(found, step, request.user, verdict, reason, comment)
+    with transaction.atomic():
+        Review.objects.give(found, step, request.user, verdict, reason, comment).follow_gold()
     wake_on_commit()
 
 

@@ -3,6 +3,8 @@
 `reviewed` is `corrected` with two differences. A step whose recorded action or page is wrong is in no score. An action
 that is acceptable too is judged as gold is, in every run that stored it. Each person counts once, with what they said
 last of a recorded step or of an action at it; as many against as for change nothing.
+
+A step whose gold was corrected and verified is judged by the gold that it has now, whatever gold its run was judged by.
 """
 
 from collections import Counter, defaultdict
@@ -13,6 +15,7 @@ from django.db import transaction
 
 from agents.models import Run, TrajectoryStep
 from agents.types import Action
+from annotations.models import Correction, Step
 from evaluation.metrics.outcomes import StepOutcome
 from evaluation.metrics.scores import score
 from evaluation.models import Review, ReviewedRun, ReviewVerdict, Score, Study
@@ -65,13 +68,19 @@ def reviewed_gold(rows: Iterable[ReviewRow]) -> dict[int, ReviewedGold]:
 
 def outcomes_as_reviewed(run: Run) -> tuple[list[StepOutcome], ReviewedRun]:
     """The facts of every stored step that stays in the scores, and how many reviews changed."""
-    gold = reviewed_gold(_rows(Review.objects.of_steps_of(run)))
-    steps = run.steps.filter(step__in=list(gold)).only("step_id", "operation", "node_id", "value", "candidate_ids")
-    changed = {row.pk: (row, gold[row.step_id]) for row in steps if row.step_id is not None}
+    gold, mended = reviewed_gold(_rows(Review.objects.of_steps_of(run))), CorrectedGold(run)
+    steps = run.steps.filter(step__in=[*gold, *mended.of_step])
+    changed = {row.pk: row for row in steps.only("step_id", "operation", "node_id", "value", "candidate_ids")}
     found, counts = [], ReviewedRun(run=run)
-    for pk, outcome in outcomes_by_step(run, Study.Preset.CORRECTED):
-        row, reviewed = changed.get(pk, (None, None))
-        if row is None or reviewed is None:
+    for pk, recorded in outcomes_by_step(run, Study.Preset.CORRECTED):
+        row = changed.get(pk)
+        if row is None or row.step_id is None:
+            found.append(recorded)
+            continue
+        outcome = mended.judged(recorded, row)
+        counts.corrected += outcome.success != recorded.success
+        reviewed = gold.get(row.step_id)
+        if reviewed is None:
             found.append(outcome)
         elif reviewed.is_left_out:
             counts.left_out += 1
@@ -88,11 +97,11 @@ def store_reviewed(run: Run) -> bool:
     with transaction.atomic():
         run.locked()
         steps, counts = outcomes_as_reviewed(run)
-        changed = bool(counts.left_out or counts.accepted)
+        changed = bool(counts.left_out or counts.accepted or counts.corrected)
         metrics = score(steps, "corrected", seed=run.seed) if changed and run.recipe.get("data") != "weblinx" else []
         Score.objects.filter(run=run, preset=REVIEWED).delete()
         Score.objects.bulk_create(score_rows(metrics, run, REVIEWED))
-        kept = {"accepted": counts.accepted, "left_out": counts.left_out}
+        kept = {name: getattr(counts, name) for name in ("accepted", "left_out", "corrected")}
         ReviewedRun.objects.update_or_create(run=run, defaults=kept)
     return changed
 
@@ -100,9 +109,42 @@ def store_reviewed(run: Run) -> bool:
 def store_all_scores(run: Run) -> int:
     """Replace the run's scores of every preset when it ends; the number of steps they rest on."""
     count = store_scores(run)
-    if Review.objects.filter(step__step__trajectory_steps__run=run).exists():  # in this run or another
+    reviewed = Review.objects.filter(step__step__trajectory_steps__run=run)  # in this run or another
+    if reviewed.exists() or Correction.objects.done().filter(step__trajectory_steps__run=run).exists():
         store_reviewed(run)
     return count
+
+
+class CorrectedGold:
+    """The gold of now, of the steps of a run whose gold was corrected."""
+
+    def __init__(self, run: Run) -> None:
+        done = Correction.objects.done().filter(step__trajectory_steps__run=run).values("step")
+        rows = Step.objects.filter(pk__in=done).prefetch_related("targets").only("operation", "value")
+        self.of_step = {row.pk: Gold(row.operation, row.value, row.reachable_gold()) for row in rows}
+
+    def is_right(self, row: TrajectoryStep) -> bool:
+        """Whether the stored decision at a corrected step is right."""
+        assert row.step_id is not None
+        return judge(_action(row.operation, row.node_id, row.value), (), self.of_step[row.step_id]).success
+
+    def judged(self, outcome: StepOutcome, row: TrajectoryStep) -> StepOutcome:
+        """A stored decision by the gold of now; as it was where that was not corrected."""
+        gold = self.of_step.get(row.step_id or 0)
+        if gold is None:
+            return outcome
+        judged = judge(_action(row.operation, row.node_id, row.value), (), gold)
+        return replace(
+            outcome,
+            element_correct=float(judged.element_correct),
+            operation_f1=judged.operation_f1,
+            success=judged.success,
+            gold_rank=next((rank for rank, node in enumerate(row.candidate_ids) if node in gold.node_ids), None),
+        )
+
+
+def _action(operation: str, node_id: str, value: str) -> Action | None:
+    return Action(operation, node_id or None, value) if operation or node_id else None
 
 
 def _rows(reviews: ReviewQuerySet) -> Iterator[ReviewRow]:
@@ -113,7 +155,7 @@ def _rows(reviews: ReviewQuerySet) -> Iterator[ReviewRow]:
 
 def _best(outcome: StepOutcome, row: TrajectoryStep, accepted: frozenset[Acted]) -> StepOutcome:
     """The judgement by recorded gold, or by an accepted action where that is better."""
-    action = Action(row.operation, row.node_id or None, row.value) if row.operation or row.node_id else None
+    action = _action(row.operation, row.node_id, row.value)
     judged = [judge(action, (), Gold(operation, value, (node,))) for operation, node, value in sorted(accepted)]
     places = {node: rank for rank, node in reversed(list(enumerate(row.candidate_ids)))}
     ranks = [outcome.gold_rank, *(places.get(node) for _, node, _ in accepted)]

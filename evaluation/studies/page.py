@@ -1,5 +1,6 @@
 """What a study's page shows: progress, tables of both metric sets, where the chosen run fails."""
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,7 @@ from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from annotations.access import rules
 from annotations.access.rules import User
+from annotations.models import Correction
 from evaluation.metrics import label
 from evaluation.metrics.scores import PRESETS, MetricPreset, preset_named
 from evaluation.models import ReviewedRun, Score, Shard, Study
@@ -19,10 +21,12 @@ from evaluation.models.scores import REVIEWED
 from evaluation.scores import failures, plots
 from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
+from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import outcomes
 from evaluation.studies.forms import BudgetForm
 
 SHOWN_SHARDS = 10  # that lost their worker
+SHOWN_CORRECTIONS = 50
 CHANGED = ("step_success", "turn_success", "conversation_success")
 
 
@@ -32,6 +36,14 @@ class ReviewedChange:
 
     reviewed: ReviewedRun
     values: list[tuple[str, Score, Score]]
+
+
+@dataclass(frozen=True)
+class CorrectedStep:
+    """A corrected step that explains a difference: (run, right by the old gold, right by the new) of each run."""
+
+    correction: Correction
+    runs: list[tuple[Run, bool, bool]]
 
 
 def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[str, Any]:
@@ -62,6 +74,7 @@ def study_context(study: Study, query: QueryDict, rights: rules.Rights) -> dict[
         "shown_as": shown_as,
         "presets": [*Study.Preset.values, *([REVIEWED] if changed else [])],
         "changed": changed,
+        "corrected": corrected_steps(rights, runs) if changed else [],
         "plotted": plotted,
         "plotted_label": label(plotted),
         "tables": main,
@@ -88,7 +101,7 @@ def _watched(runs: list[Run], shown: Run | None) -> Trajectory | None:
 
 def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
     """Of the runs whose scores reviews change: the headline values by the gold as it was recorded and as reviewed."""
-    rows = ReviewedRun.objects.filter(run__in=runs).exclude(accepted=0, left_out=0).select_related("run")
+    rows = ReviewedRun.objects.filter(run__in=runs).exclude(accepted=0, left_out=0, corrected=0).select_related("run")
     headline = Score.objects.filter(run__in=[row.run_id for row in rows], headline=True, metric__in=CHANGED)
     scores = {(score.run_id, score.preset, score.metric): score for score in headline}
     return [
@@ -103,6 +116,23 @@ def reviewed_changes(runs: list[Run]) -> list[ReviewedChange]:
         )
         for row in rows
     ]
+
+
+def corrected_steps(rights: rules.Rights, runs: list[Run]) -> list[CorrectedStep]:
+    """The corrections of gold by which decisions of these runs are right or wrong otherwise than they were stored."""
+    found: dict[int, list[tuple[Run, bool, bool]]] = defaultdict(list)
+    for run in runs:
+        gold = CorrectedGold(run)
+        for row in run.steps.filter(step__in=gold.of_step).only("step_id", "operation", "node_id", "value", "success"):
+            if row.step_id is None or not rights.sees_gold(run.dataset.project_id, run.split):
+                continue
+            after = gold.is_right(row)
+            if after != bool(row.success):
+                found[row.step_id].append((run, bool(row.success), after))
+    place = "step__turn__conversation__dataset"
+    done = Correction.objects.done().filter(step__in=found).select_related(place, "corrected_by", "decided_by")
+    newest = {one.step_id: one for one in done.order_by("decided_at")}
+    return [CorrectedStep(one, found[step]) for step, one in newest.items()][:SHOWN_CORRECTIONS]
 
 
 def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from django.utils import timezone
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
-from annotations.models import Conversation, Membership, Proposal, Snapshot, Step
+from annotations.models import Conversation, Correction, Membership, Proposal, Snapshot, Step
 from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
@@ -199,6 +199,8 @@ def _run(gold: str, world: GoldWorld) -> None:
         (None, ""),
     ):
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
+    doubted = Correction.objects.ask(_steps(world.hidden)[2], world.people["admin"], f"It is {gold}.")
+    doubted.propose(world.people["admin"], "TYPE", gold, "4")
     factories.make_held_step(trajectory, action={"value": gold})
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)

@@ -14,7 +14,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from agents.models import Trajectory
-from annotations.models import Invite, Release, Session, Webhook
+from annotations.models import Correction, Invite, Release, Session, Step, Webhook
 from evaluation.models import Study
 from evaluation.reviews.choosing import make_queue
 from tests import factories
@@ -95,6 +95,8 @@ PAGES = {
     "step-tree": get("steps"),
     "step-changes": get("steps"),
     "step-rationale": post("steps", ANNOTATORS),
+    "correction-ask": post("steps", ANNOTATORS),
+    "correction": get("corrections"),
     "job": get("jobs"),
     "job-state": get("jobs"),
     "job-cancel": post("jobs", EXPORTERS),
@@ -212,11 +214,12 @@ def make_world_of_pages() -> World:
     hook = Webhook.objects.create(project=project, url="https://example.org/hook", secret="s" * 32)
     invite, _ = Invite.objects.issue(project=project, role="reader")
     verdict = Session.objects.get(pk=world.keys["sessions"]).items.get(stage="verify").assignments.get()
-    dataset = Release.objects.get(pk=world.keys["releases"]).dataset
+    dataset, admin = Release.objects.get(pk=world.keys["releases"]).dataset, factories.make_user()
     world.keys.update(
         {
             "invites": invite.pk,
             "webhooks": hook.pk,
+            "corrections": Correction.objects.ask(Step.objects.get(pk=world.keys["steps"]), admin, "Wrong.").pk,
             "deliveries": hook.deliveries.create(event="item.passed", payload={}).pk,
             "verifications": verdict.pk,
             "review queue": make_queue(None, Study.objects.get(pk=world.keys["studies"]), "random", 1, 1).pk,

@@ -1,0 +1,115 @@
+"""Gold of a recorded step, corrected: what may be chosen, and the change itself once a second person agrees."""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from django.db import transaction
+
+from annotations.corpus.store import NewGold
+from annotations.datasets.records import CandidateRecord
+from annotations.models import Correction, CorrectionRefused, Operation, Step
+from annotations.models.candidates import pack_candidates
+from annotations.models.projects import Account
+from annotations.sandbox import asking
+
+SHOWN = 300  # elements that may be chosen; a page has hundreds
+MAX_VALUE = 2_000
+
+on_done: list[Callable[[], None]] = []
+"""Called when a correction is done, by what follows gold in higher apps."""
+
+
+class GoldChoice(NamedTuple):
+    """An element of the page that could be gold, in words."""
+
+    node_id: str
+    tag: str
+    label: str
+    is_gold: bool
+
+
+class GoldDesk:
+    """A recorded step whose gold is looked at and changed."""
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        positives, negatives = step.candidate_records()
+        self.listed: dict[str, CandidateRecord] = {one.node_id: one for one in (*positives, *negatives)}
+        page = json.loads(asking.rows(step.snapshot.html, [], [])) if step.snapshot else []
+        self.labels: dict[str, str] = {str(row[1]): str(row[3]) for row in page if row[1]}
+        # A source that lists no candidates lets every element be ranked.
+        of_page = {str(row[1]): CandidateRecord(str(row[1]), str(row[2])) for row in page if row[1]}
+        self.candidates = self.listed or of_page
+
+    def choices(self) -> list[GoldChoice]:
+        """The candidates, gold first, in the order of the page; of a page without a list, what says something."""
+        gold, order = set(self.step.gold_ids()), {node: place for place, node in enumerate(self.labels)}
+        found = [
+            GoldChoice(node, one.tag, self.labels.get(node, ""), node in gold)
+            for node, one in self.candidates.items()
+            if self.listed or node in gold or self.labels.get(node)
+        ]
+        return sorted(found, key=lambda one: (not one.is_gold, order.get(one.node_id, len(order))))[:SHOWN]
+
+    def gold(self) -> dict[str, Any]:
+        """As it is kept beside a correction."""
+        step = self.step
+        return {"operation": step.operation, "value": step.value, "node_ids": step.gold_ids(), "action": str(step)}
+
+    def fault(self, operation: str, value: str, node_id: str) -> str:
+        """Why this cannot be the step's gold from now on, as a sentence; "" where it can."""
+        if operation not in Operation.values:
+            return "Choose an operation."
+        if len(value) > MAX_VALUE or "\0" in value:
+            return f"A value has at most {MAX_VALUE:,} characters."
+        if node_id not in self.candidates:
+            return "Choose an element of the page."
+        is_same = (operation, value, [node_id]) == (self.step.operation, self.step.value, self.step.gold_ids())
+        return "That is the gold already." if is_same else ""
+
+    def new(self, operation: str, value: str, node_id: str) -> NewGold:
+        """This action as gold of the step."""
+        step, chosen = self.step, self.candidates[node_id]
+        order = asking.outline(step.snapshot.html) if step.snapshot else []
+        said = f"[{chosen.tag}]  {self.labels.get(node_id, '')} -> {operation}"
+        others = [one for one in self.listed.values() if one != chosen]
+        return NewGold(
+            operation=operation,
+            value=value,
+            action_repr=f"{said}: {value}" if value else said,
+            node_id=node_id,
+            node_order=order.index(node_id) if node_id in order else None,
+            candidates=pack_candidates([chosen], others) if self.listed else b"",
+        )
+
+
+class CorrectionDesk:
+    """A correction in somebody's hands."""
+
+    def __init__(self, correction: Correction) -> None:
+        self.correction = correction
+
+    def start(self) -> dict[str, str]:
+        """What a form begins with: what was proposed, else what somebody did there, else the gold."""
+        found, step = self.correction, self.correction.step
+        if found.operation:
+            return {"operation": found.operation, "value": found.value, "node_id": found.node_id}
+        gold = [*step.gold_ids(), ""][0]
+        return {"operation": step.operation, "value": step.value, "node_id": gold} | found.suggested
+
+    def propose(self, user: Account, operation: str, value: str, node_id: str) -> None:
+        """What is right instead. CorrectionRefused for what cannot be gold there."""
+        if fault := GoldDesk(self.correction.step).fault(operation, value, node_id):
+            raise CorrectionRefused(fault)
+        self.correction.propose(user, operation, value, node_id)
+
+    def accept(self, user: Account, note: str = "") -> None:
+        """Give the step its corrected gold. Releases that hold it stay as they are; the next one has it."""
+        found = self.correction
+        with transaction.atomic():
+            desk = GoldDesk(Step.objects.select_for_update(of=("self",)).get(pk=found.step_id))
+            found.accept(user, desk.gold(), note)
+            desk.new(found.operation, found.value, found.node_id).write(desk.step)
+        for follow in on_done:
+            follow()

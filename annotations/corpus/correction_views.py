@@ -1,0 +1,106 @@
+"""Pages of corrections: the queue of a person's projects, and one step whose gold is corrected or verified."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotations.access import rules
+from annotations.access.people import signed_in
+from annotations.corpus import correcting
+from annotations.models import Correction, CorrectionRefused, Operation, Step
+from annotations.paging import page_of
+
+PLACE = "step__turn__conversation"
+
+
+def _visible(request: HttpRequest) -> QuerySet[Correction]:
+    rows = rules.visible(request.user, Correction.objects.select_related(f"{PLACE}__dataset__project"))
+    rows = rules.gold_filter(request.user, rows, f"{PLACE}__split", f"{PLACE}__dataset__project")
+    return rows.select_related("asked_by", "corrected_by", "decided_by")
+
+
+@require_GET
+def corrections(request: HttpRequest) -> HttpResponse:
+    """What waits, and what was decided, newest first."""
+    rows, state = _visible(request), request.GET.get("state", "")
+    shown = rows.filter(state=state) if state in Correction.State.values else rows
+    counts = [(value, label, rows.filter(state=value).count()) for value, label in Correction.State.choices]
+    context = {"page": page_of(request, shown), "counts": counts, "state": state, "total": rows.count()}
+    return render(request, "annotations/corrections.html", context)
+
+
+@require_http_methods(["GET", "POST"])
+def correction(request: HttpRequest, pk: int) -> HttpResponse:
+    """One of them; POST says what is right, or decides: {do: propose, accept, refuse or dismiss}."""
+    found = get_object_or_404(_visible(request), pk=pk)
+    project = found.step.turn.conversation.dataset.project
+    if request.method == "POST":
+        act = ACTS.get(request.POST.get("do", ""))
+        if act is None:
+            messages.error(request, "Say what is to be done with it.")
+            return redirect("correction", pk)
+        ability, run, said = act
+        rules.require(request.user, ability, project)
+        try:
+            run(found, signed_in(request), request.POST)
+            messages.success(request, said)
+        except CorrectionRefused as error:
+            messages.error(request, str(error))
+        return redirect("correction", pk)
+    desk = correcting.GoldDesk(found.step)
+    context = {
+        "correction": found,
+        "conversation": found.step.turn.conversation,
+        "gold": found.before or desk.gold(),
+        "choices": desk.choices() if found.state in Correction.UNFINISHED else [],
+        "operations": Operation.choices,
+        "asked": correcting.CorrectionDesk(found).start(),
+        "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
+        "may_decide": found.state in Correction.UNFINISHED and rules.can(request.user, "review", project),
+        "is_own": found.corrected_by_id == signed_in(request).pk,
+        "release": found.released_in(),
+    }
+    return render(request, "annotations/correction.html", context)
+
+
+@require_POST
+def ask_correction(request: HttpRequest, pk: int) -> HttpResponse:
+    """Say of a step that its gold is wrong."""
+    rows = Step.objects.select_related("turn__conversation__dataset__project")
+    step = get_object_or_404(rules.visible(request.user, rows), pk=pk)
+    inside = step.turn.conversation
+    rules.require_gold(request.user, inside.dataset.project, inside.split)
+    rules.require(request.user, "annotate", inside.dataset.project)
+    reason = " ".join(request.POST.get("reason", "").replace("\0", "").split())
+    if not reason:
+        messages.error(request, "Say what is wrong with the recorded action.")
+        return redirect("step", pk)
+    return redirect("correction", Correction.objects.ask(step, signed_in(request), reason).pk)
+
+
+Act = Callable[[Correction, Any, Any], None]
+ACTS: dict[str, tuple[str, Act, str]] = {
+    "propose": (
+        "annotate",
+        lambda found, user, sent: correcting.CorrectionDesk(found).propose(
+            user, *(sent.get(name, "") for name in ("operation", "value", "node_id"))
+        ),
+        "Proposed: somebody else verifies it now.",
+    ),
+    "accept": (
+        "review",
+        lambda found, user, sent: correcting.CorrectionDesk(found).accept(user, sent.get("note", "")),
+        "The step has this gold now; the next release has it too, and scores follow.",
+    ),
+    "refuse": ("review", lambda found, user, sent: found.refuse(user, sent.get("note", "")), "Sent back."),
+    "dismiss": (
+        "review",
+        lambda found, user, sent: found.dismiss(user, sent.get("note", "")),
+        "The recorded gold stands.",
+    ),
+}

@@ -1,0 +1,156 @@
+"""Gold of recorded steps that somebody found wrong: who said so, what is right instead, and who verified that."""
+
+from typing import Any, Self
+
+from django.conf import settings
+from django.db import models, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from annotations.models.campaigns import tracked
+from annotations.models.conversations import Operation, Step
+from annotations.models.projects import Account
+
+USER = settings.AUTH_USER_MODEL
+MAX_REASON = 5_000
+
+
+class CorrectionRefused(ValueError):
+    """A correction cannot go on like that; the message says why."""
+
+
+class CorrectionQuerySet(models.QuerySet["Correction"]):
+    def unfinished(self) -> Self:
+        return self.filter(state__in=Correction.UNFINISHED)
+
+    def done(self) -> Self:
+        return self.filter(state=Correction.State.DONE)
+
+    def uncounted(self) -> Self:
+        """Those that scores do not follow yet."""
+        return self.done().filter(is_counted=False)
+
+    def ask(self, step: Step, user: Account, reason: str, suggested: dict[str, Any] | None = None) -> "Correction":
+        """Say that the gold of a step is wrong. What is under way already stays, with the reason added to it.
+        `suggested`: {"operation", "value", "node_id"} of an action that was done instead."""
+        with transaction.atomic():
+            Step.objects.select_for_update(of=("self",)).get(pk=step.pk)
+            found = self.unfinished().filter(step=step).first()
+            if found is None:
+                told = {"reason": reason[:MAX_REASON], "suggested": suggested or {}}
+                return self.create(step=step, asked_by=user, **told)
+            if reason and reason not in found.reason:
+                found.reason = f"{found.reason}\n{reason}".strip()[:MAX_REASON]
+                found.save(update_fields=["reason"])
+            return found
+
+
+@tracked
+class Correction(models.Model):
+    """A step whose gold is said to be wrong, on its way to right gold: asked for, proposed, verified by another person.
+
+    At most one of a step is under way. The step changes when it is verified, and the next release has it.
+    """
+
+    class State(models.TextChoices):
+        OPEN = "open", "to correct"
+        PROPOSED = "proposed", "to verify"
+        DONE = "done", "corrected"
+        DISMISSED = "dismissed", "gold stands"
+
+    UNFINISHED = (State.OPEN, State.PROPOSED)
+
+    step = models.ForeignKey(Step, models.CASCADE, related_name="corrections")
+    state = models.CharField(max_length=10, choices=State.choices, default=State.OPEN, db_index=True)
+    reason = models.TextField(blank=True, max_length=MAX_REASON, help_text="Why the gold is wrong.")
+    suggested = models.JSONField(default=dict, blank=True, help_text="An action that was done instead of it.")
+    asked_by = models.ForeignKey(USER, models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField(auto_now_add=True)
+    operation = models.CharField(max_length=12, choices=Operation.choices, blank=True)
+    value = models.TextField(blank=True)
+    node_id = models.CharField(max_length=64, blank=True)
+    corrected_by = models.ForeignKey(USER, models.PROTECT, null=True, blank=True, related_name="+")
+    corrected_at = models.DateTimeField(null=True, blank=True)
+    before = models.JSONField(default=dict, blank=True, help_text="The gold that it replaced.")
+    decided_by = models.ForeignKey(USER, models.PROTECT, null=True, blank=True, related_name="+")
+    decided_at = models.DateTimeField(null=True, blank=True)
+    note = models.TextField(blank=True, max_length=MAX_REASON, help_text="What its verifier said.")
+    is_counted = models.BooleanField(default=False, help_text="Whether scores follow it.")
+
+    objects = CorrectionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-id"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["step"], condition=Q(state__in=["open", "proposed"]), name="one_correction_of_a_step_under_way"
+            ),
+            models.CheckConstraint(
+                condition=Q(state__in=["open", "dismissed"]) | (Q(corrected_by__isnull=False) & ~Q(operation="")),
+                name="a_proposed_correction_says_what_is_right",
+            ),
+            models.CheckConstraint(
+                condition=~Q(state="done") | Q(decided_by__isnull=False), name="a_done_correction_was_verified"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"step {self.step_id}: {self.get_state_display()}"
+
+    def released_in(self) -> Any:
+        """The first release that has it; None before there is one."""
+        if self.state != self.State.DONE:
+            return None
+        releases = self.step.turn.conversation.dataset.releases
+        return releases.filter(created_at__gt=self.decided_at).order_by("pk").first()
+
+    @transaction.atomic
+    def propose(self, user: Account, operation: str, value: str, node_id: str) -> None:
+        """Say what is right; somebody else verifies it. CorrectionRefused once it is decided."""
+        self._lock(*self.UNFINISHED)
+        self.operation, self.value, self.node_id = operation, value, node_id
+        self.corrected_by, self.corrected_at, self.state = user, timezone.now(), self.State.PROPOSED
+        self.save()
+
+    @transaction.atomic
+    def refuse(self, user: Account, note: str) -> None:
+        """Its verifier finds it wrong: somebody proposes another."""
+        self._lock(self.State.PROPOSED)
+        self._check_other(user)
+        if not note.strip():
+            raise CorrectionRefused("Say what is wrong with it.")
+        self.note, self.state = note.strip()[:MAX_REASON], self.State.OPEN
+        self.save()
+
+    @transaction.atomic
+    def dismiss(self, user: Account, note: str) -> None:
+        """The gold is right after all."""
+        self._lock(*self.UNFINISHED)
+        if not note.strip():
+            raise CorrectionRefused("Say why the gold is right.")
+        self._decide(user, self.State.DISMISSED, note)
+
+    @transaction.atomic
+    def accept(self, user: Account, before: dict[str, Any], note: str = "") -> None:
+        """Its verifier finds it right; `before`: the gold that it replaces, which whoever calls this changes."""
+        self._lock(self.State.PROPOSED)
+        self._check_other(user)
+        self.before = before
+        self._decide(user, self.State.DONE, note)
+
+    def _decide(self, user: Account, state: str, note: str) -> None:
+        self.decided_by, self.decided_at = user, timezone.now()
+        self.state, self.note = state, note.strip()[:MAX_REASON]
+        self.save()
+
+    def _check_other(self, user: Account) -> None:
+        if self.corrected_by_id == user.pk:
+            raise CorrectionRefused("Nobody verifies their own correction.")
+
+    def _lock(self, *states: str) -> None:
+        """Read it again, locked until the transaction ends."""
+        self.refresh_from_db(from_queryset=Correction.objects.select_for_update(of=("self",)))
+        if self.state not in states:
+            raise CorrectionRefused(
+                f"It is decided already: {self.get_state_display()}." if self.decided_at else "Nothing is proposed yet."
+            )

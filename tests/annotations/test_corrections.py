@@ -1,0 +1,136 @@
+"""Gold of recorded steps: said to be wrong, corrected, verified by another person, and in the next release."""
+
+import pytest
+from django.urls import reverse
+
+from annotations.corpus.correcting import CorrectionDesk, GoldDesk
+from annotations.models import Correction, CorrectionRefused, Role, Step
+from annotations.releases.diffing import Difference, details
+from tests import factories
+from tests.annotations.test_release_making import released, small_dataset
+from tests.signed_in import client_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def step() -> Step:
+    """Of a dataset that has a release."""
+    dataset = small_dataset()
+    released(dataset, "1.0")
+    return Step.objects.filter(turn__conversation__source_id="first", turn__index=0).get(index=0)
+
+
+@pytest.fixture
+def people(step: Step):
+    project = step.turn.conversation.dataset.project
+    return [factories.make_user(role, project, username=role) for role in (Role.ANNOTATOR, Role.REVIEWER)]
+
+
+def other_node(step: Step) -> str:
+    return next(one.node_id for one in GoldDesk(step).choices() if not one.is_gold)
+
+
+def test_a_corrected_step_has_its_new_gold_and_says_what_it_was(step: Step, people) -> None:
+    annotator, reviewer = people
+    node, was = other_node(step), step.gold_ids()
+    found = Correction.objects.ask(step, reviewer, "The other one.")
+    CorrectionDesk(found).propose(annotator, "TYPE", "Rome", node)
+    step.refresh_from_db()
+    assert step.gold_ids() == was, "nothing changes before somebody has verified it"
+    CorrectionDesk(found).accept(reviewer)
+    now = Step.objects.get(pk=step.pk)
+    assert (now.operation, now.value, now.gold_ids()) == ("TYPE", "Rome", [node])
+    assert now.action_repr.endswith("-> TYPE: Rome")
+    positives, negatives = now.candidate_records()
+    assert [one.node_id for one in positives] == [node]
+    assert set(was) < {one.node_id for one in negatives}
+    found.refresh_from_db()
+    assert (found.state, found.before["node_ids"], found.is_counted) == ("done", was, False)
+
+
+def test_nobody_verifies_their_own_correction(step: Step, people) -> None:
+    _, reviewer = people
+    found = Correction.objects.ask(step, reviewer, "Wrong.")
+    CorrectionDesk(found).propose(reviewer, "CLICK", "", other_node(step))
+    with pytest.raises(CorrectionRefused, match="their own"):
+        CorrectionDesk(found).accept(reviewer)
+    with pytest.raises(CorrectionRefused, match="their own"):
+        found.refuse(reviewer, "No.")
+    assert Step.objects.get(pk=step.pk).gold_ids() == step.gold_ids()
+
+
+@pytest.mark.parametrize(
+    ("operation", "value", "node", "why"),
+    [
+        ("JUMP", "", "", "operation"),
+        ("CLICK", "", "nowhere", "element of the page"),
+        ("CLICK", "x" * 2_001, "", "at most 2,000"),
+        ("CLICK", "a\0", "", "at most 2,000"),
+    ],
+)
+def test_what_cannot_be_gold_is_refused(step: Step, people, operation, value, node, why) -> None:
+    found = Correction.objects.ask(step, people[1], "Wrong.")
+    with pytest.raises(CorrectionRefused, match=why):
+        CorrectionDesk(found).propose(people[0], operation, value, node or other_node(step))
+    gold = step.gold_ids()
+    if len(gold) == 1:
+        with pytest.raises(CorrectionRefused, match="gold already"):
+            CorrectionDesk(found).propose(people[0], step.operation, step.value, gold[0])
+
+
+def test_a_step_has_one_correction_under_way_and_each_is_decided_once(step: Step, people) -> None:
+    annotator, reviewer = people
+    found = Correction.objects.ask(step, reviewer, "Wrong element.")
+    assert Correction.objects.ask(step, annotator, "Wrong value.") == found
+    found.refresh_from_db()
+    assert found.reason == "Wrong element.\nWrong value."
+    with pytest.raises(CorrectionRefused, match="Nothing is proposed"):
+        CorrectionDesk(found).accept(reviewer)
+    found.dismiss(reviewer, "It follows from the instruction.")
+    with pytest.raises(CorrectionRefused, match="decided already"):
+        CorrectionDesk(found).propose(annotator, "CLICK", "", other_node(step))
+    assert Correction.objects.ask(step, annotator, "Still wrong.") != found
+
+
+def test_the_next_release_says_who_changed_the_gold_and_why(step: Step, people) -> None:
+    annotator, reviewer = people
+    found = Correction.objects.ask(step, reviewer, "The other button.")
+    assert found.released_in() is None
+    CorrectionDesk(found).propose(annotator, "CLICK", "", other_node(step))
+    CorrectionDesk(found).accept(reviewer, "I looked.")
+    dataset = step.turn.conversation.dataset
+    newer = released(dataset, "1.1")
+    assert found.released_in() == newer
+    difference = Difference.between(dataset.releases.get(version="1.0"), newer)
+    assert list(difference.changes) == ["first"]
+    (told,) = details(difference, ["first"], lambda split: True)
+    assert [(row["what"], row["by"]) for row in told["reasons"]] == [("correction of gold", "annotator")]
+    assert told["reasons"][0]["why"] == "turn 1, step 1; The other button.; I looked.; verified by reviewer"
+    fields = {row["field"] for turn in told["turns"] for changed in turn["steps"] for row in changed["fields"]}
+    assert {"gold elements", "action"} <= fields
+
+
+def test_a_step_is_flagged_corrected_and_verified_on_pages(step: Step, people) -> None:
+    annotator, reviewer = map(client_of, people)
+    assert annotator.post(reverse("correction-ask", args=[step.pk]), {"reason": " "}).status_code == 302
+    assert not Correction.objects.exists()
+    annotator.post(reverse("correction-ask", args=[step.pk]), {"reason": "Wrong button."})
+    found = Correction.objects.get()
+    page = reverse("correction", args=[found.pk])
+    assert "Wrong button." in annotator.get(reverse("corrections"), {"state": "open"}).content.decode()
+    sent = {"do": "propose", "operation": "CLICK", "value": "", "node_id": other_node(step)}
+    annotator.post(page, sent)
+    assert annotator.post(page, {"do": "accept"}).status_code == 403
+    assert b"Is the proposed gold right?" in reviewer.get(page).content
+    reviewer.post(page, {"do": "refuse", "note": ""})
+    assert Correction.objects.get().state == "proposed"
+    reviewer.post(page, {"do": "refuse", "note": "That one opens a menu."})
+    assert b"That one opens a menu." in annotator.get(page).content
+    annotator.post(page, sent)
+    reviewer.post(page, {"do": "accept"})
+    assert Correction.objects.get().state == "done"
+    assert b"the next release has it" in reviewer.get(page).content
+    reader = client_of(factories.make_user(Role.READER, step.turn.conversation.dataset.project))
+    assert reader.get(page).status_code == 200
+    assert reader.post(page, {"do": "dismiss", "note": "No."}).status_code == 403
