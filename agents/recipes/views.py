@@ -21,7 +21,8 @@ LATEST = 5  # runs that a recipe's page leads to
 
 def recipes(request: HttpRequest) -> HttpResponse:
     """Every recipe by family (the paper that describes it), with what it lacks here."""
-    everything, offers = saved.listed(request.user), _preparing(request)
+    may_prepare = _may_prepare(request)
+    everything, offers = saved.listed(request.user), _preparing(request, may_prepare)
     lacking = dict(zip((recipe.name for recipe in everything), starters.missing_of(everything), strict=True))
     families = {
         family: [(recipe, lacking[recipe.name], offers.offer(recipe)) for recipe in found]
@@ -29,7 +30,8 @@ def recipes(request: HttpRequest) -> HttpResponse:
     }
     ready = sum(not what for what in lacking.values())
     context = {"families": families, "ready": ready, "total": len(everything), "offer": offers.offer(*everything)}
-    return render(request, "agents/recipes.html", context | {"may_evaluate": _may_evaluate(request)})
+    context |= {"may_evaluate": _may_evaluate(request), "may_prepare": may_prepare}
+    return render(request, "agents/recipes.html", context)
 
 
 def recipe(request: HttpRequest, name: str) -> HttpResponse:
@@ -48,7 +50,8 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "saved": SavedRecipe.objects.select_related("project", "created_by").filter(name=name).first(),
         "lacking": missing(found),
         "stands_in": starters.stands_in(found),
-        "offer": _preparing(request).offer(found),
+        "may_prepare": (may_prepare := _may_prepare(request)),
+        "offer": _preparing(request, may_prepare).offer(found),
         "drawing": drawing(found, parent),
         "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": quirks,
@@ -65,7 +68,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def prepare(request: HttpRequest, name: str = "") -> HttpResponse:
     """Start what makes a recipe ready, or all of them."""
-    chosen, offers = [_get(request, name)] if name else saved.listed(request.user), _preparing(request)
+    chosen, offers = [_get(request, name)] if name else saved.listed(request.user), _preparing(request, True)
     if not offers.datasets:
         raise PermissionDenied("Preparing recipes needs the role of an admin in a project with a train split.")
     waiting = offers.offer(*chosen).waiting
@@ -101,5 +104,10 @@ def _may_evaluate(request: HttpRequest) -> bool:
     return rules.projects(request.user, "evaluate").exists()
 
 
-def _preparing(request: HttpRequest) -> Preparing:
-    return Preparing(preparing.datasets_for(request.user))
+def _may_prepare(request: HttpRequest) -> bool:
+    return rules.projects(request.user, "train").exists()
+
+
+def _preparing(request: HttpRequest, may_prepare: bool) -> Preparing:
+    """Who may prepare nothing sees all the same what is being prepared where they belong to."""
+    return Preparing(preparing.datasets_for(request.user, "train" if may_prepare else None))

@@ -147,12 +147,12 @@ def make_cheap(project: Project, say: Callable[[str], None], most: int | None = 
         say(f"{part.says}: queued, about {span_text(part.seconds)}")
 
 
-def datasets_for(user: Any) -> dict[str, Dataset]:
-    """The datasets to prepare from, by what recipes read: of those whose project the user may train in, the first with
-    a train split. `user` None: the command line."""
+def datasets_for(user: Any, ability: str | None = "train") -> dict[str, Dataset]:
+    """The datasets to prepare from, by what recipes read: of those whose project the user may train in (None: belongs
+    to), the first with a train split. `user` None: the command line."""
     rows = Dataset.objects.filter(conversations__split=Split.TRAIN).distinct().order_by("pk")
     if user is not None:
-        rows = rows.filter(project__in=rules.projects(user, "train"))
+        rows = rows.filter(project__in=rules.projects(user, ability))
     found: dict[str, Dataset] = {}
     for dataset in rows:
         found.setdefault(reads(dataset), dataset)

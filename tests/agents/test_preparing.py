@@ -20,7 +20,9 @@ from agents.training.ranking import CrossEncoderTask
 from agents.training.settings import CrossEncoderSettings
 from annotations.models import Dataset, Job, Split
 from tests import factories
+from tests.signed_in import client_of
 from tests.tiny_models import tiny_cross_encoder
+from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
 LATER = {"synapse-miniwob"}  # its kinds are not there yet
@@ -223,6 +225,18 @@ def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(cli
     client.post("/prepare-recipes/")
     kinds = Job.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == [Job.Kind.TRAIN, Job.Kind.INDUCE]
+
+
+def test_who_may_not_train_sees_what_is_being_prepared_where_they_belong() -> None:
+    dataset = make_dataset()
+    annotator, other = (client_of(factories.make_user("annotator", one)) for one in (dataset.project, None))
+    assert "being prepared" not in annotator.get("/recipes/").content.decode()
+    preparing.make_cheap(dataset.project, [].append)
+    for path in ("/recipes/", "/recipes/mindact/"):
+        shown = source(annotator.get(path))
+        assert "being prepared, about 32 s" in shown
+        assert "/jobs/" not in shown.partition("<main")[2]
+        assert "being prepared" not in source(other.get(path))
 
 
 @pytest.mark.parametrize("address", ["/recipes/mindact/prepare/", "/prepare-recipes/"])
