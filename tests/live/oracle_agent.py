@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from agents.environments.oracles import ORACLES, OraclePage
+from agents.environments.oracles import ORACLES
+from agents.environments.oracles.page import OraclePage
 from agents.environments.protocol import PageView
 from agents.live import running
 from agents.types import Action, Decision, Observation
