@@ -61,11 +61,7 @@ def start_training(
     (`run_inline`). Raises ValidationError by field.
     """
     if user is not None:
-        rules.require(user, "train", dataset.project)
-        try:
-            weights.require_open({"base": base} | (changes or {}))
-        except ValueError as error:
-            raise ValidationError({"base": str(error)}) from error
+        _require(user, dataset, {"base": base} | (changes or {}))
     changes = dict(changes or {}) | ({} if seed is None else {"seed": seed})
     if recipe is not None:
         if ignored := sorted({"memory", "memory_k"} & changes.keys()):
@@ -87,15 +83,33 @@ def start_training(
     if errors:
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
-    params = {"name": name, "kind": kind, "base": model.base, "split": split, "limit": limit, "changes": changes}
-    params |= {"recipe": literature.to_dict(planned(recipe, dataset))} if recipe is not None else {}
-    job = Job(kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=user, params=params)
+    job = _job_of(model, dataset, limit, changes, recipe)
     with transaction.atomic():
         model.predecessors().delete()
         work.queue(job) if publish else job.save()
         model.job = job
         model.save()
     return model
+
+
+def _require(user: Any, dataset: Dataset, named: dict[str, Any]) -> None:
+    """PermissionDenied or ValidationError for who may not train, or not on the weights that they name."""
+    rules.require(user, "train", dataset.project)
+    try:
+        weights.require_open(named)
+    except ValueError as error:
+        raise ValidationError({"base": str(error)}) from error
+
+
+def _job_of(
+    model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any], recipe: Recipe | None
+) -> Job:
+    params = {name: getattr(model, name) for name in ("name", "kind", "base", "split")}
+    params |= {"limit": limit, "changes": changes}
+    params |= {"recipe": literature.to_dict(planned(recipe, dataset))} if recipe is not None else {}
+    return Job(
+        kind=Job.Kind.TRAIN, project=dataset.project, dataset=dataset, created_by=model.created_by, params=params
+    )
 
 
 def as_asked(recipe: Recipe) -> Recipe:

@@ -16,7 +16,8 @@ from annotations.work.desk.campaigns.views import managed_campaign
 from annotations.work.desk.edits.json_body import read_body
 from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose import proposing
-from annotations.work.organise.sessions import ChangeRefused, Organising, suggest
+from annotations.work.organise.layouts import ChangeRefused
+from annotations.work.organise.sessions import Organising, suggest
 
 
 def organise(request: HttpRequest, pk: int) -> HttpResponse:
