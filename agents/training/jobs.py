@@ -83,7 +83,7 @@ def start_training(
     if errors:
         raise ValidationError(errors)
     model.seed = int(changes.get("seed", 0 if kind not in SETTINGS else SETTINGS[kind]().seed))
-    job = _job_of(model, dataset, limit, changes, recipe)
+    job = _job_of(recipe, model, dataset, limit, changes)
     with transaction.atomic():
         model.predecessors().delete()
         work.queue(job) if publish else job.save()
@@ -102,7 +102,7 @@ def _require(user: Any, dataset: Dataset, named: dict[str, Any]) -> None:
 
 
 def _job_of(
-    model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any], recipe: Recipe | None
+    recipe: Recipe | None, model: TrainedModel, dataset: Dataset, limit: int | None, changes: dict[str, Any]
 ) -> Job:
     params = {name: getattr(model, name) for name in ("name", "kind", "base", "split")}
     params |= {"limit": limit, "changes": changes}
