@@ -214,6 +214,52 @@ def test_wings_import_in_one_direction_only(app) -> None:
     assert {arrow for arrow in BACK if arrow[0].split(".")[0] == app} <= set(against), "an exception nobody needs"
 
 
+CIRCLES = {  # files that know each other, and why
+    ("annotations.jobs.running", "annotations.tasks"): "what is enqueued is named where it is enqueued",
+    (
+        "evaluation.reviews.counting",
+        "evaluation.studies.running",
+        "evaluation.studies.sample",
+        "evaluation.tasks",
+    ): "what is enqueued is named where it is enqueued",
+    (
+        "annotations.models.assignments",
+        "annotations.models.items",
+        "annotations.models.queue",
+    ): "rows and their sets name each other in types; nothing is imported when they run",
+    ("agents.memory.fitting", "agents.memory.transitions"): "what is remembered is fitted once it is asked for",
+    (
+        "webnav_site.services",
+        "webnav_site.settings",
+    ): "settings ask where servers are, and those read settings",
+}
+
+
+def circles(imported: dict[str, set[str]]) -> set[tuple[str, ...]]:
+    """Files of which each leads to each other by its imports."""
+    reached: dict[str, set[str]] = {}
+    for module in imported:
+        found, waiting = set[str](), [module]
+        while waiting:
+            new = imported.get(waiting.pop(), set()) - found
+            found |= new
+            waiting += new
+        reached[module] = found
+    rings = (sorted(one for one in reached[module] if module in reached.get(one, ())) for module in imported)
+    return {tuple(ring) for ring in rings if len(ring) > 1}
+
+
+def test_files_import_in_no_circle() -> None:
+    """Those inside functions and under TYPE_CHECKING count."""
+    known = modules().keys()
+    found = circles({module: {one for one, _ in imports(module) if one in known} - {module} for module in known})
+    assert found == set(CIRCLES)
+
+
+def test_a_circle_is_found() -> None:
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == {("a", "b", "c")}
+
+
 def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> None:
     named = {f"{app}.{wing}" for app, wings in WINGS.items() for wing in wings}
     assert named <= set(modules())

@@ -89,6 +89,64 @@ def test_a_file_that_was_moved_is_found() -> None:
     assert files_not_there(source, ["access/rules.py", "web/edge/door.py"]) == ["old/door.py"]
 
 
+# Settings of recipes and their sections, a file: words that look like a module and a name in it.
+NO_NAMES = {"prompts.pack", "settings.top_k", "settings.exact", "weights.lock"}
+
+
+def offered(source: str) -> set[str]:
+    """Names that a module has: of its own and imported."""
+    found = set()
+    for node in ast.parse(source).body:
+        targets = (
+            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
+        )
+        found |= {one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name)}
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+    return found
+
+
+def names_not_there(sources: dict[str, str], packages: Collection[str]) -> list[tuple[str, str]]:
+    """(module, name) of names in docstrings like `wing.module.name` or `module.name`, without `.py`, that no module
+    has. What begins with another word than a module's is none."""
+    has = {module: offered(source) for module, source in sources.items()}
+    for module in sources:
+        has.setdefault(module.rpartition(".")[0], set()).add(module.rpartition(".")[2])
+    last: dict[str, set[str]] = defaultdict(set)
+    for module in has.keys() - packages:
+        last[module.rpartition(".")[2]] |= has[module]
+    apps = {module.partition(".")[0] for module in sources}
+    found = []
+    for module, source in sources.items():
+        for name in (
+            name for text in docstrings(source) for name in re.findall(r"`([a-z_]\w*(?:\.\w+)+)(?:\(\))?`", text)
+        ):
+            first, second = name.split(".")[:2]
+            if first in apps:
+                home = max((one for one in has if f"{name}.".startswith(f"{one}.")), key=len, default="")
+                left = name.removeprefix(home).strip(".").partition(".")[0]
+                wrong = not home or (left and left not in has[home])
+            else:
+                wrong = first in last and second not in {"py", "js", "html", "txt", "css", "json"} | last[first]
+            if wrong and name not in NO_NAMES:
+                found.append((module, name))
+    return found
+
+
+def test_docstrings_name_what_modules_have() -> None:
+    packages = {name for name, path in modules().items() if path.name == "__init__.py"}
+    assert names_not_there({name: path.read_text("utf-8") for name, path in modules().items()}, packages) == []
+
+
+def test_a_name_that_is_not_there_is_found() -> None:
+    told = '"""See `a.rules.may`, `a.rules.gone`, `rules.may`, `rules.old`, `a.policy.Sight` and `plan.kind`."""'
+    assert names_not_there({"a": told, "a.rules": "def may(): ..."}, {"a"}) == [
+        ("a", name) for name in ("a.rules.gone", "rules.old", "a.policy.Sight")
+    ]
+
+
 def not_there(text: str, paths: Collection[str]) -> list[str]:
     """Files and folders that a text names in backticks, by their path or the end of it, and that are not there."""
     named = (name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|\.html|/))`", text) if name == name.lower())

@@ -1,9 +1,11 @@
 """Train the planner `grounded` (agents/stages/plan/learned) on the steps of a dataset. Shell."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.encoders.embedding import load_encoder
+from agents.models import TrainedModel
 from agents.stages.plan.learned.examples import OPERATIONS, Example
 from agents.training.loop import TrainingError
 from agents.training.rows import SplitRows
@@ -11,8 +13,6 @@ from agents.training.settings import changed
 
 if TYPE_CHECKING:
     from agents.stages.plan.learned.train import Readings
-    from agents.training.work import Work
-
 
 # What this process has read for the training that it works on, by the model's id: its next slice reads no page again.
 _readings: dict[int, "Readings"] = {}
@@ -20,6 +20,22 @@ _readings: dict[int, "Readings"] = {}
 
 class _SliceEnds(Exception):
     """The slice is over; what was reached is kept in the folder."""
+
+
+class GroundedWork(Protocol):
+    """What the training needs of the job that it is done for."""
+
+    model: TrainedModel
+    params: dict[str, Any]
+    rows: SplitRows
+    dev: SplitRows
+    folder: Path
+
+    def tell(self, phase: str, done: int, total: int, unit: str) -> None: ...
+
+    def until(self) -> bool: ...
+
+    def finish(self, settings: dict[str, Any], metrics: dict[str, Any]) -> None: ...
 
 
 def examples(rows: SplitRows) -> Iterator[Example]:
@@ -34,7 +50,7 @@ def examples(rows: SplitRows) -> Iterator[Example]:
                 yield Example(found.observation, step.operation, step.value, found.positive_ids, group)
 
 
-def train_grounded(work: "Work") -> Literal["paused", "done"]:
+def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
     """The learned planner keeps its own checkpoints; a slice ends at the first of them after its time."""
     from agents.stages.plan.learned import fit
     from agents.stages.plan.learned.train import NothingToLearn, read, train
