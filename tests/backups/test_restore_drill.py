@@ -32,6 +32,7 @@ from django.test import Client
 from agents.training.jobs import run_inline, start_training
 from annotations.storage import store
 from tests import factories
+from tests.backups.newest_tables import fill_newest_tables
 from tests.tiny_models import tiny_encoder
 olga = factories.make_superuser(username="olga")
 olga.set_password("a long pass phrase")
@@ -47,6 +48,7 @@ model = start_training(
 job = run_inline(model)
 assert job.state == "done", job.last_error
 store.save("uploads/" + "a" * 32, ContentFile(b"upload"))
+fill_newest_tables(olga)
 client = Client()
 client.force_login(olga)
 print(client.cookies["sessionid"].value)
@@ -65,6 +67,7 @@ from agents.observations import RecordedConversation
 from annotations.models import Conversation
 from annotations.storage import store
 from tests import factories
+from tests.backups.newest_tables import seen_of_newest_tables
 from webnav_site.backups.making import row_counts
 cookie = sys.argv[1]
 counts = row_counts()
@@ -87,6 +90,7 @@ found = {
     "counts": counts, "signed_in": signed_in, "password": password, "export": export.hexdigest(),
     "ranking": [[c.node_id, round(c.score, 5)] for c in decision.ranking],
     "upload": b"".join(store.read("uploads/" + "a" * 32)).decode(),
+    "newest": seen_of_newest_tables(),
 }
 print(json.dumps(found))
 """
@@ -122,6 +126,8 @@ def test_a_backup_restored_on_an_empty_machine_is_the_same_service(machines: tup
     before = json.loads(run(here, "-c", LOOK, cookie))
     assert (before["signed_in"], before["password"], before["upload"]) == (200, True, "upload")
     assert before["ranking"]
+    assert before["newest"]["key"] == "sk-of-the-drill"
+    assert all(before["counts"][table] for table in before["newest"]["tables"])
     moved = shutil.move(archive, there / "carried.tar")
     run(there, "manage.py", "restore", str(moved))
     assert json.loads(run(there, "-c", LOOK, cookie)) == before

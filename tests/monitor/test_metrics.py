@@ -11,11 +11,14 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from annotations.jobs import running
 from annotations.models import Job
+from annotations.models.jobs import IO_KINDS
 from annotations.monitor import counters
 from annotations.monitor.shared import client as shared_client
 from tests import factories
 from tests.evaluation.workers import ROOT, environment
+from tests.signed_in import client_of
 from webnav_site.monitor import workers
 
 pytestmark = pytest.mark.django_db
@@ -109,6 +112,20 @@ def test_queues_jobs_shards_database_and_disk_are_told() -> None:
     assert found["webnav_database_size_bytes"][labels()] > 1_000_000
     assert found["webnav_disk_free_bytes"][labels(folder="var")] > 0
     assert set(found["webnav_source_up"].values()) == {1.0}
+
+
+def test_every_kind_of_job_waits_in_a_queue_that_is_told_and_has_who_does_it() -> None:
+    """Also of kinds that nobody has thought of yet."""
+    for kind in Job.Kind.values:
+        factories.make_job(kind=kind)
+    found = read()
+    assert {dict(one)["kind"] for one in found["webnav_jobs"]} == set(Job.Kind.values)
+    depth = {dict(one)["queue"]: number for one, number in found["webnav_queue_depth"].items()}
+    assert sum(depth.values()) == len(Job.Kind.values)
+    assert depth == {"io": len(IO_KINDS), "gpu": len(Job.Kind.values) - len(IO_KINDS)}
+    assert set(running.RUNNERS) == set(Job.Kind.values)
+    page = client_of(factories.make_superuser()).get("/operations/").context["queues"]
+    assert {queue["name"]: queue["depth"] for queue in page} == depth
 
 
 def test_messages_in_the_broker_are_told(settings) -> None:
