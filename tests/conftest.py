@@ -42,14 +42,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Processes that run beside each other compute with one thread each: threads that wait for others spin, and take
-    the processor from them. No property has a deadline of its own (a busy machine would break it). With --core,
-    properties are tried on fewer examples, and the same ones every time."""
+    the processor from them. No property has a deadline of its own (a busy machine would break it). CI tries
+    properties on more examples than `make test`; with --core they are few, and the same every time."""
     from hypothesis import settings
 
     os.environ.setdefault("LLM_EMBEDDED", "off")  # no test waits for that model unawares; its own tests allow it
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
-    settings.register_profile("all", deadline=None)
+    examples = 40 if "not slow" in config.getoption("markexpr") else 100
+    settings.register_profile("all", deadline=None, max_examples=examples)
     settings.register_profile("core", settings.get_profile("all"), max_examples=8, database=None, derandomize=True)
     settings.load_profile("core" if config.getoption("--core") else "all")
 
