@@ -386,14 +386,24 @@ def override(recipe: Recipe, settings: dict[str, str]) -> Recipe:
 @lru_cache(maxsize=1000)  # a study shows the same recipes many times
 def changed(recipe: Recipe, base: Recipe | None = None) -> dict[str, tuple[Any, Any]]:
     """Dotted name -> (value in base, value here) of every setting that differs; base: the named one, or its parent."""
-    base = base or RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")
+    base = base or _named(recipe)
     own, other = values_of(recipe), values_of(base)
     return {name: (other[name], value) for name, value in own.items() if other[name] != value}
 
 
 def changed_settings(stored: dict[str, Any]) -> dict[str, tuple[Any, Any]]:
-    """`changed` of a recipe as a run stores it; {} where an older version wrote it so that it cannot be read."""
+    """`changed` of a recipe as a run stores it, but for the quirks that another preset sets, as that is told; {} where
+    an older version wrote it so that it cannot be read."""
     try:
-        return changed(from_dict(stored))
+        recipe = from_dict(stored)
+        base = _named(recipe)
+        if recipe.preset == base.preset:
+            return changed(recipe)
+        return {"preset": (base.preset, recipe.preset)} | changed(recipe, with_preset(base, recipe.preset))
     except (KeyError, TypeError, ValueError):
         return {}
+
+
+def _named(recipe: Recipe) -> Recipe:
+    """The published recipe of its name, else of its parent's, else one with every default."""
+    return RECIPES.get(recipe.name) or RECIPES.get(recipe.parent) or Recipe(recipe.name, "")

@@ -8,12 +8,23 @@ from django.core.management import call_command
 from django.test import Client
 
 from agents.models import SavedRecipe
+from agents.recipes import literature
 from agents.recipes.literature import changed_settings
 from evaluation.studies import running
 from tests import factories
 from tests.web.reading import source
 
 pytestmark = pytest.mark.django_db
+
+
+def test_another_preset_is_told_without_the_quirks_that_it_sets() -> None:
+    corrected = literature.override(literature.get("mindact"), {"preset": "corrected"})
+    assert changed_settings(literature.to_dict(corrected)) == {"preset": ("faithful", "corrected")}
+    mixed = literature.override(corrected, {"quirks.q12_relevant_first": "true"})
+    told = {"preset": ("faithful", "corrected"), "quirks.q12_relevant_first": (False, True)}
+    assert changed_settings(literature.to_dict(mixed)) == told
+    alone = literature.override(literature.get("mindact"), {"quirks.q12_relevant_first": "false"})
+    assert changed_settings(literature.to_dict(alone)) == {"quirks.q12_relevant_first": (True, False)}
 
 
 def test_a_saved_recipe_can_be_evaluated_by_name_form_and_api(hash_encoder) -> None:

@@ -19,7 +19,7 @@ from tests.web.running_up import data_folder, free_port, left_running, start, wa
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
 
-MOST_SECONDS = 25 * 60  # what is waited for takes a few minutes of two cores; others may have them meanwhile
+MOST_SECONDS = 45 * 60  # what is waited for takes a few minutes of two cores; others may have them meanwhile
 NOT_BUILT = {name for name, recipe in RECIPES.items() if recipe.needs}
 
 
