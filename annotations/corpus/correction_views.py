@@ -59,6 +59,8 @@ def correction(request: HttpRequest, pk: int) -> HttpResponse:
         "gold": found.before or desk.gold(),
         "choices": desk.choices() if found.state in Correction.UNFINISHED else [],
         "operations": Operation.choices,
+        "proposed_label": desk.labels.get(found.node_id, ""),
+        "suggested_label": desk.labels.get(found.suggested.get("node_id", ""), ""),
         "asked": correcting.CorrectionDesk(found).start(),
         "may_correct": found.state in Correction.UNFINISHED and rules.can(request.user, "annotate", project),
         "may_decide": found.state in Correction.UNFINISHED and rules.can(request.user, "review", project),

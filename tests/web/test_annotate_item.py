@@ -145,6 +145,25 @@ def test_a_proposal_is_asked_for_and_accepted_by_keys(app_server, page, sign_in,
     assert said == []
 
 
+def test_what_is_too_long_to_paste_is_said_and_not_cut(app_server, page, sign_in) -> None:
+    assignment = begun()
+    before = texts(assignment)
+    sign_in(assignment.user)
+    open_item(app_server, page, assignment)
+    page.keyboard.press("Enter")
+    page.evaluate(
+        """() => {
+          const pasted = new DataTransfer();
+          pasted.setData("text/plain", "x".repeat(20_000));
+          const options = { clipboardData: pasted, bubbles: true, cancelable: true };
+          window.cut = document.activeElement.dispatchEvent(new ClipboardEvent("paste", options));
+        }"""
+    )
+    expect(page.locator("#said")).to_contain_text("Not pasted: it has 20,000 characters, and 9,9")
+    assert page.evaluate("window.cut") is False, "the browser must not paste a part of it"
+    assert texts(assignment) == before
+
+
 def test_a_comment_is_about_the_step_that_is_shown(app_server, page, sign_in, said) -> None:
     assignment = begun("rewrite")
     sign_in(assignment.user)

@@ -133,6 +133,8 @@ def test_a_clash_of_two_tabs_is_decided_by_the_person(app_server, page, browser_
     )
     assert texts(assignment)[0] == "Theirs."
     page.keyboard.press("Escape")
+    expect(page.locator("#saved")).to_contain_text("Not saved: 1 place to decide")
+    expect(page.locator("#rows")).to_contain_text("You changed this in another window too.")
     page.reload()  # nothing is decided by going away
     expect(page.locator("#conflict")).to_be_visible()
     page.wait_for_timeout(PAUSE)
@@ -174,7 +176,8 @@ def test_two_people_on_one_item_lose_nothing(app_server, page, browser_context, 
     page.keyboard.press("Escape")
     page.keyboard.press("t")
     expect(page.locator("#conflict")).to_be_visible()
-    expect_saved(page)  # what does not clash
+    expect(page.locator("#saved")).to_contain_text("Not saved: 1 place to decide")
+    expect(page.locator("#rows")).to_contain_text("Somebody else changed this too.")
     assert texts(first) == ["By the second.", "Only the first wrote here."]
     page.keyboard.press("3")  # so soon it may have been meant for the text
     expect(page.locator("#conflict")).to_be_visible()

@@ -1,6 +1,7 @@
 """The verify page: who may see it, what it shows, and a verdict given by keys alone."""
 
 import json
+import re
 
 import pytest
 from django.urls import reverse
@@ -162,9 +163,15 @@ def test_a_rewrite_is_returned_and_accepted_without_the_mouse(app_server, page: 
     page.reload()
     expect(page.get_by_text("Nothing has changed since your last verdict.")).to_be_visible()
     expect(page.locator("#accept")).to_be_enabled()
+    expect(page.locator("#clauses tbody tr")).to_have_count(2)
     page.keyboard.press("a")
+    expect(page.locator("#problems")).to_contain_text(re.compile(r"\d warnings are open"))
+    page.keyboard.press("a")  # asked once
     expect(page.locator("#accept")).to_be_disabled()
     expect(page.locator("#status")).to_contain_text("You have judged this round")
+    expect(page.locator("#led-on")).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(app_server.url("/annotate/"))
     subject.refresh_from_db()
     assert subject.review == "passed"
 

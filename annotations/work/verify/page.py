@@ -42,6 +42,25 @@ class ShownTurn:
         return step_range(self.steps[0]["index"], self.steps[-1]["index"])
 
 
+@dataclass(frozen=True)
+class ShownClause:
+    """A clause of the source, and the turns that ask for it: none, or several, is a fault."""
+
+    text: str
+    state: str
+    turns: list[ShownTurn]
+    begins_task: bool
+
+
+def shown_clauses(tasks: list[list[dict[str, Any]]], turns: list[ShownTurn]) -> list[ShownClause]:
+    by_step = {turn.step: turn for turn in turns}
+    return [
+        ShownClause(one["text"], one["state"], [by_step[step] for step in one["parts"]], place == 0)
+        for clauses in tasks
+        for place, one in enumerate(clauses)
+    ]
+
+
 def step_range(first: int, last: int) -> str:
     """Steps counted from 0, as people count them."""
     return f"step {first + 1}" if first == last else f"steps {first + 1}–{last + 1}"
@@ -57,6 +76,7 @@ def verify_context(request: HttpRequest, verification: Assignment) -> dict[str, 
     turns = shown_turns(shown, {change.step: change for change in changes})
     return {
         "turns": turns,
+        "clauses": shown_clauses(shown["clauses"], turns),
         "removed": [_removed(change, shown["steps"]) for change in changes if change.kind == "joined"],
         "unchanged": last is not None and not changes,
         "rubric": _rubric(campaign, Defect.objects.repeated(campaign, subject.user)),

@@ -49,7 +49,9 @@ export class AnnotationDocument {
     const results = new Map(answer.results.map((result) => [result.op_id, result]));
     const conflicts = sent
       .filter((edit) => results.get(edit.op_id)?.status === "conflict")
-      .map((edit) => this.#conflict(edit, results.get(edit.op_id).theirs ?? null));
+      .map((edit) =>
+        this.#conflict(edit, results.get(edit.op_id).theirs ?? null, "", writer(edit, answer.others ?? [])),
+      );
     const gone = new Set(sent.map((edit) => edit.op_id));
     this.pending = this.pending.filter((edit) => !gone.has(edit.op_id));
     this.#parts = null;
@@ -57,13 +59,13 @@ export class AnnotationDocument {
   }
 
   /** An edit that cannot be made; later ones of the same place are part of the same question. */
-  #conflict(edit, theirs, why = "") {
+  #conflict(edit, theirs, why = "", who = "") {
     const { step, kind, field } = edit;
     const later = this.pending.filter((other) => other !== edit && target(other) === target(edit));
     this.pending = this.pending.filter((other) => !later.includes(other));
     const earlier = this.conflicts.find((one) => target(one) === target(edit));
     const mine = (later.at(-1) ?? edit).after;
-    const conflict = { step, kind, field, base: earlier?.base ?? edit.before, theirs, mine, why };
+    const conflict = { step, kind, field, base: earlier?.base ?? edit.before, theirs, mine, why, who };
     this.conflicts = [...this.conflicts.filter((one) => one !== earlier), conflict];
     return { ...conflict, replaces: [edit, ...later].map((one) => one.op_id) };
   }
@@ -237,4 +239,9 @@ export function slice(text, start, end) {
 /** The place in characters of a place in UTF-16 units. @param {string} text @param {number} units */
 export function placeOf(text, units) {
   return length(text.slice(0, units));
+}
+
+/** Who made the other edit of a place; "" where that is not known. @param {Edit} edit @param {{step: number, kind: string, field: string, who: string}[]} others */
+function writer(edit, others) {
+  return others.findLast((other) => target(other) === target(edit))?.who ?? others.at(-1)?.who ?? "";
 }

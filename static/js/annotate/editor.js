@@ -2,6 +2,7 @@
 import { make } from "../shared/elements.js";
 import { moved } from "./diff.js";
 
+const MOST = 10_000; // characters of one text, as the server takes them
 const SETTLED_MS = 400; // after the last key before it becomes an edit
 
 /** @typedef {{start: number, end: number, kind: string}} Shown places in UTF-16 units; kind is a class of the mark */
@@ -14,14 +15,16 @@ export class Editor {
   #timer = 0;
   #isComposing = false;
 
-  /** @param {{label: string, placeholder: string, onEdit: (before: string, after: string) => void, onSelect?: () => void}} options */
-  constructor({ label, placeholder, onEdit, onSelect = () => {} }) {
+  /** @param {{label: string, placeholder: string, onEdit: (before: string, after: string) => void, onSelect?: () => void, onTooLong?: (text: string) => void}} options */
+  constructor({ label, placeholder, onEdit, onSelect = () => {}, onTooLong = () => {} }) {
     this.onEdit = onEdit;
     this.backdrop = make("div.backdrop", { "aria-hidden": "true" });
-    this.area = make("textarea", { rows: 1, "aria-label": label, placeholder, maxlength: 10_000 });
+    this.area = make("textarea", { rows: 1, "aria-label": label, placeholder, maxlength: MOST });
+    this.onTooLong = onTooLong;
     this.root = make("div.editor", {}, this.backdrop, this.area);
     this.value = "";
     this.area.addEventListener("input", () => this.#typed());
+    this.area.addEventListener("paste", (event) => this.#pasted(event));
     this.area.addEventListener("blur", () => this.flush());
     this.area.addEventListener("compositionstart", () => (this.#isComposing = true));
     this.area.addEventListener("compositionend", () => (this.#isComposing = false));
@@ -51,6 +54,17 @@ export class Editor {
     const before = this.base;
     this.base = null;
     if (before !== this.area.value) this.onEdit(before, this.area.value);
+  }
+
+  /** A browser cuts what does not fit without a word: nothing is pasted then, and it is said. @param {ClipboardEvent} event */
+  #pasted(event) {
+    const pasted = event.clipboardData?.getData("text/plain") ?? "";
+    const { start, end } = this.selection;
+    const room = MOST - (this.area.value.length - (end - start));
+    if (pasted.length <= room) return;
+    event.preventDefault();
+    const [have, fit] = [pasted.length, Math.max(0, room)].map((count) => count.toLocaleString("en-GB"));
+    this.onTooLong(`Not pasted: it has ${have} characters, and ${fit} more fit here.`);
   }
 
   #typed() {

@@ -39,6 +39,9 @@ const rows = new Rows(element("rows"), doc, {
   onMark: mark,
   onRemove: (step, mention) => (actions.unmark(step, mention), render()),
   onConflict: decideNext,
+  onTooLong: say,
+  whoChanged: (who) =>
+    who === data.username ? "You changed this in another window too." : `${who || "Somebody else"} changed this too.`,
 });
 const source = new Source(element("source"), doc, go);
 const evidence = new Evidence(element("evidence"), doc);

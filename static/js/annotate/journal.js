@@ -5,7 +5,7 @@ const EDITS = "edits";
 const CONFLICTS = "conflicts";
 
 /** @typedef {{op_id: string, kind: string, step: number, field: string, before: any, after: any, proposal: number | null}} Edit */
-/** @typedef {{step: number, kind: string, field: string, base: any, theirs: any, mine: any, why?: string}} Conflict */
+/** @typedef {{step: number, kind: string, field: string, base: any, theirs: any, mine: any, why?: string, who?: string}} Conflict */
 
 export class Journal {
   /** Whether what is written here outlives the tab; not where the browser forbids its database. */

@@ -5,7 +5,7 @@ import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
-/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: object) => void, onConflict: () => void}} Actions */
+/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: object) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
@@ -102,6 +102,7 @@ class Row {
         field === "rewrite" ? "As it is said in the conversation" : "What this part asks for, standing alone",
       onEdit: (before, after) => actions.onEdit(step, field, before, after),
       onSelect: () => this.#selected(),
+      onTooLong: actions.onTooLong,
     });
     this.who = make("div.who");
     this.left = make("div.left-cell");
@@ -230,11 +231,11 @@ class Row {
   }
 
   #conflict() {
-    const isOpen = this.rows.document.conflicts.some((conflict) => conflict.step === this.step);
-    if (!isOpen) return [];
+    const open = this.rows.document.conflicts.find((conflict) => conflict.step === this.step);
+    if (!open) return [];
     const button = make("button.btn.small", { type: "button" }, "Decide");
     button.addEventListener("click", () => this.rows.actions.onConflict());
-    return [make("p.warning", {}, "⚠ Somebody else changed this too. ", button)];
+    return [make("p.warning", {}, `⚠ ${this.rows.actions.whoChanged(open.who)} `, button)];
   }
 
   /** Offer to mark what is selected; it stays selected when the text is left with Escape. */

@@ -26,7 +26,7 @@ export class StatusLine {
   show({ kind, at, holder, why }) {
     const text = this.#text(kind, at, why, holder);
     if (this.saved.textContent !== text) this.saved.textContent = text; // or it would be read out again
-    this.saved.classList.toggle("wrong", WRONG.includes(kind));
+    this.saved.classList.toggle("wrong", WRONG.includes(kind) || this.document.conflicts.length > 0);
     this.saved.classList.toggle("busy", kind === "waiting" || kind === "saving");
     this.#bar(this.#explained(kind, holder, why));
   }
@@ -34,6 +34,9 @@ export class StatusLine {
   #text(kind, at, why, holder) {
     const version = `v${this.document.version}`;
     const kept = this.#kept();
+    const open = this.document.conflicts.length;
+    if (open && (kind === "saved" || kind === "saving" || kind === "waiting"))
+      return `Not saved: ${open} ${open === 1 ? "place" : "places"} to decide · ${version}`;
     if (kind === "saved") return `Saved${at ? ` ${new Date(at).toLocaleTimeString("en-GB")}` : ""} · ${version}`;
     if (kind === "waiting" || kind === "saving") return `Saving … · ${version}`;
     if (kind === "offline") return kept ? `Offline: ${kept}` : "Offline";

@@ -133,12 +133,21 @@ async function send(url, body) {
   }
 }
 
+let isSure = false;
+
 /** @param {"accept" | "return"} outcome */
 async function judge(outcome) {
   complain([]);
   const wrong = new Set(defects.map(({ code }) => code));
   if (outcome === "accept" && wrong.size)
     return complain(["An annotation with defects is not accepted: take them back, or return it."]);
+  const open = document.querySelectorAll(".part .warning, #clauses .faulty").length;
+  if (outcome === "accept" && open && !isSure) {
+    isSure = true; // asked once
+    return complain([
+      `${open} ${open === 1 ? "warning is" : "warnings are"} open: look at them, or accept once more to accept it so.`,
+    ]);
+  }
   const entries = [...document.querySelectorAll("#checklist [data-code]")].map(({ dataset }) => dataset.code);
   const checklist = Object.fromEntries(entries.map((code) => [code, !wrong.has(code)]));
   const answer = await send(data.judge, {
@@ -259,6 +268,8 @@ for (const [index, part] of parts.entries()) {
     if (step) showStep(Number(step.dataset.place));
   });
 }
+for (const link of document.querySelectorAll("[data-to-part]"))
+  link.addEventListener("click", () => select(parts.findIndex((part) => part.dataset.step === link.dataset.toPart)));
 for (const pointer of document.querySelectorAll("[data-mention]")) {
   const ends = () => document.querySelectorAll(`.from-${pointer.dataset.mention}, .to-${pointer.dataset.mention}`);
   pointer.addEventListener("pointerenter", () => ends().forEach((end) => end.classList.add("lit")));
