@@ -1,6 +1,7 @@
 """The reliability plot as SVG: how often predictions of a confidence were right. Core."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from agents.world_model.calibration import ReliabilityBin
@@ -27,17 +28,39 @@ def reliability_svg(curves: Mapping[str, Sequence[ReliabilityBin]]) -> str:
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 
-def _curve(name: str, found: Sequence[ReliabilityBin], colour: str, place: int) -> list[str]:
+@dataclass(frozen=True)
+class ReliabilityMark:
+    """Cases of about one confidence in the plot: where, how large, and in words."""
+
+    x: float
+    y: float
+    r: float
+    words: str
+
+
+def marks(found: Sequence[ReliabilityBin]) -> list[ReliabilityMark]:
     total = sum(one.count for one in found) or 1
-    points = " ".join(f"{_x(one.confidence)},{_y(one.share)}" for one in found)
-    marks = [
-        f'<circle cx="{_x(one.confidence)}" cy="{_y(one.share)}" r="{2 + 8 * (one.count / total) ** 0.5:.1f}" '
-        f'fill="{colour}" fill-opacity="0.6"><title>{one.count} of confidence {one.confidence:.0%}: {one.share:.0%} '
-        "right</title></circle>"
+    return [
+        ReliabilityMark(
+            _x(one.confidence),
+            _y(one.share),
+            round(2 + 8 * (one.count / total) ** 0.5, 1),
+            f"{one.count} of confidence {one.confidence:.0%}: {one.share:.0%} right",
+        )
         for one in found
     ]
+
+
+def _curve(name: str, found: Sequence[ReliabilityBin], colour: str, place: int) -> list[str]:
+    points = " ".join(f"{mark.x},{mark.y}" for mark in marks(found))
+    circles = [
+        f'<circle cx="{mark.x}" cy="{mark.y}" r="{mark.r}" fill="{colour}" fill-opacity="0.6">'
+        f"<title>{mark.words}</title></circle>"
+        for mark in marks(found)
+    ]
+    total = sum(one.count for one in found)
     label = f'<text x="{_x(1) + 10}" y="{TOP + 14 + 16 * place}" fill="{colour}">{escape(name)} ({total})</text>'
-    return [f'<polyline points="{points}" fill="none" stroke="{colour}"/>', *marks, label]
+    return [f'<polyline points="{points}" fill="none" stroke="{colour}"/>', *circles, label]
 
 
 def _x(share: float) -> float:

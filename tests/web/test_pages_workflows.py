@@ -7,7 +7,7 @@ from django.test import Client
 
 from agents.encoders.embedding import HashEncoder
 from agents.memory.build import embed_workflows
-from agents.models import Workflow
+from agents.models import Workflow, WorldModelFit
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories, signed_in
 from tests.web.reading import source
@@ -234,6 +234,24 @@ def test_the_memory_page_counts_what_there_is(dataset, workflow) -> None:
     assert "1 workflow</a> of 1 website" in page
     assert '<td>train</td> <td class="n">8</td> <td class="n">1</td> <td class="n">0</td>' in page
     assert "memory/embed/" not in page, "nothing to start"
+    assert "World model" not in page
+
+
+def test_the_memory_page_shows_how_sure_the_world_model_is_and_how_often_it_is_right(dataset) -> None:
+    measured = {"split": "dev", "cases": 40, "right": 22, "calibration_error": 0.0417}
+    fits = WorldModelFit.objects
+    fits.create(
+        dataset=dataset, encoder="a", transitions=1234, measured=measured | {"bins": [[0.25, 0.2, 20], [1.0, 1.0, 20]]}
+    )
+    fits.create(dataset=dataset, encoder="b", transitions=1, measured={"split": "train", "cases": 0, "right": 0})
+    page = shown(client_of(dataset, "reader"), f"/datasets/{dataset.name}/memory/")
+    assert "Of the 40 steps of dev that its confidence was fitted on, it was right about 22 to the last" in page
+    assert "Predicts by 1,234 transitions." in page
+    assert "there its confidence is off by 0.042 on average." in page
+    assert page.count("<circle") == 2
+    assert '<circle cx="280.0" cy="12.0"' in page, "always right where it is sure"
+    assert "<title>20 of confidence 25%: 20% right</title>" in page
+    assert "Predicts by 1 transition. There were no steps to fit its confidence on." in page
 
 
 @pytest.mark.parametrize(
