@@ -136,6 +136,7 @@ def test_progress_goes_to_stderr_and_a_table_to_stdout(dataset, hash_encoder) ->
         (["grounded", "shopping", "--split", "test_domain"], "split test_domain of shopping has no conversation"),
         (["grounded", "shopping", "--set", "rank.topk=3"], "there is no setting 'rank.topk'"),
         (["grounded", "shopping", "--set", "compose.shots=3"], "compose.shots would change nothing in grounded"),
+        (["grounded", "shopping", "--set", "rank.top_k=3", "rank.top_k=4"], "--set gives rank.top_k twice: 3 and 4"),
         (["grounded", "shopping", "--set", "rank.top_k"], "--set takes key=value, got 'rank.top_k'"),
         (["grounded", "shopping", "--limit", "0"], "--limit must be at least 1"),
         (["grounded", "shopping", "--seed", "-2"], "seed must lie in 0..2147483647, got -2"),

@@ -248,6 +248,8 @@ def test_every_recipe_says_what_is_trained_for_it() -> None:
         (["--kind", "causal", "--base", "x", "--paradigm", "trajectory"], "Name the recipe whose prompts are trained"),
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
         (["--recipe", "self-map", "--set", "recall.k=many"], "recall.k must be int"),
+        (["--recipe", "self-map", "--set", "recall.k=2", "recall.k=3"], "--set gives recall.k twice: 2 and 3"),
+        (["--recipe", "self-map", "--set", "compose.context_tokens=9"], "compose.context_tokens would change nothing"),
         (["--recipe", "self-map", "--kind", "grounded"], "has no use for a grounded trained here"),
     ],
 )

@@ -10,11 +10,11 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
 from agents.models import TrainedModel
-from agents.recipes import literature, saved
+from agents.recipes import checking, saved
 from agents.recipes.literature import Recipe
 from agents.stages.registry import trained_for
 from agents.training import card
-from agents.training.jobs import BASES, run_inline, start_training
+from agents.training.jobs import BASES, as_asked, run_inline, start_training
 from agents.training.presets import Preset
 from annotations.models import Dataset, Job, Split
 
@@ -77,11 +77,14 @@ class TrainCommand(BaseCommand):
 
     def changes(self, options: dict[str, Any]) -> dict[str, Any]:
         """The settings that the options give."""
-        changes: dict[str, Any] = dict(options["preset"].settings) if options.get("preset") else {}
+        preset = set(options["preset"].settings) if options.get("preset") else set()
+        changes: dict[str, Any] = dict(options["preset"].settings) if preset else {}
         for setting in options["changes"]:
             key, equals, value = setting.partition("=")
             if not equals or not key:
                 raise CommandError(f"--set takes key=value, got {setting!r}")
+            if key in changes and key not in preset:
+                raise CommandError(f"--set gives {key} twice: {changes[key]} and {value}")
             changes[key] = value
         named = {name: options[name] for name in ("epochs", "devices") if options[name] is not None}
         return changes | named
@@ -94,7 +97,7 @@ class TrainCommand(BaseCommand):
                 raise CommandError(f"{', '.join(own)}: settings of a recipe, and --recipe names none")
             return None
         try:
-            return literature.override(saved.get(name), own)
+            return checking.vary(as_asked(saved.get(name)), own)
         except ValueError as error:
             raise CommandError(str(error)) from error
 

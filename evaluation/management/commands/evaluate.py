@@ -106,12 +106,14 @@ class Command(BaseCommand):
 
 
 def pairs(settings: list[str]) -> dict[str, str]:
-    """ "key=value" texts as a dictionary; CommandError for another form."""
+    """ "key=value" texts as a dictionary; CommandError for another form, or a key that comes twice."""
     found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
             raise CommandError(f"--set takes key=value, got {setting!r}")
+        if key in found:
+            raise CommandError(f"--set gives {key} twice: {found[key]} and {value}")
         found[key] = value
     return found
 
