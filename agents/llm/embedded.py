@@ -125,13 +125,18 @@ class Engine:
     def answer(self, batch: Sequence[tuple[Request, TokenIds]], model: str) -> list[Reply]:
         """Replies in order."""
         started = time.monotonic()
+        asked = [(request, ids, copy) for request, ids in batch for copy in range(_copies(request))]
         with self._lock:
-            self._read(_beginning([ids for _, ids in batch]) if len(batch) > 1 else [])
-            results = self._generate([ids for _, ids in batch], [self._settings(request) for request, _ in batch])
+            self._read(_beginning([ids for _, ids in batch]) if len(asked) > 1 else [])
+            results = iter(
+                self._generate(
+                    [ids for _, ids, _ in asked], [self._settings(request, copy) for request, _, copy in asked]
+                )
+            )
         seconds = time.monotonic() - started
         return [
-            self._reply(request, len(ids), result, model, seconds)
-            for (request, ids), result in zip(batch, results, strict=True)
+            self._reply(request, len(ids), [next(results) for _ in range(_copies(request))], model, seconds)
+            for request, ids in batch
         ]
 
     def _read(self, prefix: TokenIds) -> None:
@@ -148,7 +153,7 @@ class Engine:
         found: list[Any] = self._pipeline.generate(tensors, list(settings))
         return found
 
-    def _settings(self, request: Request) -> Any:
+    def _settings(self, request: Request, copy: int) -> Any:
         settings = self._genai.GenerationConfig(max_new_tokens=request.max_tokens)
         settings.stop_strings = set(request.stop)
         if request.pattern:
@@ -157,17 +162,23 @@ class Engine:
             settings.structured_output_config = self._genai.StructuredOutputConfig(grammar=request.grammar)
         if request.temperature:
             settings.do_sample, settings.temperature, settings.top_p = True, request.temperature, request.top_p
-            settings.num_return_sequences = request.n
-            settings.rng_seed = random.getrandbits(31) if request.seed is None else request.seed
+            settings.num_return_sequences = request.n // _copies(request)
+            settings.rng_seed = random.getrandbits(31) if request.seed is None else request.seed + copy
         return settings
 
-    def _reply(self, request: Request, read: int, result: Any, model: str, seconds: float) -> Reply:
-        written: list[TokenIds] = list(result.m_generation_ids)
+    def _reply(self, request: Request, read: int, results: Sequence[Any], model: str, seconds: float) -> Reply:
+        written: list[TokenIds] = [ids for result in results for ids in result.m_generation_ids]
         texts = [cut(str(self._tokenizer.decode(ids, skip_special_tokens=True)), request.stop) for ids in written]
         reasons = ["length" if len(ids) >= request.max_tokens else "stop" for ids in written]
         copies = request.n // len(texts)  # without chance all samples are the same
         usage = Usage(read, sum(map(len, written)))
         return Reply(tuple(texts * copies), usage, model, tuple(reasons * copies), seconds)
+
+
+def _copies(request: Request) -> int:
+    """How often it is asked. Samples that are held to a form are drawn one by one: openvino-genai 2026.4 moves on in
+    the form of a request with the tokens of all its samples, so that each gets a part of an answer."""
+    return request.n if request.temperature and (request.pattern or request.grammar) else 1
 
 
 def _beginning(rows: Sequence[TokenIds]) -> TokenIds:

@@ -1,6 +1,7 @@
 """The embedded language model: where it answers, what it says when it cannot, and its real weights."""
 
 import importlib.util
+import re
 
 import pytest
 
@@ -152,6 +153,15 @@ def test_an_answer_is_one_of_its_openings(llm) -> None:
     assert letter.startswith(("B. Action: CLICK", "C. Action: TYPE Value: "))  # answers are written on one line
     assert word.startswith(words)
     assert not free.startswith(("B.", "C.", *words))
+
+
+@pytest.mark.slow
+def test_every_sample_has_the_form_that_is_asked_for(llm) -> None:
+    asked = request("Choose.", pattern="Action: `CLICK (one|two|three)`", n=4, temperature=1.0, seed=3, max_tokens=40)
+    (found,) = texts(llm.complete([asked]))
+    assert len(found) == 4
+    assert all(re.fullmatch(r"Action: `CLICK (one|two|three)`", text) for text in found), found
+    assert texts(llm.complete([asked, request("Choose again.")]))[0] == found
 
 
 @pytest.mark.slow
