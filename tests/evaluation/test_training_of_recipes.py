@@ -249,7 +249,10 @@ def test_every_recipe_says_what_is_trained_for_it() -> None:
         (["--recipe", "nothing"], "there is no recipe 'nothing'"),
         (["--recipe", "self-map", "--set", "recall.k=many"], "recall.k must be int"),
         (["--recipe", "self-map", "--set", "recall.k=2", "recall.k=3"], "--set gives recall.k twice: 2 and 3"),
-        (["--recipe", "self-map", "--set", "compose.context_tokens=9"], "compose.context_tokens would change nothing"),
+        (
+            ["--recipe", "self-map", "--set", "compose.context_tokens=100"],
+            "compose.context_tokens would change nothing",
+        ),
         (["--recipe", "self-map", "--kind", "grounded"], "has no use for a grounded trained here"),
     ],
 )
