@@ -107,7 +107,7 @@ class Command(BaseCommand):
 
 def pairs(settings: list[str]) -> dict[str, str]:
     """ "key=value" texts as a dictionary; CommandError for another form, or a key that comes twice."""
-    found = {}
+    found: dict[str, str] = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
         if not equals or not key:
