@@ -13,6 +13,7 @@ from agents.memory.counts import encoder_counts
 from agents.memory.forms import EmbedForm, InduceForm, RefineForm, WorkflowFilterForm, WorkflowForm
 from agents.models import TrajectoryStep, Workflow
 from agents.models.memory import WorkflowQuerySet
+from agents.world_model.calibration import ReliabilityBin
 from agents.world_model.plotting import marks
 from annotations.access import rules
 from annotations.corpus.views import visible_dataset
@@ -139,7 +140,10 @@ def memory(request: HttpRequest, name: str, **invalid) -> HttpResponse:
         "encoders": encoder_counts(found),
         "workflow_count": found.workflows.standing().count(),
         "site_count": found.workflows.standing().values("website").distinct().count(),
-        "fits": [(fit, marks(fit.bins)) for fit in found.world_model_fits.order_by("encoder")],
+        "fits": [
+            (fit, marks([ReliabilityBin(*one) for one in fit.measured.get("bins", ())]))
+            for fit in found.world_model_fits.order_by("encoder")
+        ],
         "rationales": Step.objects.of_dataset(found).explained_by_split(),
         "jobs": [(job, job.live()) for job in jobs.order_by("-pk")[:SHOWN_JOBS]],
         "may": {kind: rules.can(request.user, kind, found.project) for kind in KINDS},

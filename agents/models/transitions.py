@@ -11,7 +11,6 @@ from pgvector.django import CosineDistance, HalfVectorField
 from agents.models.searching import NearestIndex, NearestQuerySet
 from agents.models.steps import TrajectoryStep
 from agents.prompts.packs import PACKAGED
-from agents.world_model.calibration import ReliabilityBin
 from annotations.models import Conversation, Dataset, Operation, Split, Step
 
 
@@ -137,8 +136,3 @@ class WorldModelFit(models.Model):
 
     def __str__(self) -> str:
         return f"{self.dataset} by {self.encoder}"
-
-    @property
-    def bins(self) -> list[ReliabilityBin]:
-        """How often its predictions were right, by how sure they were; none where nothing was left to fit on."""
-        return [ReliabilityBin(*one) for one in self.measured.get("bins", ())]
