@@ -35,8 +35,9 @@ def opened(campaign: Campaign, count: int = 1, **fields) -> list[Item]:
 def test_the_campaign_shows_what_became_of_the_proposals_of_each_model(campaign, admin) -> None:
     page = reverse("annotate-campaign", args=[campaign.pk])
     assert 'id="proposals"' not in source(admin.get(page))
-    for outcome, distance in (("unchanged", 0.0), ("edited", 0.5), ("", None)):
-        campaign.proposals.create(kind="cuts", model_name="tiny 1", content={}, outcome=outcome, distance=distance)
+    for outcome, distance, passed in (("unchanged", 0.0, True), ("edited", 0.5, False), ("", None, None)):
+        ended = {"outcome": outcome, "distance": distance, "has_passed": passed}
+        campaign.proposals.create(kind="cuts", model_name="tiny 1", content={}, **ended)
     shown = source(admin.get(page))
     assert all(said in shown for said in ("tiny 1", "50.0 %", "0.25"))
 
