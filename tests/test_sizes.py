@@ -22,13 +22,13 @@ LONGER = {
     "annotations.work.desk.discuss.comments.say": 42,
     "annotations.work.verify.verdicts.give": 44,
     "evaluation.scores.scoring.outcomes_by_step": 44,
-    "evaluation.studies.page.study_context": 43,
+    "evaluation.studies.page.study_context": 48,
     "evaluation.studies.running.create_study": 45,
     "evaluation.studies.running.work": 48,
     "webnav_site.monitor.logs.logging_settings": 56,  # one dictionary
     # Rows with their columns and all that they can do; what works through a file, an episode or a training.
     "agents.live.running.LiveRun": 260,
-    "agents.models.steps.TrajectoryStep": 175,
+    "agents.models.steps.TrajectoryStep": 190,
     "agents.training.loop._Loop": 170,
     "agents.training.work.Work": 189,
     "annotations.datasets.json_stream._Values": 153,
