@@ -13,7 +13,7 @@ FUNCTION, CLASS, FILE, ARGUMENTS = 40, 150, 400, 7
 LONGER = {
     # Steps of one piece of work, in their order.
     "agents.runs.runner.run_conversations": 48,
-    "agents.training.jobs.start_training": 49,
+    "agents.training.jobs.start_training": 56,
     "agents.training.jobs.run_training": 43,
     "annotations.corpus.exporting.export_dataset": 49,
     "annotations.corpus.importing.import_files": 46,
