@@ -3,6 +3,7 @@
 import ast
 import gc
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -287,6 +288,46 @@ def test_every_room_says_what_it_is_for() -> None:
         if path.name == "__init__.py" and not (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").strip()
     ]
     assert silent == []
+
+
+@cache
+def rooms() -> frozenset[str]:
+    return frozenset(name for name, path in modules().items() if path.name == "__init__.py")
+
+
+def room_of(name: str) -> str:
+    """The room that a module or a name in it belongs to."""
+    while name not in rooms():
+        name = name.rpartition(".")[0]
+    return name
+
+
+def imports_of_room(room: str) -> set[str]:
+    """What a room may import, as its docstring should say it: its own app's rooms without the app, those of apps below
+    by name where the room is core, and else the whole app."""
+    app, found = room.partition(".")[0], set()
+    for module in modules():
+        if room_of(module) != room:
+            continue
+        for imported, _ in imports(module):
+            of = imported.partition(".")[0]
+            if of not in APPS or (there := room_of(imported)) in (room, app):
+                continue
+            found.add(there.removeprefix(f"{app}.") if of == app else there if is_core(room) else f"all of {of}")
+    return found - set(APPS)
+
+
+WIRING = re.compile(r"annotations|agents|evaluation|.*\.(management(\.commands)?|templatetags)")
+
+
+@pytest.mark.parametrize("room", sorted(name for name in rooms() if not WIRING.fullmatch(name)))
+def test_every_room_says_what_it_may_import(room: str) -> None:
+    text = " ".join((ast.get_docstring(ast.parse(modules()[room].read_text("utf-8"))) or "").split())
+    said = text.partition("May import ")[2]
+    named = {name.replace("/", ".") for name in re.findall(r"`([\w/]+)`", said.partition("all of ")[0])}
+    named |= {f"all of {app}" for app in re.findall(r"`(\w+)`", said.partition("all of ")[2])}
+    assert named == imports_of_room(room), "after the words “May import”"
+    assert said or "Imports no other room." in text
 
 
 def test_annotations_never_import_torch() -> None:

@@ -1,4 +1,7 @@
-"""Wiring: settings, URLs, ASGI, Celery and the embedded services; no models, no logic."""
+"""Wiring: settings, URLs, ASGI, Celery and the embedded services; no models, no logic.
+
+May import `edge`, `monitor` and all of `annotations` and `agents` and `evaluation`.
+"""
 
 import gc
 

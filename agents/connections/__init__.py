@@ -1,1 +1,4 @@
-"""Endpoints as people set them up: their pages, API, and the test that finds out what one can do."""
+"""Endpoints as people set them up: their pages, API, and the test that finds out what one can do.
+
+May import `llm` and `models`.
+"""

@@ -1,1 +1,4 @@
-"""Encoders: where weights lie, texts into vectors in batches, and what to do when memory runs out. Core."""
+"""Encoders: where weights lie, texts into vectors in batches, and what to do when memory runs out. Core.
+
+Imports no other room.
+"""

@@ -1,4 +1,4 @@
 """Risky actions that wait for a person: the queue, the decision, and the policies that the guard goes by.
 
-May import `agents.replay` and all of `annotations`.
+May import `guard`, `models`, `runs` and all of `annotations`.
 """

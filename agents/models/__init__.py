@@ -1,7 +1,4 @@
-"""What agents remember, and what they did.
-
-May import where weights lie (`encoders`) and all of `annotations`.
-"""
+"""What agents remember, and what they did. May import `encoders`, `guard`, `prompts` and all of `annotations`."""
 
 from agents.models.connections import Connection
 from agents.models.guarding import CannotDecide, GuardRule, HeldStep

@@ -1,4 +1,4 @@
 """Replay: what an agent saw, considered and did at a step, from stored rows to the page.
 
-Imports rows only: a replay needs no model.
+May import `models` and all of `annotations`.
 """

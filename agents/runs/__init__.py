@@ -1,4 +1,5 @@
 """Runs: recipes into pipelines, pipelines over recorded conversations, live events, their pages and exports.
 
-May import every stage; stages never import it.
+May import `encoders`, `environments`, `llm`, `memory`, `models`, `prompts`, `recipes`, `replay`, `stages`,
+`stages/plan`, `stages/rank`, `weblinx` and all of `annotations`.
 """

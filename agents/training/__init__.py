@@ -1,5 +1,8 @@
 """Training of rankers and planners.
 
 Core (no Django): settings, loop, checkpoints, tasks, the model card. Shell: `rows` (database rows to examples) and
-`jobs` (the background job and its rows).
+`jobs` (the background job and its rows). May import `encoders`, `llm`, `memory`, `models`, `prompts`, `recipes`,
+`runs`, `stages`, `stages/compose`, `stages/imagine`, `stages/plan`, `stages/plan/learned`, `stages/rank`,
+`stages/simplify`, `weblinx`, `world_model`, `annotations/access`, `annotations/corpus`, `annotations/dom`,
+`annotations/hosts`, `annotations/jobs`, `annotations/models`, `annotations/sandbox` and `annotations/storage`.
 """

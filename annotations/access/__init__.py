@@ -1,1 +1,1 @@
-"""Who may come in, and as whom."""
+"""Who may come in, and as whom. May import `datasets`, `models` and `storage`."""

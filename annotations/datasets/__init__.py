@@ -1,4 +1,7 @@
-"""Dataset formats in and out: one module per format, loaded when it is first asked for."""
+"""Dataset formats in and out: one module per format, loaded when it is first asked for.
+
+May import `dom` and `sandbox`.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module

@@ -1,4 +1,4 @@
 """Background jobs that people start: running them in slices, uploads, their pages and API.
 
-May import the corpus that they read and write; annotation work and releases add runners of their own.
+May import `access`, `corpus`, `datasets`, `hosts`, `models`, `monitor` and `storage`.
 """

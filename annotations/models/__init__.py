@@ -1,4 +1,7 @@
-"""What people said and did, and the pages they saw: rows, what can be done with one, and what is asked of many."""
+"""What people said and did, and the pages they saw: rows, what can be done with one, and what is asked of many.
+
+May import `datasets`, `hosts`, `monitor`, `storage` and `text`.
+"""
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
 from annotations.models.assignments import Assignment

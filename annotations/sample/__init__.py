@@ -1,1 +1,6 @@
-"""The sample dataset: conversations written for this project over six invented websites."""
+"""The sample dataset: conversations written for this project over six invented websites.
+
+May import `corpus`, `datasets`, `dom`, `jobs`, `models`, `releases`, `sample/sites/brightrail`,
+`sample/sites/casaverde`, `sample/sites/fernandfell`, `sample/sites/harbourcity`, `sample/sites/nordline`,
+`sample/sites/willowclinic`, `work/desk`, `work/desk/edits`, `work/desk/propose`, `work/organise` and `work/verify`.
+"""

@@ -1,7 +1,7 @@
 """Where files lie that every host must find: uploads, results of exports, trained models, checkpoints.
 
-A folder below var/ unless an object store is configured; the rest of the code asks `store` and does not know which.
-A name is whole or absent, and whoever reads a file never holds more than a piece of it in memory.
+A folder below var/ unless an object store is configured; the rest of the code asks `store` and does not know which. A
+name is whole or absent, and whoever reads a file never holds more than a piece of it in memory. Imports no other room.
 """
 
 import os

@@ -1,1 +1,1 @@
-"""Texts: differences, three-way merging, guidelines as blocks. Core: strings in, strings out."""
+"""Texts: differences, three-way merging, guidelines as blocks. Core: strings in, strings out. Imports no other room."""

@@ -1,4 +1,7 @@
-"""Benchmarks of what the product promises; `manage.py bench` runs them. One module each."""
+"""Benchmarks of what the product promises; `manage.py bench` runs them. One module each.
+
+May import `studies` and all of `annotations` and `agents`.
+"""
 
 from collections.abc import Callable
 

@@ -1,6 +1,6 @@
 """Judging what agents did: studies, the shards that workers run, scores, and where runs fail.
 
-May import all of `agents` and `annotations`.
+May import all of `annotations` and `agents`.
 """
 
 from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTask

@@ -1,4 +1,4 @@
 """People's verdicts on what agents did: given in the replay, listed, and counted into scores.
 
-May import `evaluation.models` and `evaluation.scores`.
+May import `metrics`, `models`, `scores` and all of `annotations` and `agents`.
 """

@@ -1,1 +1,4 @@
-"""Backup and restore: one sealed archive of database, files, models and secrets."""
+"""Backup and restore: one sealed archive of database, files, models and secrets.
+
+May import all of `annotations` and `agents`.
+"""

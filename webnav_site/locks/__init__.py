@@ -3,7 +3,7 @@
 `common.lock` is installed everywhere; `torch.lock` has the registry's build of torch with its CUDA libraries. Where pip
 is set up to find another build (2.13.0+cpu, say), that one is taken by its version alone: its hash is not ours to know.
 `weights.lock` is kept by hand: packages of which only files are used (weights, pages) and that need what nothing here
-uses.
+uses. Imports no other room.
 """
 
 import importlib.metadata

@@ -1,7 +1,8 @@
 """Scripted solvers of MiniWoB++ tasks: each reads the page and the goal, as an agent does, and knows how it is done.
 
 Core. They make demonstrations without limit (`record_demos`) and show what an environment allows. An oracle is a
-function of the page and of what was done before in the episode; None where it does not know what to do.
+function of the page and of what was done before in the episode; None where it does not know what to do. May import
+`environments` and `annotations/dom`.
 """
 
 from agents.environments.oracles.buttons import (

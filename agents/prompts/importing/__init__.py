@@ -1,4 +1,4 @@
 """Words of published agents, read from clones of their authors' repositories: nothing of them lies in ours.
 
-Python files are read as syntax trees and never run.
+Python files are read as syntax trees and never run. May import `prompts`.
 """

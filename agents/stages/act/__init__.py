@@ -1,1 +1,4 @@
-"""Stage `act`: what is done in the end."""
+"""Stage `act`: what is done in the end.
+
+May import `guard`, `recipes`, `stages`, `world_model` and `annotations/dom`.
+"""

@@ -1,1 +1,5 @@
-"""Stage `compose`: the prompt, out of blocks."""
+"""Stage `compose`: the prompt, out of blocks.
+
+May import `llm`, `prompts`, `recipes`, `stages`, `stages/plan`, `stages/simplify`, `weblinx`, `annotations/dom` and
+`annotations/sandbox`.
+"""

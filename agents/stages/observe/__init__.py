@@ -1,1 +1,1 @@
-"""Stage `observe`: what of a page reaches the later stages."""
+"""Stage `observe`: what of a page reaches the later stages. May import `recipes` and `stages`."""

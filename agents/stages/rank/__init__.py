@@ -1,1 +1,5 @@
-"""Stage `rank`: score a page's elements."""
+"""Stage `rank`: score a page's elements.
+
+May import `encoders`, `recipes`, `stages`, `stages/plan`, `stages/plan/learned`, `stages/recall`, `weblinx`,
+`annotations/dom` and `annotations/sandbox`.
+"""

@@ -1,1 +1,5 @@
-"""Stage `simplify`: how much of a page is shown."""
+"""Stage `simplify`: how much of a page is shown.
+
+May import `recipes`, `stages`, `stages/compose`, `stages/plan`, `stages/rank`, `annotations/dom` and
+`annotations/sandbox`.
+"""

@@ -1,6 +1,6 @@
 """What an action changed: the elements that two accessibility trees do not share. Core.
 
-`matching.py` is the way of this project; `published.py` holds those of WMA's code and data.
+`matching.py` is the way of this project; `published.py` holds those of WMA's code and data. Imports no other room.
 """
 
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""What the invented websites offer: trains, rooms, goods, doctors, permits."""
+"""What the invented websites offer: trains, rooms, goods, doctors, permits. Imports no other room."""

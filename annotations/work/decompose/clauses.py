@@ -29,7 +29,7 @@ REQUESTS = frozenset(
 )
 # Pages are hostile, and so are instructions: none of these looks twice at the same characters.
 _BREAK = re.compile(
-    r"[.;!?]++[”\"’')\]]*+\s++|\n\s*+|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++",
+    r"(?<![.;!?])[.;!?]++[”\"’')\]]*+\s++|\n\s*+|,\s++(?:and\s++)?(?:then\s++)?|(?<!\s)\s++(?:and\s++then|then|and)\s++",
     re.IGNORECASE,
 )
 

@@ -1,4 +1,4 @@
 """Release: what verifiers have accepted becomes a conversation of the target dataset.
 
-`annotations/releases` freezes versions of any dataset.
+`annotations/releases` freezes versions of any dataset. May import `corpus` and `models`.
 """

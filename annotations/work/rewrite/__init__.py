@@ -1,1 +1,4 @@
-"""Rewrite: the instruction as said in conversation; rewrites proposed, warnings about what got lost. Core."""
+"""Rewrite: the instruction as said in conversation; rewrites proposed, warnings about what got lost. Core.
+
+May import `text` and `work/desk/edits`.
+"""

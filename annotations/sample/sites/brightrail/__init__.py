@@ -1,4 +1,7 @@
-"""Brightrail: tickets, live departures and delay refunds of a regional railway."""
+"""Brightrail: tickets, live departures and delay refunds of a regional railway.
+
+May import `sample` and `sample/catalogues`.
+"""
 
 from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.brightrail.booking import details_page, done_page, review_page, seats_page

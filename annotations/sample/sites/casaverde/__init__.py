@@ -1,4 +1,7 @@
-"""Casa Verde: small hotels and guest houses, chosen by people who slept there."""
+"""Casa Verde: small hotels and guest houses, chosen by people who slept there.
+
+May import `sample` and `sample/catalogues`.
+"""
 
 from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.casaverde.frame import footer, header

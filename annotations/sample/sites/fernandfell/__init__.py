@@ -1,4 +1,7 @@
-"""Fern & Fell: an outdoor shop with a basket, shops in five towns and returns."""
+"""Fern & Fell: an outdoor shop with a basket, shops in five towns and returns.
+
+May import `sample` and `sample/catalogues`.
+"""
 
 from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.fernandfell.article import product_page, size_dialog

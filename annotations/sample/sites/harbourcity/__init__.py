@@ -1,4 +1,7 @@
-"""Harbour City: permits, bins, street reports and library rooms of a town council."""
+"""Harbour City: permits, bins, street reports and library rooms of a town council.
+
+May import `sample` and `sample/catalogues`.
+"""
 
 from collections.abc import Callable, Sequence
 

@@ -1,4 +1,4 @@
-"""Nordline: long-distance and night trains of the north, with cabins."""
+"""Nordline: long-distance and night trains of the north, with cabins. May import `sample` and `sample/catalogues`."""
 
 from annotations.sample.page import SampleNode, VisitState, document, el
 from annotations.sample.sites.nordline.booking import cabin_page, held_page, summary_page, traveller_page, trip_page

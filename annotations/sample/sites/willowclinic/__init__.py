@@ -1,4 +1,7 @@
-"""Willow Clinic: visits, repeat medicines, test results and messages of a group practice."""
+"""Willow Clinic: visits, repeat medicines, test results and messages of a group practice.
+
+May import `sample` and `sample/catalogues`.
+"""
 
 from collections.abc import Callable, Sequence
 

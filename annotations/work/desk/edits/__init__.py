@@ -1,4 +1,4 @@
 """Edits of an annotation: applied, merged, undone, never lost; mentions and the warnings that edits cause.
 
-Below everything that shows or moves work: imports rows, rights and texts only.
+May import `access`, `models` and `text`.
 """
