@@ -33,7 +33,8 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        environment extensions forms paging admin_base live dom sandbox datasets text hosts monitor storage models
+        environment extensions public_addresses forms paging admin_base live dom sandbox datasets text agreement hosts
+        monitor storage models
         access pages corpus jobs retention
         work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
         work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
@@ -70,8 +71,8 @@ CORE = """
     annotations.sandbox.* annotations.text annotations.text.* annotations.monitor.spans annotations.sample
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy
     annotations.work.decompose annotations.work.decompose.* annotations.work.rewrite annotations.work.rewrite.*
-    annotations.work.organise.grouping annotations.work.desk.measure.agreement
-    annotations.work.desk.tell.public_addresses annotations.work.desk.edits.mentions
+    annotations.work.organise.grouping annotations.agreement
+    annotations.public_addresses annotations.work.desk.edits.mentions
     annotations.work.desk.edits.operations annotations.work.desk.edits.warned agents.types agents.pipeline
     agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings

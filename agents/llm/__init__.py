@@ -1,4 +1,4 @@
 """Language models behind one small protocol: endpoints, a cache and a budget around them.
 
-May import `encoders`, `models`, `annotations/monitor` and `annotations/work/desk/tell`.
+May import `encoders`, `models` and `annotations/monitor`.
 """

@@ -11,7 +11,7 @@ from typing import cast
 
 import httpx2
 
-from annotations.work.desk.tell.public_addresses import is_public
+from annotations.public_addresses import is_public
 
 
 class NotPublic(httpx2.ConnectError):

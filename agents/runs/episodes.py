@@ -9,7 +9,7 @@ from django.db import transaction
 from agents.environments.protocol import TurnEnd
 from agents.models import Trajectory, TrajectoryStep
 from agents.models.steps import TURN
-from agents.runs.runner import STORED_CANDIDATES
+from agents.runs.decided_rows import count_once, decided_row
 from agents.types import Action, Decision
 from annotations.models import Turn
 from annotations.pages.store import PageStore
@@ -49,16 +49,28 @@ class Episode:
             raise ValueError(f"{len(actions)} actions have {len(outcomes)} outcomes")
         shown = [(seen.html, seen.elements)] if seen.html else []
         pages = PageStore().store(self.trajectory.conversation.website, shown)
-        rows = [_row(seen, decision, *done) for done in zip(actions, outcomes, strict=True)]
-        for row in rows:
-            row.run_id, row.trajectory, row.turn = self.trajectory.run_id, self.trajectory, self.turn
-            row.snapshot = pages.get(seen.html)
+        rows = [
+            decided_row(
+                decision,
+                action,
+                run_id=self.trajectory.run_id,
+                trajectory=self.trajectory,
+                turn=self.turn,
+                snapshot=pages.get(seen.html),
+                url=seen.url,
+                happened_at=seen.at,
+                reward=outcome.reward,
+                outcome=outcome.words,
+            )
+            for action, outcome in zip(actions, outcomes, strict=True)
+        ]
         for row in rows[1:]:
             row.trace = {stage: record for stage, record in row.trace.items() if stage != "act"}  # of the first action
         for row, outcome in zip(rows, outcomes, strict=True):
             if outcome.turn is not None:
                 row.trace = row.trace | {TURN: asdict(outcome.turn)}
-        _count_once(decision, rows[0])
+        count_once(decision, rows[0])
+        rows[0].milliseconds = round(1000 * sum(decision.seconds.values()), 3)
         self._append(rows)
         return rows
 
@@ -73,29 +85,3 @@ class Episode:
         TrajectoryStep.objects.bulk_create(rows)
         self.trajectory.step_count = first + len(rows)
         self.trajectory.save(update_fields=["step_count", "updated_at"])
-
-
-def _row(seen: Seen, decision: Decision, action: Action | None, outcome: Outcome) -> TrajectoryStep:
-    shown = decision.ranking[:STORED_CANDIDATES]
-    return TrajectoryStep(
-        url=seen.url,
-        happened_at=seen.at,
-        reward=outcome.reward,
-        outcome=outcome.words,
-        operation=action.operation if action else "",
-        node_id=(action.node_id or "") if action else "",
-        value=action.value if action else "",
-        candidate_ids=[candidate.node_id for candidate in shown],
-        candidate_scores=[round(candidate.score, 5) for candidate in shown],
-        error=decision.trace.get("observe", {}).get("error", ""),
-        trace=decision.trace,
-        branches=[asdict(branch) for branch in decision.branches],
-    )
-
-
-def _count_once(decision: Decision, row: TrajectoryStep) -> None:
-    usage = decision.usage
-    row.calls, row.cost = usage.calls, usage.cost
-    row.prompt_tokens, row.completion_tokens = usage.prompt_tokens, usage.completion_tokens
-    row.exemplar_ids, row.workflow_ids = list(decision.exemplar_ids), list(decision.workflow_ids)
-    row.milliseconds = round(1000 * sum(decision.seconds.values()), 3)

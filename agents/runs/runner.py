@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Protocol
 
@@ -21,6 +21,7 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import events
 from agents.runs.building import build_pipeline
+from agents.runs.decided_rows import count_once, decided_row
 from agents.runs.weblinx_demos import demo_of
 from agents.stages import registry
 from agents.types import Decision, Observation
@@ -29,8 +30,6 @@ from annotations.monitor import counters
 from annotations.monitor.spans import span
 
 logger = logging.getLogger(__name__)
-
-STORED_CANDIDATES = 200
 
 
 class Judged(Protocol):
@@ -161,34 +160,21 @@ def _in_reach(recipe: Recipe, batch: Sequence[UndecidedStep]) -> Wanted:
 
 
 def _row(undecided: UndecidedStep, decision: Decision, verdict: Judged, milliseconds: float) -> TrajectoryStep:
-    action = decision.actions[0] if decision.actions else None
-    shown = decision.ranking[:STORED_CANDIDATES]
-    seconds = {stage: round(value, 5) for stage, value in decision.seconds.items()}
-    return TrajectoryStep(
+    row = decided_row(
+        decision,
+        decision.actions[0] if decision.actions else None,
         run_id=undecided.trajectory.run_id,
         trajectory=undecided.trajectory,
         step=undecided.step,
         seq=undecided.seq,
-        operation=action.operation if action else "",
-        node_id=(action.node_id or "") if action else "",
-        value=action.value if action else "",
-        candidate_ids=[c.node_id for c in shown],
-        candidate_scores=[round(c.score, 5) for c in shown],
         gold_rank=verdict.gold_rank,
         element_correct=verdict.element_correct,
         operation_f1=verdict.operation_f1,
         success=verdict.success,
-        error=decision.trace.get("observe", {}).get("error", ""),
-        calls=decision.usage.calls,
-        prompt_tokens=decision.usage.prompt_tokens,
-        completion_tokens=decision.usage.completion_tokens,
-        cost=decision.usage.cost,
-        exemplar_ids=list(decision.exemplar_ids),
-        workflow_ids=list(decision.workflow_ids),
         milliseconds=round(milliseconds, 3),
-        trace=decision.trace | {"seconds": seconds},
-        branches=[asdict(branch) for branch in decision.branches],
     )
+    count_once(decision, row)
+    return row
 
 
 def _count(recipe: Recipe, decisions: list[Decision]) -> None:

@@ -10,10 +10,10 @@ from agents.guard.policy import PolicyRule
 from agents.observations import RecordedConversation
 from agents.types import Action
 from agents.world_model.predicting import RetrievedEffects, Situation
+from annotations.agreement import Agreement, cohen, cohen_counts, estimate
 from annotations.dom.limits import PageError
 from annotations.models import Dataset, Step
 from annotations.sandbox.deadline import page_deadline
-from annotations.work.desk.measure.agreement import Agreement, cohen, cohen_counts, estimate
 from evaluation.guard.labels import StepLabels, packaged_labels
 from evaluation.metrics.judged import wilson
 

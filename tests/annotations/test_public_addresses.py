@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from annotations.work.desk.tell.public_addresses import is_public
+from annotations.public_addresses import is_public
 
 # The IANA special-purpose address registries, one address or more of each block.
 SPECIAL = (

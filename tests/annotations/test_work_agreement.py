@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotations import agreement
 from annotations.text.segmentation import boundary_similarity
-from annotations.work.desk.measure import agreement
 
 CUTS = st.integers(2, 14).flatmap(
     lambda steps: st.tuples(*[st.sets(st.integers(1, steps - 1))] * 2, st.just(steps), st.integers(2, 4))

@@ -6,10 +6,10 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from annotations import agreement as measures
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Session, Stage
 from annotations.text.segmentation import NEAR
-from annotations.work.desk.measure import agreement as measures
 from annotations.work.desk.measure import gold
 from annotations.work.desk.measure.agreement_tables import report
 from annotations.work.desk.queue.claiming import next_item

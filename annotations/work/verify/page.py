@@ -5,12 +5,12 @@ from typing import Any
 
 from django.http import HttpRequest
 
+from annotations import agreement
 from annotations.models import Assignment, Defect, PartChange, Verdict
 from annotations.text import diff
 from annotations.text.diff import MarkedPiece, Span
 from annotations.text.segmentation import boundary_similarity, cuts_of
 from annotations.work.desk.edits.mentions import PHENOMENA
-from annotations.work.desk.measure import agreement
 from annotations.work.desk.write.document import document
 
 

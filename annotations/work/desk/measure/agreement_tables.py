@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
+from annotations import agreement
+from annotations.agreement import Agreement, Counts
 from annotations.models import Assignment, Campaign, Stage, Verdict
 from annotations.text.segmentation import boundary_similarity, cuts_of
-from annotations.work.desk.measure import agreement
-from annotations.work.desk.measure.agreement import Agreement, Counts
 
 AnswerPair = tuple[Any, Any]  # two users, the one with the smaller id first
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from annotations import agreement
 from annotations.models import Assignment, Campaign, Part, Session, SessionTask, Stage
 from annotations.text import diff
 from annotations.text.diff import MarkedPiece
 from annotations.text.segmentation import NEAR, boundary_similarity, cuts_of
-from annotations.work.desk.measure import agreement
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotations.models import Delivery
-from annotations.work.desk.tell.public_addresses import is_public
+from annotations.public_addresses import is_public
 
 # After an attempt that failed; after the last one the delivery has failed.
 BACKOFF = tuple(timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 1440))
