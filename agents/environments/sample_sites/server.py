@@ -139,7 +139,10 @@ class _Handler(BaseHTTPRequestHandler):
         """Nothing: episodes say what happened."""
 
 
-def _act(visit: SiteVisit, what: dict[str, Any]) -> dict[str, Any]:
+def _act(visit: SiteVisit, what: Any) -> dict[str, Any]:
+    """What a visitor did: a press, a value, a place in the history, or the escape key. TypeError for anything else."""
+    if not isinstance(what, dict):
+        raise TypeError("what a visitor did is an object")
     place = visit.place
     if "press" in what:
         visit.press(str(what["press"]))
