@@ -1,7 +1,5 @@
 """The evaluation app."""
 
-from functools import partial
-
 from django.apps import AppConfig
 
 
@@ -16,7 +14,6 @@ class EvaluationConfig(AppConfig):
         from evaluation.reviews.counting import wake_on_commit
         from evaluation.studies import sample
 
-        project.MAKERS[preparing.FIRST_PART] = partial(preparing.make_cheap, most=1)  # most recipes wait for it
         correcting.on_done.append(wake_on_commit)
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -47,6 +48,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from hypothesis import settings
 
     os.environ.setdefault("LLM_EMBEDDED", "off")  # no test waits for that model unawares; its own tests allow it
+    models = tempfile.TemporaryDirectory(
+        prefix="webnav-models-"
+    )  # what was trained in this checkout is no part of tests
+    os.environ["MODEL_ROOT"] = models.name
+    config.add_cleanup(models.cleanup)
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ.setdefault("OMP_NUM_THREADS", "1")
     examples = 40 if "not slow" in config.getoption("markexpr") else 100

@@ -25,7 +25,7 @@ STEP_SECONDS = {"cross_encoder": 0.6, "dual_encoder": 1.6}  # of training on one
 SITE_SECONDS = 60  # of asking the embedded model for the workflows of a website
 MOST_STEPS = 100  # a starter is trained on about so many
 CHEAP_SECONDS = 5 * 60  # a fresh installation makes by itself what takes no longer
-FIRST_PART, PART = "sample-first-model", "sample-models"
+PART = "sample-models"
 SETTINGS: dict[str, dict[str, Any]] = {
     "cross_encoder": {"epochs": 1, "batch_size": 16, "neg_ratio": 3, "max_length": 128, "dev_examples": 4}
     # Three of six layers: it ranks twice as fast. So few steps need a high rate and pairs as they are asked later.
@@ -136,13 +136,13 @@ def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:
     return model.current_job()
 
 
-def make_cheap(project: Project, say: Callable[[str], None], most: int | None = None) -> None:
-    """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes, at most so
-    many; the pages of recipes say so."""
+def make_cheap(project: Project, say: Callable[[str], None]) -> None:
+    """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes, first what most
+    of them lack; the pages of recipes say so."""
     datasets: dict[str, Dataset] = {}
     for dataset in project.datasets.filter(conversations__split=Split.TRAIN).distinct().order_by("pk"):
         datasets.setdefault(reads(dataset), dataset)
-    for part in Preparing(datasets).cheap()[:most]:
+    for part in Preparing(datasets).cheap():
         start(part, user=None)
         say(f"{part.says}: queued, about {span_text(part.seconds)}")
 

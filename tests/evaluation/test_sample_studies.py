@@ -30,8 +30,8 @@ def sample(tmp_path: Path, settings):
     return dataset
 
 
-def test_they_are_made_after_the_datasets_and_what_most_recipes_wait_for_is_queued_before_them() -> None:
-    assert parts()[-4:] == ("sample-campaigns", preparing.FIRST_PART, PART, preparing.PART)
+def test_they_are_a_part_of_the_sample_made_after_its_datasets_and_before_trainings_that_take_minutes() -> None:
+    assert parts()[-3:] == ("sample-campaigns", PART, preparing.PART)
 
 
 def test_the_study_of_the_agents_waits_for_their_models_and_is_queued_once(sample, monkeypatch, tmp_path) -> None:

@@ -62,7 +62,7 @@ def test_sampling_that_would_change_nothing_is_refused() -> None:
         setting, _, value = name.partition("=")
         with pytest.raises(ValueError, match=rf"{setting} would change nothing.*plan\.temperature above 0"):
             vary(get("bare"), {setting: value})
-    with pytest.raises(ValueError, match=r"plan\.top_p must lie in"):
+    with pytest.raises(ValueError, match=r"plan\.top_p must be above 0, at most 1"):
         vary(get("bare"), {"plan.top_p": "0", "plan.temperature": "1"})
     (said,) = [stage.sentence for stage in stages(vary(get("bare"), DRAWN)) if stage.name == "plan"]
     assert "Draws 3 replies of each prompt at temperature 0.7, of the likeliest tokens with 90% together." in said

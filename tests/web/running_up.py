@@ -42,7 +42,7 @@ def free_port() -> int:
 def start(var: Path, port: int, *arguments: str, stdout: Any = subprocess.PIPE) -> subprocess.Popen:
     """`stdout`: a file where nobody reads meanwhile, as a full pipe would hold the app up."""
     own = {"DATABASE_URL", "REDIS_URL", "PORT", "APP_ORIGIN", "SNAPSHOT_ORIGIN", "DJANGO_SETTINGS_MODULE", "SECRET_KEY"}
-    own |= {"PYTHONUNBUFFERED", "LLM_EMBEDDED"}  # as where nobody has set it
+    own |= {"PYTHONUNBUFFERED", "LLM_EMBEDDED", "MODEL_ROOT"}  # as where nobody has set it
     environment = {key: value for key, value in os.environ.items() if key not in own}
     environment |= {"WEBNAV_VAR": str(var), "PORT": str(port)}
     command = [sys.executable, "manage.py", "up", "--port", str(port), "--sample", "no", *arguments]

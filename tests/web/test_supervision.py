@@ -68,6 +68,7 @@ class App:
         code = f"import django; django.setup()\n{code}"
         environment = os.environ | {
             "WEBNAV_VAR": str(self.var),
+            "MODEL_ROOT": str(self.var / "models"),
             "DJANGO_SETTINGS_MODULE": "webnav_site.settings",
             "PORT": str(self.port),
         }
