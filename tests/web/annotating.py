@@ -2,6 +2,7 @@
 
 import re
 import tempfile
+import time
 from pathlib import Path
 
 from playwright.sync_api import Page, expect
@@ -67,3 +68,12 @@ def texts(assignment: Assignment, field: str = "instruction") -> list[str]:
     order = {step: place for place, step in enumerate(assignment.item.session.steps().values_list("pk", flat=True))}
     parts = sorted(assignment.parts.all(), key=lambda part: order[part.first_step_id])
     return [getattr(part, field) for part in parts]
+
+
+def expect_texts(page: Page, assignment: Assignment, wanted: list[str]) -> None:
+    """What the parts say, as soon as the page has sent all that it holds: while a place is to be decided, nothing on
+    the page tells that the other edits have arrived."""
+    deadline = time.monotonic() + 15
+    while texts(assignment) != wanted and time.monotonic() < deadline:
+        page.wait_for_timeout(50)
+    assert texts(assignment) == wanted
