@@ -4,6 +4,8 @@ import os
 
 from django.apps import AppConfig
 
+import webnav_site.celery  # noqa: F401  tasks are those of our app; not in the package: what supervises needs none
+
 
 class SiteConfig(AppConfig):
     name = "webnav_site"

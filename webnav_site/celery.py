@@ -9,7 +9,9 @@ from celery.signals import beat_init, celeryd_init, worker_process_init, worker_
 
 from annotations.environment import told_in_a_line
 from annotations.jobs import stopping
-from annotations.sandbox import deadline
+
+with told_in_a_line(exit_code=3):  # limits of pages are read when what keeps them is loaded
+    from annotations.sandbox import deadline
 from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
 from webnav_site.monitor import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 

@@ -17,15 +17,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
+from typing import TYPE_CHECKING
 
 from annotations.environment import env
 from annotations.hosts.identity import exists
 from webnav_site import embedded, own_postgres, private_files
 from webnav_site.embedded import ServiceError
+
+if TYPE_CHECKING:
+    # Loaded where it is needed, here and below: it takes longer than all else that starting a process needs.
+    import redis
 
 logger = logging.getLogger(__name__)
 
@@ -80,6 +81,8 @@ def _release(pid: int) -> None:
 
 
 def _stop() -> None:
+    import redis
+
     try:
         _redis_client().shutdown(nosave=False)
     except (redis.RedisError, OSError, ServiceError):
@@ -113,7 +116,11 @@ def secret(name: str) -> str:
 # Redis --------------------------------------------------------------------------------------------------------------
 
 
-def _redis_client() -> redis.Redis:
+def _redis_client() -> "redis.Redis":
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
     port_file = VAR / "redis" / "port"
     if not port_file.exists():
         raise ServiceError("Redis has not been started yet")
@@ -128,6 +135,8 @@ def _redis_client() -> redis.Redis:
 
 
 def redis_answers() -> bool:
+    import redis
+
     try:
         return bool(_redis_client().ping())
     except (redis.RedisError, OSError, ValueError, ServiceError):
@@ -136,6 +145,8 @@ def redis_answers() -> bool:
 
 def _redis_loads() -> bool:
     """It reads its data after a start, which may take long and is no hanging."""
+    import redis
+
     try:
         _redis_client().ping()
     except redis.BusyLoadingError:

@@ -54,7 +54,7 @@ def test_it_starts_tells_the_way_to_the_first_account_and_leaves_nothing_running
     for pid in (guard.pid, supervisor, process.pid):
         os.kill(pid, signal.SIGKILL)
     process.wait()
-    assert seconds / max(slower) < 10
+    assert seconds / max(slower) < 5
     assert left_running(var)
 
     process = start(var, port)

@@ -76,6 +76,15 @@ def wait_for_room(folder: Path) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+class PromptSupervisor(supervisord.Supervisor):
+    """Starts its processes at once: supervisord listens first, for a second in which nobody asks it anything."""
+
+    def runforever(self) -> None:
+        for group in sorted(self.process_groups.values()):
+            group.transition()
+        super().runforever()
+
+
 def main(arguments: list[str]) -> None:
     sys.stdout, sys.stderr = ForgivingStream(sys.stdout), ForgivingStream(sys.stderr)
     descriptor = int(arguments[0]) if arguments else lock.take()
@@ -87,6 +96,7 @@ def main(arguments: list[str]) -> None:
     wait_for_room(services.VAR)
     lock.tell(LOCK, lock.Holder(os.getpid(), os.environ.get(ORIGIN, "")))
     processes.end(processes.marked(), LEFT_SECONDS)
+    supervisord.Supervisor = PromptSupervisor
     supervisord.main(["-c", str(programs.write_configuration())])
     lock.tell_end(LOCK)  # it returns only when it was told to stop, by whomever: nobody starts the next one
 
