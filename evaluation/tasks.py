@@ -33,10 +33,10 @@ def count_reviews() -> None:
 @shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete, count reviews whose
-    message was lost."""
+    message was lost, and let the studies of the sample grow."""
     from evaluation.reviews import counting
     from evaluation.studies import running, sample
 
     running.reap()
     counting.count_reviews()
-    sample.make_waiting()
+    sample.grow()

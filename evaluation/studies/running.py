@@ -21,6 +21,7 @@ from agents.runs.runner import run_conversations
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost
+from annotations.models.projects import Account
 from annotations.monitor.outages import OUTAGES
 from evaluation.models import Shard, Study
 from evaluation.models.studies import BudgetLimits
@@ -79,8 +80,13 @@ def create_study(
             fitted = planned(_on_split(recipe, split, named), dataset)
             run = study.plan_run(dataset, fitted, split, seed, limit, websites)
             if publish:
-                _publish_on_commit(run.shards.waiting())
+                publish_on_commit(run.shards.waiting())
     return study
+
+
+def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":
+    """A named recipe as a study of that preset runs it on a split. Raises ValueError where it cannot."""
+    return planned(_on_split(_recipe(saved.get(name, user), {}, preset), split, ()), dataset)
 
 
 def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: list[int]) -> None:
@@ -110,7 +116,7 @@ def _on_split(recipe: "literature.Recipe", split: str, named: Collection[str]) -
     return literature.override(recipe, {name: value for name, value in chosen.items() if name not in named})
 
 
-def _publish_on_commit(shards: QuerySet[Shard]) -> None:
+def publish_on_commit(shards: QuerySet[Shard]) -> None:
     """Wake workers up once the rows are there. Robust: without Redis the study still stands, and the reaper
     publishes later."""
     transaction.on_commit(lambda: publish_shards(shards), robust=True)
@@ -225,7 +231,7 @@ def _try(shard: Shard, on_batch: Callable[[], None]) -> None:
 def resume_study(study: Study) -> None:
     """Queue what was cancelled or has failed; only missing steps are decided. ValueError when nothing is left."""
     for run in study.queue_again():
-        _publish_on_commit(run.shards.waiting())
+        publish_on_commit(run.shards.waiting())
 
 
 def reap() -> None:

@@ -1,7 +1,8 @@
 """Studies that come with the sample: recipes that run without any model of somebody else's, compared by real workers.
 
-They are queued like those that people start, so their numbers, intervals and replays are what this machine found. One
-compares an agent of each family with the small models that stand in; it waits until those are made."""
+They are queued like those that people start, so their numbers, intervals and replays are what this machine found. Two
+of them compare all agents with the small models that stand in: they grow, by one agent after the other, as what these
+lack is made."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,13 +12,17 @@ from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.db import transaction
 
-from agents.models import SavedRecipe
-from agents.recipes import literature, saved, starters
+from agents.llm import connection
+from agents.models import Run, SavedRecipe
+from agents.recipes import lacking, literature, saved, starters
+from agents.recipes.literature import Recipe
+from agents.stages.registry import planner_of
+from agents.training.preparing import Preparing
 from annotations.models import Dataset, Project
 from annotations.models.projects import Account
 from evaluation.models import Study
 from evaluation.models.studies import BudgetLimits
-from evaluation.studies.running import create_study
+from evaluation.studies.running import create_study, planned_recipe, publish_on_commit
 
 PART = "sample-studies"
 TESTS = ("test_task", "test_website", "test_subdomain")
@@ -57,13 +62,53 @@ STUDIES = (
 )
 
 
-AGENTS = SampleStudy(
-    "One agent of each family, with the small models that stand in",
-    "sample",
-    ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
-    ("test_subdomain",),
-    limit=3,
-    seconds=30 * 60,
+CONVERSATIONS = 3  # that each agent decides
+
+
+@dataclass(frozen=True)
+class GrowingStudy:
+    """A comparison of all agents that read one kind of data, three conversations each, which gets one after the other:
+    another may always be ready later. `first`: an agent of each family."""
+
+    name: str
+    dataset: str
+    data: str  # what its recipes read
+    split: str
+    first: tuple[str, ...]
+    seconds: int  # of model calls at most
+
+    @property
+    def waiting(self) -> Path:
+        """The file that says that it still grows."""
+        return Path(settings.VAR_DIR) / f"{self.dataset}-agents-waiting"
+
+    def recipes(self) -> list[Recipe]:
+        """In the order in which they are queued: the quick ones, an agent of each family, the others."""
+        found = [one for one in literature.RECIPES.values() if one.data == self.data and not one.needs]
+        places = {name: place for place, name in enumerate(self.first)}
+        return sorted(found, key=lambda one: (planner_of(one).asks, places.get(one.name, len(places))))
+
+    def begun_with(self, recipe: Recipe) -> SampleStudy:
+        return SampleStudy(self.name, self.dataset, (recipe.name,), (self.split,), CONVERSATIONS, self.seconds)
+
+
+AGENTS = (
+    GrowingStudy(
+        "All agents, with the small models that stand in",
+        "sample",
+        "any",
+        "test_subdomain",
+        ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
+        seconds=3 * 60 * 60,
+    ),
+    GrowingStudy(
+        "All agents on WebLINX's turns, with the small models that stand in",
+        "sample-weblinx",
+        "weblinx",
+        "test_iid",
+        ("dmr-minilm", "weblinx-flan-t5"),
+        seconds=60 * 60,
+    ),
 )
 
 
@@ -78,25 +123,54 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
                 continue
             study = _queue(one, dataset, manager)
             say(f"{study}: {study.runs.count()} runs queued")
-    if not project.studies.filter(name=AGENTS.name).exists():
-        _waiting().touch()
+    for each in AGENTS:
+        if not project.studies.filter(name=each.name).exists():
+            each.waiting.touch()
 
 
-def make_waiting() -> Study | None:
-    """Queue the study of the agents once their models are here; None while it waits, or where there is none."""
-    if not _waiting().exists() or any(starters.missing(literature.get(name)) for name in AGENTS.recipes):
-        return None
-    _waiting().unlink(missing_ok=True)
-    dataset = Dataset.objects.filter(project__slug="sample", name=AGENTS.dataset).first()
-    manager = get_user_model().objects.filter(username="admin").first()
-    if dataset is None or manager is None:  # people have deleted them since
-        return None
-    return _queue(AGENTS, dataset, manager)
+def grow() -> list[Run]:
+    """Queue the next agent of each study that grows, once what it needs is here and the one before is done, so that
+    what people start waits behind no more than that."""
+    return [run for one in AGENTS if one.waiting.exists() and (run := _grow(one)) is not None]
 
 
-def _waiting() -> Path:
-    """The file that says that the study of the agents is still to be queued."""
-    return Path(settings.VAR_DIR) / "sample-agents-waiting"
+def _grow(one: GrowingStudy) -> Run | None:
+    with transaction.atomic():
+        # Locked: two who look at once would both add the next.
+        dataset = Dataset.objects.select_for_update().filter(project__slug="sample", name=one.dataset).first()
+        manager = get_user_model().objects.filter(username="admin").first()
+        if dataset is None or manager is None:  # people have deleted them since
+            one.waiting.unlink(missing_ok=True)
+            return None
+        begun = one.waiting.read_text()  # the study's id, once it has one
+        study = Study.objects.filter(project=dataset.project, name=one.name).first()
+        held = set(study.runs.values_list("recipe_name", flat=True)) if study else set()
+        left = [recipe for recipe in one.recipes() if recipe.name not in held]
+        if not left or (begun and study is None) or (study and study.cancel_requested):
+            one.waiting.unlink(missing_ok=True)
+            return None
+        if study and study.runs.open().exists():
+            return None
+        offers = Preparing({one.data: dataset})
+        chosen = next((recipe for recipe in left if _runs_for_nothing(recipe, offers)), None)
+        if chosen is None:
+            return None
+        if study is not None:
+            fitted = planned_recipe(manager, chosen.name, study.preset, dataset, one.split)
+            run = study.plan_run(dataset, fitted, one.split, 0, CONVERSATIONS)
+            publish_on_commit(run.shards.waiting())
+            return run
+        study = _queue(one.begun_with(chosen), dataset, manager)
+        transaction.on_commit(lambda: one.waiting.write_text(str(study.pk)))
+        return study.runs.get()
+
+
+def _runs_for_nothing(recipe: Recipe, offers: Preparing) -> bool:
+    """Whether it can run now, and asks no endpoint that people pay for: nobody has ordered this."""
+    filled = starters.with_starters(recipe)
+    if lacking.asks_endpoint(filled) and not connection.embedded_model(literature.asked_model(filled)):
+        return False
+    return not lacking.missing(filled) and not offers.parts(recipe)
 
 
 def _queue(one: SampleStudy, dataset: Dataset, manager: Account) -> Study:

@@ -8,11 +8,12 @@ from agents.llm.embedded import SMOLLM2
 from agents.models import Run, SavedRecipe
 from agents.recipes import saved
 from agents.recipes.lacking import missing
+from agents.recipes.literature import RECIPES
 from agents.training import preparing
 from annotations.sample.project import make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline
-from evaluation.studies.sample import AGENTS, PART, STUDIES, VARIANTS, make_studies, make_waiting
+from evaluation.studies.sample import AGENTS, CONVERSATIONS, PART, STUDIES, VARIANTS, grow, make_studies
 from tests.evaluation.sample_rows import import_website
 
 pytestmark = pytest.mark.django_db
@@ -34,26 +35,82 @@ def test_they_are_a_part_of_the_sample_made_after_its_datasets_and_before_traini
     assert parts()[-3:] == ("sample-campaigns", PART, preparing.PART)
 
 
-def test_the_study_of_the_agents_waits_for_their_models_and_is_queued_once(sample, monkeypatch, tmp_path) -> None:
+@pytest.fixture
+def fresh(sample, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """A fresh installation after its sample was made: no endpoint, no ranker yet."""
     for name in ("LLM_BASE_URL", "LLM_MODEL", "LLM_EMBEDDED"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("MODEL_ROOT", str(tmp_path))
     monkeypatch.setattr("evaluation.studies.sample.STUDIES", ())
     sample.project.slug = "sample"
     sample.project.save()
-    assert make_waiting() is None  # nobody has asked for it
-    make_studies(sample.project, [].append)
-    assert make_waiting() is None
-    (tmp_path / "starter-cross-encoder").mkdir()
-    (tmp_path / "starter-cross-encoder" / "config.json").write_text("{}")
-    study = make_waiting()
-    assert study is not None
-    assert list(study.runs.order_by("pk").values_list("recipe_name", flat=True)) == list(AGENTS.recipes)
-    assert study.budget_seconds == AGENTS.seconds
+    return sample
+
+
+def make_ranker(folder: Path) -> None:
+    (folder / "starter-cross-encoder").mkdir()
+    (folder / "starter-cross-encoder" / "config.json").write_text("{}")
+
+
+def end(runs: list[Run]) -> None:
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(state=Run.State.DONE)
+
+
+def grown(most: int) -> list[str]:
+    """Names of the recipes that are queued, one when the one before is done, until nothing more is."""
+    names = []
+    for _ in range(most):
+        runs = grow()
+        assert grow() == []  # the one before is not done yet
+        names += [run.recipe_name for run in runs]
+        end(runs)
+    return names
+
+
+def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path: Path, monkeypatch) -> None:
+    assert grow() == []  # nobody has asked for it
+    make_studies(fresh.project, [].append)
+    assert grown(4) == ["grounded", "grounded-world-model"]
+    make_ranker(tmp_path)
+    names = grown(30)
+    assert names[:4] == ["deberta", "mindact", "self-map", "synapse"]
+    assert {"awm", "mims"}.isdisjoint(names)  # no workflows yet
+    monkeypatch.setattr("agents.training.preparing._induction", lambda dataset: None)  # they were made
+    names += grown(3)
+    study = Study.objects.get()
+    wanted = {one.name for one in RECIPES.values() if one.data == "any" and not one.needs}
+    assert names[-2:] == ["awm", "mims"]
+    assert set(study.runs.values_list("recipe_name", flat=True)) == wanted
+    assert study.runs.count() == len(wanted)
+    assert set(study.runs.values_list("limit", "split")) == {(CONVERSATIONS, "test_subdomain")}
+    assert study.budget_seconds == AGENTS[0].seconds
     assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in study.runs.filter(recipe_name="mindact"))
-    assert make_waiting() is None
-    make_studies(sample.project, [].append)
-    assert make_waiting() is None
+    assert not AGENTS[0].waiting.exists()
+
+
+def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_path: Path) -> None:
+    make_ranker(tmp_path)
+    make_studies(fresh.project, [].append)
+    end(grow())
+    Study.objects.get().ask_to_cancel()
+    assert grow() == []
+    Study.objects.update(cancel_requested=False)
+    assert grow() == []
+    AGENTS[0].waiting.write_text(str(Study.objects.get().pk))
+    Study.objects.all().delete()
+    assert grow() == []
+    assert not Study.objects.exists()
+
+
+def test_nobody_pays_for_what_nobody_has_ordered(fresh, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_ranker(tmp_path)
+    for name, value in (("BASE_URL", "http://localhost:1"), ("MODEL", "dear"), ("API_KEY", "secret")):
+        monkeypatch.setenv(f"LLM_{name}", value)
+    make_studies(fresh.project, [].append)
+    asking = set(grown(30)) - {"grounded", "grounded-world-model", "deberta"}
+    rows = Run.objects.filter(recipe_name__in=asking)
+    assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in rows)
+    assert "synapse" not in asking  # it would ask the endpoint
 
 
 def test_every_recipe_of_them_runs_on_a_fresh_machine(sample, monkeypatch: pytest.MonkeyPatch) -> None:
