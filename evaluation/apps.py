@@ -8,12 +8,15 @@ class EvaluationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from agents.recipes import views as recipes
         from agents.training import preparing
         from annotations.corpus import correcting
         from annotations.sample import project
         from evaluation.reviews.counting import wake_on_commit
+        from evaluation.scores.of_recipes import of_recipe
         from evaluation.studies import sample
 
+        recipes.scored = of_recipe
         correcting.on_done.append(wake_on_commit)
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

@@ -1,5 +1,8 @@
 """Pages of recipes: all of them by family, one with its stages, preparing them, and the form that derives a new one."""
 
+from collections.abc import Callable, Sequence
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied, ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,6 +20,8 @@ from agents.training.preparing import Preparing
 from annotations.access import rules
 
 LATEST = 5  # runs that a recipe's page leads to
+scored: Callable[[Any, str, Sequence[str]], Any] | None = None
+"""What a recipe and its relatives have reached here, as far as a user may see it; `evaluation.apps` sets it."""
 
 
 def recipes(request: HttpRequest) -> HttpResponse:
@@ -28,7 +33,7 @@ def recipes(request: HttpRequest) -> HttpResponse:
         family: [(recipe, lacking[recipe.name], offers.offer(recipe)) for recipe in found]
         for family, found in saved.families(everything).items()
     }
-    ready = sum(not what for what in lacking.values())
+    ready = sum(not lacking and not offer.parts for rows in families.values() for _, lacking, offer in rows)
     context = {"families": families, "ready": ready, "total": len(everything), "offer": offers.offer(*everything)}
     context |= {"may_evaluate": _may_evaluate(request), "may_prepare": may_prepare}
     return render(request, "agents/recipes.html", context)
@@ -42,10 +47,12 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
     everything = saved.listed(request.user)
     runs = rules.visible(request.user, Run.objects.select_related("dataset"))
     quirks = sentences.quirks(found, parent)
+    children = [other for other in everything if other.parent == found.name]
+    relatives = [other.name for other in (*ancestors[:1], *children)]
     context = {
         "recipe": found,
         "parent": parent,
-        "children": [other for other in everything if other.parent == found.name],
+        "children": children,
         "family": saved.family(found),
         "saved": SavedRecipe.objects.select_related("project", "created_by").filter(name=name).first(),
         "lacking": missing(found),
@@ -58,6 +65,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "quirks_on": sum(quirk.on for quirk in quirks),
         "quirks_differ": any(quirk.before is not None for quirk in quirks),
         "runs": runs.filter(recipe_name=name, state=Run.State.DONE).order_by("-pk")[:LATEST],
+        "scored": scored(request.user, name, relatives) if scored else None,
         "deviations": deviations.of_recipe(found),
         "published": published.tables_of(name),
         "may_evaluate": _may_evaluate(request),

@@ -19,6 +19,7 @@ from agents.types import STAGES
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
+from tests.web.test_pages_studies import add_scores, make_study
 
 pytestmark = pytest.mark.django_db
 
@@ -89,6 +90,41 @@ def test_a_recipe_has_its_stages_settings_and_quirks_in_words(name: str) -> None
     for cell in published.of_recipe(name):
         assert cell.label in said
         assert f"{100 * cell.value:.2f}".rstrip("0").rstrip(".") in said
+
+
+def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
+    study, own = make_study(recipe_name="grounded")
+    other = factories.make_run(
+        own.dataset, recipe_name="grounded-world-model", split="train", state="done", recipe=own.recipe
+    )
+    elsewhere = factories.make_run(
+        own.dataset, recipe_name="grounded-world-model", split="train", state="done", data_sha256="b" * 64
+    )
+    add_scores(own, turn_success=0.4)
+    add_scores(other, turn_success=0.6)
+    add_scores(elsewhere, turn_success=0.1)
+    client = client_of(factories.make_user("reader", study.project))
+    said = page(client, "/recipes/grounded/")
+    reached, beside = (
+        said.partition(f'id="{name}"')[2].partition("</section>")[0] for name in ("scores-here", "variants-here")
+    )
+    assert 'aria-label="40.0, from 30.0 to 50.0"' in reached
+    assert f'href="/runs/{own.pk}/"' in reached
+    rows = [text(row) for row in re.findall(r"<tr>(.*?)</tr>", beside, re.DOTALL)[1:]]
+    assert [row.split(" ")[:2] for row in rows] == [["grounded-world-model", "60.0"], ["grounded", "40.0"]]
+    assert 'id="scores-here"' not in page(client, "/recipes/synapse/")
+    assert 'id="scores-here"' not in page(client_of(factories.make_user("reader")), "/recipes/grounded/")
+
+
+def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
+    monkeypatch.setattr("agents.training.preparing._training", lambda starter, dataset: None)  # rankers are here
+    monkeypatch.setattr("agents.recipes.views.starters.missing_of", lambda recipes: [[] for _ in recipes])
+    conversation = factories.make_conversation(split="train")
+    reader = client_of(factories.make_user("reader", conversation.dataset.project))
+    row = text(page(reader, "/recipes/").partition('href="/recipes/awm/"')[2].partition("</tr>")[0])
+    assert row.endswith("not yet needs workflows, which an admin can prepare")
+    row = text(page(reader, "/recipes/").partition('href="/recipes/synapse/"')[2].partition("</tr>")[0])
+    assert row.endswith("ready")
 
 
 def test_differences_from_the_parent_are_marked_with_its_value() -> None:
