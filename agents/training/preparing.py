@@ -5,7 +5,7 @@ is there already is not made twice. Memory and rationales are made when a run fi
 """
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,6 +113,13 @@ class Preparing:
         if key not in self._known:
             self._known[key] = look()
         return self._known[key]
+
+
+def ready(user: Any, recipes: Sequence[Recipe]) -> list[Recipe]:
+    """Those of the recipes that can run now on the datasets at hand: nothing is missing, and nothing is to be made."""
+    offers = Preparing(datasets_for(user, None))
+    lacking = starters.missing_of(recipes)
+    return [one for one, what in zip(recipes, lacking, strict=True) if not what and not offers.parts(one)]
 
 
 def start(part: Ingredient, *, user: Any, publish: bool = True) -> Job:

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from agents.models import Run
 from agents.recipes import saved
-from agents.recipes.starters import missing_of
+from agents.training import preparing
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.live import span_text
@@ -33,7 +33,7 @@ def context(user: Account) -> dict[str, Any]:
     returned = list(waiting.returned(user))
     to_do = waiting.waiting(user)
     may_evaluate, listed = rules.projects(user, "evaluate").exists(), saved.listed(user)
-    ready = [recipe.name for recipe, lacking in zip(listed, missing_of(listed), strict=True) if not lacking]
+    ready = [recipe.name for recipe in preparing.ready(user, listed)]
     return {
         "returned": returned,
         "defects": defects_of(returned),
