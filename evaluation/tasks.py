@@ -8,7 +8,7 @@ from structlog.contextvars import bound_contextvars
 def run_shard(shard_id: int, placed: bool = False) -> None:
     """Decide the missing steps of one shard. Repeating the message is harmless: only one worker gets the lease."""
     from evaluation.models import Shard
-    from evaluation.studies import placing
+    from evaluation.studies import placing, sample
     from evaluation.studies.running import work
 
     chosen = shard_id if placed else placing.best_of(shard_id)
@@ -20,6 +20,7 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
     if shard is not None:
         with bound_contextvars(run=shard.run_id):
             work(shard)
+        sample.grow()
 
 
 @shared_task(queue="default")

@@ -133,12 +133,17 @@ def plot(user: User) -> dict[str, Any] | None:
     if not found:
         return None
     table = max(found, key=lambda one: len(one.rows))
+    labels = [row.label for row in table.rows]
     return {
         "study": study,
         "dataset": runs[0].dataset,
         "table": table,
         "metric": tables.FULL_NAMES[plotted],
-        "rows": [(row, row.cells[metrics.index(plotted)]) for row in table.rows[:PLOTTED]],
+        # Settings only where they tell two rows apart.
+        "rows": [
+            (row, row.cells[metrics.index(plotted)], row.settings if labels.count(row.label) > 1 else {})
+            for row in table.rows[:PLOTTED]
+        ],
         "width": PLOT_WIDTH,
         "more": max(0, len(table.rows) - PLOTTED),
     }

@@ -62,18 +62,18 @@ STUDIES = (
 )
 
 
-CONVERSATIONS = 3  # that each agent decides
+CONVERSATIONS = 3  # of a split, that each agent decides at most
 
 
 @dataclass(frozen=True)
 class GrowingStudy:
-    """A comparison of all agents that read one kind of data, three conversations each, which gets one after the other:
-    another may always be ready later. `first`: an agent of each family."""
+    """A comparison of all agents that read one kind of data, three conversations or more each, which gets one after
+    the other: another may always be ready later. `first`: an agent of each family."""
 
     name: str
     dataset: str
     data: str  # what its recipes read
-    split: str
+    splits: tuple[str, ...]
     first: tuple[str, ...]
     seconds: int  # of model calls at most
 
@@ -89,26 +89,26 @@ class GrowingStudy:
         return sorted(found, key=lambda one: (planner_of(one).asks, places.get(one.name, len(places))))
 
     def begun_with(self, recipe: Recipe) -> SampleStudy:
-        return SampleStudy(self.name, self.dataset, (recipe.name,), (self.split,), CONVERSATIONS, self.seconds)
+        return SampleStudy(self.name, self.dataset, (recipe.name,), self.splits, CONVERSATIONS, self.seconds)
 
 
 AGENTS = (
     GrowingStudy(
-        "All agents, with the small models that stand in",
-        "sample",
-        "any",
-        "test_subdomain",
-        ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
-        seconds=3 * 60 * 60,
-    ),
-    GrowingStudy(
         "All agents on WebLINX's turns, with the small models that stand in",
         "sample-weblinx",
         "weblinx",
-        "test_iid",
+        ("test_iid", "test_web", "test_cat", "test_geo", "test_vis"),  # of one conversation each
         ("dmr-minilm", "weblinx-flan-t5"),
         seconds=60 * 60,
     ),
+    GrowingStudy(
+        "All agents, with the small models that stand in",
+        "sample",
+        "any",
+        ("test_subdomain",),
+        ("grounded", "deberta", "mindact", "self-map", "synapse", "awm"),
+        seconds=3 * 60 * 60,
+    ),  # last, as the first page shows the newest
 )
 
 
@@ -131,38 +131,38 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
 def grow() -> list[Run]:
     """Queue the next agent of each study that grows, once what it needs is here and the one before is done, so that
     what people start waits behind no more than that."""
-    return [run for one in AGENTS if one.waiting.exists() and (run := _grow(one)) is not None]
+    return [run for one in AGENTS if one.waiting.exists() for run in _grow(one)]
 
 
-def _grow(one: GrowingStudy) -> Run | None:
+def _grow(one: GrowingStudy) -> list[Run]:
     with transaction.atomic():
         # Locked: two who look at once would both add the next.
         dataset = Dataset.objects.select_for_update().filter(project__slug="sample", name=one.dataset).first()
         manager = get_user_model().objects.filter(username="admin").first()
         if dataset is None or manager is None:  # people have deleted them since
             one.waiting.unlink(missing_ok=True)
-            return None
+            return []
         begun = one.waiting.read_text()  # the study's id, once it has one
         study = Study.objects.filter(project=dataset.project, name=one.name).first()
         held = set(study.runs.values_list("recipe_name", flat=True)) if study else set()
         left = [recipe for recipe in one.recipes() if recipe.name not in held]
         if not left or (begun and study is None) or (study and study.cancel_requested):
             one.waiting.unlink(missing_ok=True)
-            return None
+            return []
         if study and study.runs.open().exists():
-            return None
+            return []
         offers = Preparing({one.data: dataset})
         chosen = next((recipe for recipe in left if _runs_for_nothing(recipe, offers)), None)
         if chosen is None:
-            return None
+            return []
         if study is not None:
-            fitted = planned_recipe(manager, chosen.name, study.preset, dataset, one.split)
-            run = study.plan_run(dataset, fitted, one.split, 0, CONVERSATIONS)
-            publish_on_commit(run.shards.waiting())
-            return run
+            for split in one.splits:
+                fitted = planned_recipe(manager, chosen.name, study.preset, dataset, split)
+                publish_on_commit(study.plan_run(dataset, fitted, split, 0, CONVERSATIONS).shards.waiting())
+            return list(study.runs.open())
         study = _queue(one.begun_with(chosen), dataset, manager)
         transaction.on_commit(lambda: one.waiting.write_text(str(study.pk)))
-        return study.runs.get()
+        return list(study.runs.all())
 
 
 def _runs_for_nothing(recipe: Recipe, offers: Preparing) -> bool:

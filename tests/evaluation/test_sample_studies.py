@@ -83,9 +83,9 @@ def test_the_study_of_all_agents_grows_as_what_they_need_is_made(fresh, tmp_path
     assert set(study.runs.values_list("recipe_name", flat=True)) == wanted
     assert study.runs.count() == len(wanted)
     assert set(study.runs.values_list("limit", "split")) == {(CONVERSATIONS, "test_subdomain")}
-    assert study.budget_seconds == AGENTS[0].seconds
+    assert study.budget_seconds == AGENTS[1].seconds
     assert all(run.recipe["plan"]["model"] == SMOLLM2 for run in study.runs.filter(recipe_name="mindact"))
-    assert not AGENTS[0].waiting.exists()
+    assert not AGENTS[1].waiting.exists()
 
 
 def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_a_study_that_people_have_stopped_or_deleted_grows_no_more(fresh, tmp_pa
     assert grow() == []
     Study.objects.update(cancel_requested=False)
     assert grow() == []
-    AGENTS[0].waiting.write_text(str(Study.objects.get().pk))
+    AGENTS[1].waiting.write_text(str(Study.objects.get().pk))
     Study.objects.all().delete()
     assert grow() == []
     assert not Study.objects.exists()
