@@ -101,10 +101,15 @@ def page_address(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]
         signed = _sign(_HOST_SALT, request, snapshot, [])
         address = reverse("snapshot", args=[signed], urlconf=settings.SNAPSHOT_URLCONF)
         return SnapshotView(f"{second_origin()}{address}", "allow-scripts", True, messages)
+    return SnapshotView(still_address(request, snapshot, marks), "", False, messages)
+
+
+def still_address(request: HttpRequest, snapshot: Snapshot, marks: Sequence[Mark]) -> str:
+    """Of the page without any scripts, its marks written into it, beginning at the first of them: as `page_address`
+    where there is no second origin, and for small pictures."""
     address = reverse("snapshot-page", args=[_sign(_FALLBACK_SALT, request, snapshot, marks)])
     first = min(marks, key=lambda mark: ("gold", "predicted", "candidate").index(mark.kind), default=None)
-    fragment = f"#{quote(anchor_id(first.node_id))}" if first else ""
-    return SnapshotView(address + fragment, "", False, messages)
+    return address + (f"#{quote(anchor_id(first.node_id))}" if first else "")
 
 
 def can_see(user: rules.User, snapshot: Snapshot) -> bool:

@@ -3,12 +3,14 @@
 from typing import Any
 
 from django.db.models import Exists, OuterRef
+from django.http import HttpRequest
 from django.urls import reverse
 
 from agents.models import Run
 from agents.recipes import saved
 from agents.training import preparing
 from annotations.access import rules
+from annotations.access.people import signed_in
 from annotations.access.rules import User
 from annotations.live import span_text
 from annotations.models import Campaign, Dataset, Job
@@ -18,6 +20,7 @@ from annotations.work.desk.queue import waiting
 from evaluation.models import Score, Study
 from evaluation.scores import tables
 from evaluation.studies.watching import may_watch
+from evaluation.studies.worth import worth_a_look
 
 LATEST = 6
 CARDS = 6
@@ -26,7 +29,8 @@ PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
 
 
-def context(user: Account) -> dict[str, Any]:
+def context(request: HttpRequest) -> dict[str, Any]:
+    user = signed_in(request)
     studies = [(one, one.progress()) for one in rules.visible(user, Study.objects.select_related("project"))[:LATEST]]
     visible_jobs = rules.visible(user, Job.objects.select_related("project", "dataset", "created_by"))
     jobs = [(job, job.live()) for job in visible_jobs[:LATEST]]
@@ -42,7 +46,8 @@ def context(user: Account) -> dict[str, Any]:
         "sentence": sentence(sum(one.count for one in to_do) + len(returned), [live for _, live in studies + jobs]),
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
-        "plot": plot(user),
+        "plot": (drawn := plot(user)),
+        "worth_a_look": worth_a_look(request, drawn["rows"][0][0].run) if drawn else [],
         "campaigns": campaigns(user),
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],

@@ -25,7 +25,7 @@ from evaluation.studies.running import resume_study
 
 
 def home_page(request: HttpRequest) -> HttpResponse:
-    return render(request, "evaluation/home.html", home.context(signed_in(request)))
+    return render(request, "evaluation/home.html", home.context(request))
 
 
 def studies(request: HttpRequest) -> HttpResponse:

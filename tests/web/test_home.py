@@ -189,3 +189,28 @@ def test_a_tour_that_is_not_there_shows_nothing(tour: str) -> None:
     page = client_of(factories.make_user("reader")).get("/", {"tour": tour})
     assert page.status_code == 200
     assert page.context["tour"] is None
+
+
+def test_the_steps_worth_a_look_are_of_the_best_run_one_for_each_reason_with_their_pages() -> None:
+    study, run = make_study()
+    add_scores(run, element_accuracy=0.3, turn_success=0.3)
+    steps = list(run.steps.order_by("seq"))
+    for step in steps[:3]:
+        step.trace = {"act": {"representation": "[link]  Rooms -> CLICK"}}
+        step.node_id, step.error, step.gold_rank, step.element_correct, step.success = "7", "", 2, False, False
+        step.save()
+    page = home(client_of(factories.make_user("reviewer", study.project)))
+    shown = page.partition('id="worth-a-look"')[2].partition("</section>")[0]
+    assert f'href="/trajectories/{steps[0].trajectory_id}/steps/{steps[0].seq}/"' in shown
+    assert "CLICK Rooms" in shown
+    others = run.steps.failed().count() - 1
+    assert f"wrong element, gold in the top 5, {others} like it" in " ".join(shown.split())
+    assert "/snapshots/" in shown
+    assert 'sandbox loading="lazy"' in shown
+
+
+def test_who_may_not_see_gold_is_told_of_no_wrong_step() -> None:
+    study, run = make_study(split="test_task")
+    add_scores(run, element_accuracy=0.3, turn_success=0.3)
+    assert 'id="worth-a-look"' in home(client_of(factories.make_user("reviewer", study.project, sees_test_gold=True)))
+    assert 'id="worth-a-look"' not in home(client_of(factories.make_user("annotator", study.project)))
