@@ -144,7 +144,8 @@ def plots_context(rights: rules.Rights, study: Study, query: QueryDict) -> dict[
         return rights.sees_gold(study.project_id, split)
 
     found = [plots.drawn(data) for data in plots.plots_of(runs, preset, sees)]
-    return {"study": study, "preset": preset, "plots": found, "hidden": not all(sees(run.split) for run in runs)}
+    hidden, running = not all(sees(run.split) for run in runs), any(not run.is_over for run in runs)
+    return {"study": study, "preset": preset, "plots": found, "hidden": hidden, "running": running}
 
 
 def _preset(query: QueryDict, study: Study) -> MetricPreset:

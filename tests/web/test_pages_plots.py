@@ -60,7 +60,7 @@ def test_slices_of_a_test_split_are_for_those_who_may_see_its_gold() -> None:
 
 def test_a_study_without_scores_says_that_there_is_nothing_to_plot() -> None:
     study, _ = make_study()
-    assert "Nothing to plot yet" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    assert "No run of this study has scores" in source(study_client(study).get(f"/studies/{study.pk}/plots/"))
 
 
 def test_money_is_drawn_where_calls_had_a_price(study: Study) -> None:
