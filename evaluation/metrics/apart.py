@@ -5,6 +5,8 @@ from math import hypot
 
 from evaluation.metrics.ood import IntervalValue
 
+MOST_TIMES = 1000  # as much data
+
 
 def are_apart(better: IntervalValue, worse: IntervalValue) -> bool:
     """Whether the one is above the other beyond chance (95 %), by the interval of their difference (MOVER; Zou and
@@ -24,9 +26,10 @@ def count_tied(best_first: Sequence[IntervalValue | None]) -> int:
 
 def times_as_many(better: IntervalValue, worse: IntervalValue) -> float | None:
     """With so many times as much data the two would be apart, if they differ as they do here; None where they do
-    not differ."""
+    not differ, or so little that nobody has so much data."""
     difference = better.value - worse.value
-    return (_noise(better, worse) / difference) ** 2 if difference > 0 else None
+    times = (_noise(better, worse) / difference) ** 2 if difference > 0 else MOST_TIMES + 1
+    return times if times <= MOST_TIMES else None
 
 
 def _noise(better: IntervalValue, worse: IntervalValue) -> float:

@@ -13,7 +13,7 @@ from evaluation.models import Score, Study
 from evaluation.scores import tables
 from evaluation.scores.tables import IntervalValue, RunRow, ScoreTable
 
-PLOT_WIDTH = 260  # pixels
+PLOT_WIDTH = 190  # pixels
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ def worth_a_look(request: HttpRequest, run: Run) -> list[WorthALook]:
     """Nothing for who may not see which steps are wrong. `run` is one that the user may see."""
     if run.dataset.is_live:  # what was right at a step is not known
         return []
-    rows = failed_steps(signed_in(request), run)
+    rows = failed_steps(signed_in(request), run).exclude(step__snapshot=None)
     counted = failures.counted(rows, run.top_k)
     most = sorted(counted, key=lambda pair: -pair[1])[:SHOWN]
     return [_one(request, rows, reason, count) for reason, count in most if count]

@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page
 
 from agents.recipes.literature import RECIPES
+from evaluation.studies.sample import AGENTS
 from tests.web.running_up import data_folder, free_port, left_running, start, wait_until_healthy
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser]
@@ -147,6 +148,7 @@ def test_a_researcher_finds_recipes_and_studies_with_numbers(as_role: Callable[[
 
     wait_for(page, "/recipes/", every_recipe_is_told)
     assert states["ready"] >= 5
+    wait_for(page, "/studies/", lambda: all(one.name in words(page) for one in AGENTS))
     intervals = page.locator(".intervals svg[role=img]")
     wait_for(page, "/", lambda: intervals.count() > 0)
     label = intervals.first.get_attribute("aria-label") or ""
