@@ -21,6 +21,7 @@ def run_shard(shard_id: int, placed: bool = False) -> None:
         with bound_contextvars(run=shard.run_id):
             work(shard)
         sample.grow()
+        sample.ask_reviewers()
 
 
 @shared_task(queue="default")
@@ -34,10 +35,11 @@ def count_reviews() -> None:
 @shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete, count reviews whose
-    message was lost, and let the studies of the sample grow."""
+    message was lost, and let the sample go on."""
     from evaluation.reviews import counting
     from evaluation.studies import running, sample
 
     running.reap()
     counting.count_reviews()
     sample.grow()
+    sample.ask_reviewers()

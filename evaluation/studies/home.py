@@ -17,13 +17,14 @@ from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
 from annotations.work.desk.measure.progress import STATES, progress_of
 from annotations.work.desk.queue import waiting
-from evaluation.models import Score, Study
+from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
 from evaluation.studies.watching import may_watch
 from evaluation.studies.worth import worth_a_look
 
 LATEST = 6
 CARDS = 6
+JUDGED = 2  # queues of review with a card
 RECENT, LOOKED_AT = 12, 3  # of so many runs, so many are named to reviewers
 PLOTTED = 8  # recipes of the last study, best first
 PLOT_WIDTH = 420  # pixels
@@ -36,14 +37,20 @@ def context(request: HttpRequest) -> dict[str, Any]:
     jobs = [(job, job.live()) for job in visible_jobs[:LATEST]]
     returned = list(waiting.returned(user))
     to_do = waiting.waiting(user)
+    judging = to_judge(user)
+    keys = iter(range(2 if returned else 1, 10))
     may_evaluate, listed = rules.projects(user, "evaluate").exists(), saved.listed(user)
     ready = [recipe.name for recipe in preparing.ready(user, listed)]
     return {
         "returned": returned,
         "defects": defects_of(returned),
-        "to_do": [(one, pace(one), key) for key, one in enumerate(to_do[:CARDS], 2 if returned else 1)],
+        "to_do": [(one, pace(one), next(keys)) for one in to_do[:CARDS]],
+        "to_judge": [(queue, left, next(keys)) for queue, left in judging],
         "more_to_do": len(to_do) > CARDS,
-        "sentence": sentence(sum(one.count for one in to_do) + len(returned), [live for _, live in studies + jobs]),
+        "sentence": sentence(
+            sum(one.count for one in to_do) + len(returned) + sum(left for _, left in judging),
+            [live for _, live in studies + jobs],
+        ),
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
         "plot": (drawn := plot(user)),
@@ -92,6 +99,19 @@ def next_thing(user: User, ready: list[str], total: int) -> tuple[str, str, str]
     if len(ready) < total:
         return f"{total - len(ready)} agents lack something that may be made here.", "Prepare", reverse("recipes")
     return None
+
+
+def to_judge(user: Account) -> list[tuple[ReviewQueue, int]]:
+    """Queues of review that still ask this person for steps, the newest first, and for how many; none whose gold they
+    may not see, as their page would refuse."""
+    queues = rules.visible(user, ReviewQueue.objects.filter(project__in=rules.projects(user, "review")))
+    found = []
+    for queue in queues.select_related("study")[:JUDGED]:
+        tasks = queue.tasks.all()
+        shown = rules.gold_filter(user, tasks, "step__trajectory__conversation__split", "queue__project")
+        if shown.count() == tasks.count() and (left := tasks.left_for(user).count()):
+            found.append((queue, left))
+    return found
 
 
 def to_look_at(user: Account) -> list[Score]:

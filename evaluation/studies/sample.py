@@ -20,8 +20,9 @@ from agents.stages.registry import planner_of
 from agents.training.preparing import Preparing
 from annotations.models import Dataset, Project
 from annotations.models.projects import Account
-from evaluation.models import Study
+from evaluation.models import ReviewChoice, ReviewQueue, Study
 from evaluation.models.studies import BudgetLimits
+from evaluation.reviews.choosing import make_queue
 from evaluation.studies.running import create_study, planned_recipe, publish_on_commit
 
 PART = "sample-studies"
@@ -62,6 +63,7 @@ STUDIES = (
 )
 
 
+STEPS_TO_JUDGE = 12  # that reviewers are asked for
 CONVERSATIONS = 3  # of a split, that each agent decides at most
 
 
@@ -126,6 +128,25 @@ def make_studies(project: Project, say: Callable[[str], None]) -> None:
     for each in AGENTS:
         if not project.studies.filter(name=each.name).exists():
             each.waiting.touch()
+    if not project.review_queues.exists():
+        _asking().touch()
+
+
+def ask_reviewers() -> ReviewQueue | None:
+    """Once the study of what grounded is made of is over: which of its runs is right where they disagree?"""
+    study = Study.objects.filter(project__slug="sample", name=STUDIES[-1].name).first() if _asking().exists() else None
+    if study is None or study.runs.open().exists():
+        return None
+    try:
+        _asking().unlink()  # whoever removes it asks
+        return make_queue(study.created_by, study, ReviewChoice.DISAGREE, STEPS_TO_JUDGE, 1)
+    except (FileNotFoundError, ValueError):  # ValueError: they never disagree
+        return None
+
+
+def _asking() -> Path:
+    """The file that says that reviewers are still to be asked."""
+    return Path(settings.VAR_DIR) / "sample-reviewers-waiting"
 
 
 def grow() -> list[Run]:

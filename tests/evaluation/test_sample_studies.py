@@ -13,7 +13,7 @@ from agents.training import preparing
 from annotations.sample.project import make_demo_accounts, parts
 from evaluation.models import Score, Study
 from evaluation.studies.running import run_inline
-from evaluation.studies.sample import AGENTS, CONVERSATIONS, PART, STUDIES, VARIANTS, grow, make_studies
+from evaluation.studies.sample import AGENTS, CONVERSATIONS, PART, STUDIES, VARIANTS, ask_reviewers, grow, make_studies
 from tests.evaluation.sample_rows import import_website
 
 pytestmark = pytest.mark.django_db
@@ -143,3 +143,9 @@ def test_they_are_queued_once_and_end_with_scores_that_differ(sample, monkeypatc
     values = dict(found.values_list("run__recipe_name", "value"))
     assert values.keys() == {"grounded", *VARIANTS}
     assert values["grounded"] > values["grounded-encoder"]
+    sample.project.slug = "sample"
+    sample.project.save()
+    queue = ask_reviewers()
+    assert queue is not None
+    assert queue.tasks.count() > 0
+    assert ask_reviewers() is None

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from agents.models import Run
 from annotations.models import Assignment, Campaign
+from evaluation.models import ReviewQueue
 from tests import factories
 from tests.web.reading import source
 from tests.web.test_page_permissions import make_world_of_pages
@@ -214,3 +215,21 @@ def test_who_may_not_see_gold_is_told_of_no_wrong_step() -> None:
     add_scores(run, element_accuracy=0.3, turn_success=0.3)
     assert 'id="worth-a-look"' in home(client_of(factories.make_user("reviewer", study.project, sees_test_gold=True)))
     assert 'id="worth-a-look"' not in home(client_of(factories.make_user("annotator", study.project)))
+
+
+@pytest.mark.parametrize(
+    ("split", "sees", "asked"), [("train", False, True), ("test_task", True, True), ("test_task", False, False)]
+)
+def test_a_reviewer_is_asked_for_the_steps_of_a_queue_by_a_key(split: str, sees: bool, asked: bool) -> None:
+    study, run = make_study(split=split)
+    queue = ReviewQueue.objects.create(project=study.project, study=study, choice="random", population=6, said_right=2)
+    queue.ask(list(run.steps.values_list("pk", flat=True)))
+    reviewer = client_of(factories.make_user("reviewer", study.project, sees_test_gold=sees))
+    shown = card(home(reviewer), "Steps to judge")
+    assert bool(shown) == asked == (reviewer.get(f"/reviews/queues/{queue.pk}/next/").status_code == 302)
+    if not asked:
+        return
+    assert f'<span class="big">{run.steps.count()}</span>' in shown
+    assert f'href="/reviews/queues/{queue.pk}/next/"' in shown
+    assert 'data-key="1"' in shown
+    assert card(home(client_of(factories.make_user("annotator", study.project))), "Steps to judge") == ""
