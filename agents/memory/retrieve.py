@@ -11,6 +11,7 @@ from django.db.models import QuerySet
 from agents import types
 from agents.encoders.embedding import Encoder
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows, exemplars_of
+from agents.memory.searched import no_exemplars, no_workflows
 from agents.models import Exemplar, MemorySnippet, Run
 from agents.observations import RecordedConversation
 from agents.stages.kind import CannotRun
@@ -69,7 +70,7 @@ class DatasetMemory(ConversationMemory):
         """Embed the tasks of the train split. CannotRun where there are none."""
         build_exemplars(self.dataset, self.encoder, key=self.exemplar_key)
         if not self.dataset.exemplars.filter(encoder=self._exemplars_name).exists():
-            raise CannotRun(f"{self.dataset.name} has no train split to take exemplars from")
+            raise CannotRun(no_exemplars(self.dataset))
 
     @property
     def _exemplars_name(self) -> str:
@@ -79,9 +80,9 @@ class DatasetMemory(ConversationMemory):
         """CannotRun where the train split has no workflows. Those of the run itself come while it runs."""
         if self.run is not None:
             return
+        if said := no_workflows(self.dataset):
+            raise CannotRun(said)
         rows = self.dataset.workflows.standing()
-        if not rows.exists():
-            raise CannotRun(f"{self.dataset.name} has no workflows: manage.py induce_workflows {self.dataset.name}")
         if embedded and (waiting := list(rows.exclude(pk__in=rows.embedded_by(self.encoder.name)))):
             embed_workflows(waiting, self.encoder)
 

@@ -122,6 +122,11 @@ class StageKind:
         return []
 
     @classmethod
+    def searches(cls, recipe: Recipe) -> frozenset[str]:
+        """What a dataset must hold before a run, for it to search: `exemplars`, `workflows`."""
+        return frozenset()
+
+    @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
         """Whether it asks an LLM endpoint."""
         return False

@@ -200,6 +200,11 @@ def unfit(recipe: Recipe, pack: Pack) -> str:
     return ""
 
 
+def searched(recipe: Recipe) -> frozenset[str]:
+    """What a dataset must hold before the recipe runs on it: `exemplars`, `workflows`."""
+    return frozenset().union(*(kind.searches(recipe) for kind in recipe_kinds(recipe)))
+
+
 def told(recipe: Recipe) -> frozenset[str]:
     """What the kinds of a recipe must be told beside the page."""
     return frozenset().union(*(kind.told(recipe) for kind in recipe_kinds(recipe)))

@@ -14,6 +14,7 @@ from agents.models import TrainedModel
 from agents.recipes import literature, starters
 from agents.recipes.literature import Recipe
 from agents.recipes.starters import Starter
+from agents.stages import registry
 from agents.training.jobs import start_training
 from annotations.access import rules
 from annotations.live import Live, span_text
@@ -97,7 +98,7 @@ class Preparing:
         starter, found = starters.starter_of(recipe), []
         if starter is not None:
             found.append(self._part(starter.name, dataset, lambda: _training(starter, dataset)))
-        if recipe.recall.workflows != "none" and recipe.recall.induction == "offline":
+        if "workflows" in registry.searched(recipe):
             found.append(self._part("workflows", dataset, lambda: _induction(dataset)))
         return [part for part in found if part is not None]
 

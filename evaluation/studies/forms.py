@@ -6,6 +6,7 @@ from django import forms
 from django.db.models import QuerySet
 
 from agents.encoders import weights
+from agents.memory.searched import lacking_of
 from agents.recipes import checking, starters
 from agents.recipes.literature import Recipe
 from annotations.access.rules import User
@@ -95,6 +96,8 @@ class StudyForm(forms.Form):
                 continue
             if lacking := starters.missing(changed):
                 self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
+            elif data.get("dataset") and (lacking := lacking_of(data["dataset"], changed)):
+                self.add_error("recipes", f"{name} cannot run on it yet: {'; '.join(lacking)}.")
         return data
 
     def start(self, user: User) -> Study:

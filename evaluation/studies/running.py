@@ -13,6 +13,7 @@ from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
 from agents.live.running import LiveRun
 from agents.llm.errors import BudgetExceeded
+from agents.memory.searched import lacking_of
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved, starters
 from agents.recipes.lacking import missing
@@ -67,6 +68,9 @@ def create_study(
             weights.require_open(each)
     _check(recipes, preset, limit, seeds or [])
     chosen = [_recipe(saved.get(recipe, user), each, preset) for recipe, each in product(recipes, settings)]
+    for recipe in chosen:
+        if lacking := lacking_of(dataset, recipe):
+            raise ValueError(f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}")
     named = set[str]().union(*settings)
     with transaction.atomic():
         study = Study.objects.create(

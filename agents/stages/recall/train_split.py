@@ -39,6 +39,10 @@ class DrawnExemplars(StageKind):
         return f"{count} exemplar{'' if count == 1 else 's'}"
 
     @classmethod
+    def searches(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"exemplars"} if recipe.recall.exemplar_k else ())
+
+    @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
         return {"turns": TURNS} | cls.drawing()
 
@@ -132,6 +136,10 @@ class SiteWorkflows(StageKind):
     def texts(cls, recipe: Recipe) -> frozenset[str]:
         recall = recipe.recall
         return frozenset(induction_texts(recall.induction_style) if recall.induction == "online" else ())
+
+    @classmethod
+    def searches(cls, recipe: Recipe) -> frozenset[str]:
+        return frozenset({"workflows"} if recipe.recall.induction == "offline" else ())
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
