@@ -20,6 +20,7 @@ from agents.pipeline import Wanted
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs import events
+from agents.runs.beside import parse_pages, prepared_beside
 from agents.runs.building import build_pipeline
 from agents.runs.decided_rows import count_once, decided_row
 from agents.runs.weblinx_demos import demo_of
@@ -60,7 +61,8 @@ class UndecidedStep:
 
 @dataclass(frozen=True)
 class UndecidedSteps:
-    """The gold steps of a run's conversations without a result, in order, one page in memory at a time."""
+    """The gold steps of a run's conversations without a result, in order; of their pages those of two batches are in
+    memory, the one that is decided and the one after it."""
 
     run: Run
     recipe: Recipe
@@ -132,7 +134,8 @@ def run_conversations(
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
     undecided = UndecidedSteps(run, recipe)
-    for batch in undecided.batches(conversation_ids, split=online):
+    batches = undecided.batches(conversation_ids, split=online)
+    for batch in prepared_beside(batches, lambda batch: parse_pages([each.observation for each in batch])):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
             decisions = within_memory(decide(batch), [undecided.observation for undecided in batch])
