@@ -18,7 +18,7 @@ MINILM = "all-MiniLM-L6-v2"
 STARTER = "starter-"  # how models begin that stand in for weights that nobody has here
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]*")  # of a model trained here: one folder name
 _HOME = "~/.cache/huggingface"
-_HUB = re.compile(r"[\w.-]+/[\w.-]+")
+_HUB = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _REMOTE = re.compile(r"endpoint:[\w.:/@-]+")
 
 

@@ -15,6 +15,7 @@ from django.db import transaction
 
 from agents.encoders import weights
 from agents.encoders.memory_limits import explained, is_out_of_memory
+from agents.llm import embedded
 from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.lacking import missing
@@ -131,6 +132,8 @@ def _errors(
             errors["name"] = f"There is a model {model.name} already; choose another name."
     except ValidationError as error:
         errors |= {field: " ".join(messages) for field, messages in error.message_dict.items()}
+    if said := _no_base(model.base):
+        errors.setdefault("base", said)
     if model.split != Split.TRAIN:
         errors["split"] = "Models are trained on the train split only."
     elif not dataset.conversations.filter(split=Split.TRAIN).exists():
@@ -152,6 +155,16 @@ def _errors(
         except ValueError as error:
             errors["settings"] = f"{error}."
     return errors
+
+
+def _no_base(base: str) -> str:
+    """Why no host can start from these weights; "" where one can, or may fetch them when the training begins."""
+    try:
+        if base and not embedded.is_embedded(base):
+            weights.check(base)
+    except ValueError as error:
+        return f"{error}; give --base a folder with weights, a model trained here, or a name of the Hugging Face hub."
+    return embedded.lacking(base) if embedded.is_embedded(base) else ""
 
 
 def _lacking(recipe: Recipe | None) -> str:

@@ -1,6 +1,7 @@
 """Trainings as jobs: started, sliced, told, ended in one folder that recipes can load; and their commands."""
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -176,9 +177,24 @@ def test_only_admins_of_the_project_may_train(dataset) -> None:
     assert start_training(user=admin, dataset=dataset, kind="seq2seq", name="x", publish=False).created_by == admin
 
 
+@pytest.mark.parametrize("base", ["nope", "./nothing", "/nowhere", "embedded:nope"])
+def test_a_base_that_nobody_has_is_refused_and_not_queued(dataset, base) -> None:
+    for command, kind in (("train_planner", "seq2seq"), ("train_ranker", "cross_encoder")):
+        with pytest.raises(CommandError, match=r"there is no (embedded )?model"):
+            call_command(command, dataset.name, kind=kind, name="x", base=base)
+    assert not TrainedModel.objects.exists()
+    assert not Job.objects.exists()
+
+
+def gone(dataset, tmp_path, kind: str) -> TrainedModel:
+    """A training whose base was there when it was queued."""
+    model = start(dataset, tmp_path / "gone", kind, "x")
+    shutil.rmtree(model.base)
+    return model
+
+
 def test_missing_weights_fail_the_job_with_one_line_of_advice(dataset, tmp_path) -> None:
-    nothing = str(tmp_path / "nothing")
-    model = start_training(user=None, dataset=dataset, kind="seq2seq", name="x", base=nothing, publish=False)
+    model = gone(dataset, tmp_path, "seq2seq")
     job = run_inline(model)
     assert job.state == "failed"
     assert "give --base a folder" in job.last_error
@@ -188,8 +204,7 @@ def test_missing_weights_fail_the_job_with_one_line_of_advice(dataset, tmp_path)
 
 
 def test_a_training_that_failed_before_it_began_does_not_keep_its_name(dataset, tmp_path) -> None:
-    nothing = str(tmp_path / "nothing")
-    failed = start_training(user=None, dataset=dataset, kind="cross_encoder", name="x", base=nothing, publish=False)
+    failed = gone(dataset, tmp_path, "cross_encoder")
     with pytest.raises(ValidationError, match="already"):
         start(dataset, tmp_path, "cross_encoder", "x")  # it may still be running
     run_inline(failed)
@@ -230,5 +245,3 @@ def test_the_planner_command_says_what_is_wrong(dataset) -> None:
         call_command("train_planner", "nowhere", kind="seq2seq", name="x")
     with pytest.raises(CommandError, match="other data for multichoice"):
         call_command("train_planner", dataset.name, kind="seq2seq", name="x", paradigm="action_string")
-    with pytest.raises(CommandError, match="give --base a folder"):
-        call_command("train_planner", dataset.name, kind="seq2seq", name="x", base="./nothing", inline=True)
