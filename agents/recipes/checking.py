@@ -79,6 +79,11 @@ def _ranked_by_then(recipe: Recipe) -> bool:
     return ranking is not None and not ranking.takes
 
 
+def _looks_further(recipe: Recipe, blocks: Blocks) -> bool:
+    """Whether more counts than the best element: for the planner, or on WebLINX, where the ranking itself is judged."""
+    return not planner_of(recipe).takes_best or recipe.data == "weblinx"
+
+
 def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
     kind = ranking_of(recipe)
     return kind is None or not kind.embeds_memory
@@ -129,6 +134,10 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "rank.kind": (
         lambda recipe, blocks: planner_of(recipe).ranking(recipe) is None,
         "an empty plan.model: a trained planner of plan.kind=grounded ranks by itself",
+    ),
+    "rank.top_k": (
+        _looks_further,
+        "plan.kind other than first, which takes the best element alone",
     ),
     "rank.history_turns": _on_weblinx(),
     "rank.element_limit": _on_weblinx(),

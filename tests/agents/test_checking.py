@@ -39,6 +39,7 @@ NOTHING = "would change nothing in"
         ("exemplar-environment", "recall.encoder=other", "recall.encoder", "recall.exemplars=semantic"),
         ("grounded", "recall.encoder=other", "recall.encoder", "rank.kind other than dual_encoder"),
         ("deberta", "recall.rewrite_instruction=true", "recall.rewrite_instruction=True", "plan.kind=multichoice"),
+        ("deberta", "rank.top_k=3", "rank.top_k", "plan.kind other than first, which takes the best element"),
         ("mindact", "quirks.q18_gold_in_top_k=false", "quirks.q18_gold_in_top_k", "plan.kind=trajectory"),
         # what a later stage does not show
         (

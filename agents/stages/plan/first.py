@@ -12,6 +12,8 @@ from agents.types import Action
 class FirstElement(Planning):
     """No planner."""
 
+    takes_best = True
+
     @classmethod
     def sentence(cls, recipe: Recipe) -> str:
         return "Takes the best-ranked element; there is no operation or value."
