@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from agents import types
 from agents.encoders.embedding import Encoder
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows, exemplars_of
-from agents.memory.searched import no_exemplars, no_workflows
+from agents.memory.searched import lacking_of
 from agents.models import Exemplar, MemorySnippet, Run
 from agents.observations import RecordedConversation
 from agents.stages.kind import CannotRun
@@ -70,7 +70,7 @@ class DatasetMemory(ConversationMemory):
         """Embed the tasks of the train split. CannotRun where there are none."""
         build_exemplars(self.dataset, self.encoder, key=self.exemplar_key)
         if not self.dataset.exemplars.filter(encoder=self._exemplars_name).exists():
-            raise CannotRun(no_exemplars(self.dataset))
+            raise CannotRun("; ".join(lacking_of(self.dataset, {"exemplars"})))
 
     @property
     def _exemplars_name(self) -> str:
@@ -80,8 +80,8 @@ class DatasetMemory(ConversationMemory):
         """CannotRun where the train split has no workflows. Those of the run itself come while it runs."""
         if self.run is not None:
             return
-        if said := no_workflows(self.dataset):
-            raise CannotRun(said)
+        if lacking := lacking_of(self.dataset, {"workflows"}):
+            raise CannotRun("; ".join(lacking))
         rows = self.dataset.workflows.standing()
         if embedded and (waiting := list(rows.exclude(pk__in=rows.embedded_by(self.encoder.name)))):
             embed_workflows(waiting, self.encoder)

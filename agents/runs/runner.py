@@ -82,6 +82,11 @@ class UndecidedSteps:
         if batch:
             yield batch
 
+    def prepared(self, conversation_ids: list[int], split: bool) -> Iterator[list[UndecidedStep]]:
+        """The same; the pages of the one after it are parsed meanwhile."""
+        batches = self.batches(conversation_ids, split)
+        return prepared_beside(batches, lambda batch: parse_pages([each.observation for each in batch]))
+
     def of(self, conversation_id: int) -> Iterator[UndecidedStep]:
         trajectory = self.run.trajectories.get(conversation_id=conversation_id)
         done = set(trajectory.steps.values_list("step_id", flat=True))
@@ -134,8 +139,7 @@ def run_conversations(
     online = recipe.recall.induction == "online" and recipe.recall.workflows != "none"
     stored = 0
     undecided = UndecidedSteps(run, recipe)
-    batches = undecided.batches(conversation_ids, split=online)
-    for batch in prepared_beside(batches, lambda batch: parse_pages([each.observation for each in batch])):
+    for batch in undecided.prepared(conversation_ids, split=online):
         begun = time.perf_counter()
         with span("decide", recipe=recipe.name, run=run.pk, steps=len(batch)):
             decisions = within_memory(decide(batch), [undecided.observation for undecided in batch])

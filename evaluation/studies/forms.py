@@ -9,6 +9,7 @@ from agents.encoders import weights
 from agents.memory.searched import lacking_of
 from agents.recipes import checking, starters
 from agents.recipes.literature import Recipe
+from agents.stages.registry import searched
 from annotations.access.rules import User
 from annotations.forms import choice_field
 from annotations.models import Dataset
@@ -96,7 +97,7 @@ class StudyForm(forms.Form):
                 continue
             if lacking := starters.missing(changed):
                 self.add_error("recipes", f"{name} cannot run yet: it needs {', '.join(lacking)}.")
-            elif data.get("dataset") and (lacking := lacking_of(data["dataset"], changed)):
+            elif data.get("dataset") and (lacking := lacking_of(data["dataset"], searched(changed))):
                 self.add_error("recipes", f"{name} cannot run on it yet: {'; '.join(lacking)}.")
         return data
 

@@ -19,6 +19,7 @@ from agents.recipes import checking, literature, published, saved, starters
 from agents.recipes.lacking import missing
 from agents.runs.building import planned
 from agents.runs.runner import run_conversations
+from agents.stages.registry import searched
 from annotations.access import rules
 from annotations.jobs import full_disk, stopping, waking
 from annotations.models import Dataset, LeaseLost
@@ -67,10 +68,7 @@ def create_study(
         for each in settings:
             weights.require_open(each)
     _check(recipes, preset, limit, seeds or [])
-    chosen = [_recipe(saved.get(recipe, user), each, preset) for recipe, each in product(recipes, settings)]
-    for recipe in chosen:
-        if lacking := lacking_of(dataset, recipe):
-            raise ValueError(f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}")
+    chosen = [_recipe(saved.get(recipe, user), each, preset, dataset) for recipe, each in product(recipes, settings)]
     named = set[str]().union(*settings)
     with transaction.atomic():
         study = Study.objects.create(
@@ -90,7 +88,7 @@ def create_study(
 
 def planned_recipe(user: Account, name: str, preset: str, dataset: Dataset, split: str) -> "literature.Recipe":
     """A named recipe as a study of that preset runs it on a split. Raises ValueError where it cannot."""
-    return planned(_on_split(_recipe(saved.get(name, user), {}, preset), split, ()), dataset)
+    return planned(_on_split(_recipe(saved.get(name, user), {}, preset, dataset), split, ()), dataset)
 
 
 def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: list[int]) -> None:
@@ -105,12 +103,16 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
         raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
 
 
-def _recipe(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
+def _recipe(
+    recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None, dataset: Dataset
+) -> "literature.Recipe":
     varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
     recipe = starters.with_starters(varied)
     lacking = missing(recipe)
     if lacking:
         raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
+    if lacking := lacking_of(dataset, searched(recipe)):
+        raise ValueError(f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}")
     return recipe
 
 
