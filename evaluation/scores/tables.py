@@ -122,6 +122,7 @@ def tables(
     """A table per split of runs that have scores, and one of `ood`; rows by the plotted metric, best first."""
     headline: dict[tuple[int, str], Score] = {(score.run_id, score.metric): score for score in scores if score.headline}
     several_seeds = len({run.seed for run in runs}) > 1
+    same = {"preset"} if len({run.recipe.get("preset") for run in runs}) == 1 else set()  # tells no two apart
     found: dict[str, ScoreTable] = {}
     for run in runs:
         cells: list[IntervalValue | None] = [headline.get((run.pk, metric)) for metric in metrics]
@@ -129,7 +130,8 @@ def tables(
             continue
         table = found.setdefault(run.split, ScoreTable(run.split or "all splits", _columns(metrics, cells)))
         name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
-        table.rows.append(RunRow(run, name, changed_settings(run.recipe), cells))
+        settings = {key: values for key, values in changed_settings(run.recipe).items() if key not in same}
+        table.rows.append(RunRow(run, name, settings, cells))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
     column = metrics.index(plotted) if plotted in metrics else None
     shown = [cell for table in together for row in table.rows if column is not None and (cell := row.cells[column])]

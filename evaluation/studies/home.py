@@ -53,8 +53,8 @@ def context(request: HttpRequest) -> dict[str, Any]:
         ),
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
-        "plot": (drawn := plot(user)),
-        "worth_a_look": worth_a_look(request, drawn["rows"][0][0].run) if drawn else [],
+        "plot": plot(user),
+        "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if (recorded := plot(user, {})) else [],
         "campaigns": campaigns(user),
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
@@ -144,9 +144,11 @@ def held_up(progress: Any) -> str:
     return f"{counts.left} left to {stage}"
 
 
-def plot(user: User) -> dict[str, Any] | None:
-    """The last study with scores as intervals of its main metric, on the split that most of its runs are on."""
-    scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True))
+def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | None:
+    """The last study with scores as intervals of its main metric, on the split that most of its runs are on. `live`: of
+    such datasets only; {} is of recorded ones."""
+    of_these = {} if live is None else {"run__dataset__live": live}
+    scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True, **of_these))
     study = rules.visible(user, Study.objects.filter(scored)).first()
     if study is None:
         return None
