@@ -49,7 +49,8 @@ class RecipeScores:
 def of_recipe(user: Account, name: str, relatives: Sequence[str]) -> RecipeScores | None:
     """None before a run of it that the user may see has scores."""
     visible = rules.visible(user, Run.objects.filter(state=Run.State.DONE)).select_related("dataset").order_by("-pk")
-    newest = visible.filter(recipe_name=name, scores__headline=True).first()
+    scored = visible.filter(recipe_name=name, scores__headline=True)
+    newest = scored.filter(dataset__live={}).first() or scored.first()  # of recorded data, where there is one
     if newest is None:
         return None
     own = visible.filter(recipe_name=name, dataset=newest.dataset).order_by("split", "-pk").distinct("split")
