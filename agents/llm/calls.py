@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlsplit
 import httpx2
 import openai
 
-from agents.llm.addresses import ErrorBody, PublicTransport
+from agents.llm.addresses import ErrorBody, PublicTransport, trusted
 from agents.llm.errors import BadReply, LlmError, NotConfigured, RateLimited, RequestRefused, Unreachable
 from agents.llm.usage import Prices, Usage
 
@@ -101,7 +101,8 @@ class Calls:
             default_headers={"api-key": endpoint.api_key} if azure and endpoint.api_key else None,
             # The address is known: who follows a redirect takes the key along, and to a page nobody has looked at.
             http_client=openai.DefaultHttpxClient(
-                transport=PublicTransport() if endpoint.public_only else None,
+                verify=trusted(),
+                transport=PublicTransport(verify=trusted()) if endpoint.public_only else None,
                 follow_redirects=False,
                 event_hooks={"response": [self._bound]},
             ),

@@ -2,6 +2,7 @@
 
 import base64
 import logging
+import ssl
 import time
 
 import pytest
@@ -56,6 +57,15 @@ def test_a_request_becomes_a_call_and_its_answer_a_reply() -> None:
     assert reply.usage.cost == pytest.approx((5 * 2.0 + 2 * 10.0) / 1e6)
     assert not reply.usage.estimated
     assert not reply.usage.cached
+
+
+def test_certificates_are_read_once_for_all_clients(monkeypatch) -> None:
+    read = []
+    monkeypatch.setattr(ssl.SSLContext, "load_verify_locations", lambda *paths: read.append(paths))
+    for public_only in (False, True):
+        for _ in range(3):
+            ChatLlm(Endpoint("https://llm.example/v1", "test-model", public_only=public_only))
+    assert len(read) <= 1
 
 
 def test_images_are_sent_after_the_text_as_data_urls() -> None:
