@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
+from threading import Thread
 from typing import TypeVar
 
 import pytest
@@ -61,6 +63,20 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile("core" if config.getoption("--core") else "all")
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    """The template of the test databases is made while the processes collect; before, all waited for it."""
+    from pytest_django.plugin import blocking_manager_key
+
+    from tests.template_database import use_template
+
+    def make() -> None:
+        with config.stash[blocking_manager_key].unblock():
+            use_template()
+
+    Thread(target=make).start()
+
+
 def pytest_sessionstart() -> None:
     """What is imported and collected from here on stays until the end: nothing of it is worth looking through."""
     gc.disable()
@@ -82,13 +98,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             if again := max(tries for name, tries in RERUNS.items() if name is None or item.get_closest_marker(name)):
                 item.add_marker(pytest.mark.flaky(reruns=again, reruns_delay=1))
     if not config.getoption("--core"):
-        # The longest files first, so that no process ends with one of them while the others have nothing left to do.
-        long = {item.path for item in items if item.get_closest_marker("browser") or item.get_closest_marker("slow")}
-        items.sort(key=lambda item: item.path not in long)
+        items[:] = spread(items, ("browser",) if "not slow" in config.getoption("markexpr") else ("browser", "slow"))
         return
     large = [item for item in items if item.get_closest_marker("full_size")]
     config.hook.pytest_deselected(items=large)
     items[:] = [item for item in items if item not in set(large)]
+
+
+def spread(items: list[pytest.Item], long: tuple[str, ...]) -> list[pytest.Item]:
+    """Files with a test of such a marker over the first four fifths of the others, evenly: while one process waits for
+    its browser the others compute, and none ends with a long file when nothing else is left to do."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    ahead = [tests for tests in files.values() if any(test.get_closest_marker(name) for test in tests for name in long)]
+    others = iter(others_of := [tests for tests in files.values() if tests not in ahead])
+    between = len(others_of) * 4 // 5 // max(len(ahead), 1)
+    order = [tests for one in ahead for tests in (one, *islice(others, between))]
+    return [test for tests in (*order, *others) for test in tests]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
