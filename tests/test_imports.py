@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
@@ -42,11 +42,24 @@ WINGS = {
     """.split(),
     "agents": """
         prompts encoders guard.policy models llm weblinx types environments recipes trace observations world_model guard
+        stages.words stages.state stages.kind stages.models stages.learned stages.generators
+        stages.observe stages.rank stages.recall stages.simplify stages.compose stages.plan stages.imagine stages.act
         stages memory pipeline replay runs live holding training proposals packs connections retention
     """.split(),
     "evaluation": """
         metrics models scores reviews guard reports external comparing studies bench
     """.split(),
+}
+# Of the eight stages, which rooms of others each may import; what more than one needs lies below them all.
+STAGES: dict[str, set[str]] = {
+    "observe": set(),
+    "rank": set(),
+    "recall": set(),
+    "simplify": set(),
+    "compose": {"simplify"},
+    "plan": {"rank", "simplify", "compose"},
+    "imagine": set(),
+    "act": set(),
 }
 BACK = {  # (module, imported module): an arrow against the order, and why it is there
     ("annotations.jobs.running", "annotations.tasks"): "what is enqueued is named where it is enqueued",
@@ -110,9 +123,7 @@ SHELL_PACKAGES = {
 WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consumers", "routing", "filters", "apps"}
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
 # Core modules that are nothing without torch, and those that load them.
-NETWORKS = tuple(
-    f"agents.stages.plan.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train")
-)
+NETWORKS = tuple(f"agents.stages.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train"))
 
 
 def module_name(path: Path) -> str:
@@ -256,6 +267,35 @@ def test_files_import_in_no_circle() -> None:
     known = modules().keys()
     found = circles({module: {one for one, _ in imports(module) if one in known} - {module} for module in known})
     assert found == set(CIRCLES)
+
+
+def stages_known_to(stage: str, found: Callable[[str], Iterable[tuple[str, int]]] = imports) -> set[str]:
+    """The other stages that the files of one import from."""
+    own = f"agents.stages.{stage}"
+    of = {
+        imported.split(".")[2]
+        for name in modules()
+        if f"{name}.".startswith(f"{own}.")
+        for imported, _ in found(name)
+        if imported.startswith("agents.stages.")
+    }
+    return of & STAGES.keys() - {stage}
+
+
+def test_stages_know_only_the_stages_of_the_table() -> None:
+    rooms_there = {name.split(".")[2] for name in rooms() if name.startswith("agents.stages.")}
+    assert rooms_there == STAGES.keys() | {"words", "generators", "learned"}
+    assert {stage: stages_known_to(stage) for stage in STAGES} == STAGES
+    order = list(STAGES)
+    assert all(order.index(other) < order.index(stage) for stage, others in STAGES.items() for other in others)
+
+
+def test_a_stage_that_looks_ahead_is_found() -> None:
+    assert stages_known_to("rank", lambda name: [("agents.stages.plan.kinds", 1), ("agents.types", 2)]) == {"plan"}
+    assert is_against_the_order("agents.stages.rank.kinds", "agents.stages.plan.kinds")
+    assert is_against_the_order("agents.stages.kind", "agents.stages.simplify.groups")
+    assert is_against_the_order("agents.stages.words.generator", "agents.stages.compose.pages")
+    assert not is_against_the_order("agents.stages.plan.kinds", "agents.stages.words.generator")
 
 
 def test_a_circle_is_found() -> None:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.prompts.packs import Pack, webnav
-from agents.stages.plan.generator import complete
-from agents.stages.simplify.snippets import RationaleRequest
+from agents.stages.words.generator import complete
+from agents.stages.words.past_step import RationaleRequest
 from agents.types import DecisionUsage
 from annotations.models import Rationale
 

@@ -22,9 +22,9 @@ from agents.prompts.packs import Pack
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated, PlannerPrompt
 from agents.stages.registry import told
-from agents.stages.simplify.snippets import RationaleRequest
+from agents.stages.words.generator import Generated, PlannerPrompt
+from agents.stages.words.past_step import RationaleRequest
 from agents.types import (
     DecisionUsage,
     Observation,

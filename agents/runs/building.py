@@ -16,9 +16,9 @@ from agents.recipes import literature
 from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.plan.generator import Generator
-from agents.stages.rank.kinds import KEPT_MODELS, loaded
+from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.registry import predicts_objective, ranking_of, texts_of, unfit
+from agents.stages.words.generator import Generator
 from annotations.models import Dataset
 
 __all__ = [

@@ -1,6 +1,12 @@
 """Whether a model that a setting names can be had here. Core."""
 
+from collections.abc import Callable
+from typing import Any
+
 from agents.encoders import weights
+from agents.stages.kind import CannotRun
+
+KEPT_MODELS = 3  # sets of weights in memory at once
 
 
 def lacking_model(setting: str, name: str, base: str, trainer: str) -> list[str]:
@@ -13,3 +19,11 @@ def lacking_model(setting: str, name: str, base: str, trainer: str) -> list[str]
     except ValueError as error:
         return [f"{setting}: {error}"]
     return []
+
+
+def loaded(setting: str, name: str, load: Callable[[str], Any]) -> Any:
+    """What `load` gives; CannotRun names the setting where it cannot."""
+    try:
+        return load(name)
+    except (OSError, ValueError) as error:  # no such folder or name, no network to fetch it, wrong kind of weights
+        raise CannotRun(f"{setting}={name!r} could not be loaded: {error}") from error

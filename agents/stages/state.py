@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.llm.protocol import Image
-from agents.stages.plan.generator import PlannerPrompt
+from agents.stages.words.generator import PlannerPrompt
 from agents.types import (
     Action,
     Branch,

@@ -12,8 +12,8 @@ from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
+from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
-from agents.stages.plan.local import prompt_ids
 from agents.training.asked import Asked
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings

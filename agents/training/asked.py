@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agents.stages.plan.generator import Generated, PlannerPrompt
-from agents.stages.plan.local import token_count
+from agents.stages.generators.local import token_count
+from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.types import DecisionUsage
 
 

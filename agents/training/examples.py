@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from agents.stages.simplify.snippets import PastStep
+from agents.stages.words.past_step import PastStep
 from agents.types import PromptWorkflow
 
 

@@ -16,7 +16,7 @@ from agents.recipes.settings import PlanSettings, RecallSettings
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
 from agents.stages.registry import told
-from agents.stages.simplify.snippets import PastStep
+from agents.stages.words.past_step import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings

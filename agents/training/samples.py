@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Protocol, cast, get_args
 
 from agents.prompts.packs import Pack, webnav
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import PageTask, PageWording, Paradigm, format_input
 from agents.stages.compose.pages import opening
-from agents.stages.compose.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
 from agents.stages.compose.shots import shot_messages
 from agents.stages.simplify.groups import snippet_settings
-from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet
+from agents.stages.simplify.snippets import SnippetSettings, snippet
+from agents.stages.words.past_step import PastStep
+from agents.stages.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
+from agents.stages.words.shown_page import PageTask, PageWording, Paradigm, format_input
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines

@@ -9,10 +9,10 @@ from typing import Any
 
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
-from agents.stages.compose.trajectory import answer
-from agents.stages.plan.local import prompt_ids
+from agents.stages.generators.local import prompt_ids
 from agents.stages.registry import told
-from agents.stages.simplify.trajectory_page import act_text
+from agents.stages.words.trajectory import answer
+from agents.stages.words.trajectory_page import act_text
 from agents.training.asked import Asked
 from agents.training.left_out import LeftOut
 from agents.training.rows import SplitRows

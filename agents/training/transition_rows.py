@@ -10,10 +10,10 @@ from agents.memory.transitions import Happened, seen_at
 from agents.models import Transition
 from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack, webnav
+from agents.stages.generators.local import prompt_ids, token_count
 from agents.stages.imagine.asking import NOTHING_DONE, cut_tree
 from agents.stages.imagine.scores import progress_labels
-from agents.stages.plan.generator import ChatPrompt
-from agents.stages.plan.local import prompt_ids, token_count
+from agents.stages.words.generator import ChatPrompt
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
 from agents.world_model.records import answer, described

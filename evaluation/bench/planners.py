@@ -12,8 +12,8 @@ from typing import NamedTuple
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes.literature import Recipe, get, override
+from agents.stages.generators.local import LocalGenerator
 from agents.stages.kind import Parts
-from agents.stages.plan.local import LocalGenerator
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import documents
 from agents.weblinx.prompt import prompt_turns

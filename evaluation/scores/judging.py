@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from agents.recipes.settings import Quirks
-from agents.stages.compose.trajectory import TrajectoryQuirks
 from agents.stages.plan.kinds import PublishedJudging
-from agents.stages.simplify.trajectory_page import act_text
+from agents.stages.words.trajectory import TrajectoryQuirks
+from agents.stages.words.trajectory_page import act_text
 from agents.types import Action, RankedCandidate
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1

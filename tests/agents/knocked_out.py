@@ -2,8 +2,8 @@
 
 from collections.abc import Callable, Sequence
 
-from agents.stages.plan.parse import ParsedReply
 from agents.stages.simplify.knockout import GROUP_SIZE, rounds
+from agents.stages.words.parse import ParsedReply
 
 
 def knock_out(

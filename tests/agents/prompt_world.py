@@ -18,8 +18,8 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import ChatPrompt, Generated, PlannerPrompt
-from agents.stages.simplify.snippets import RationaleRequest
+from agents.stages.words.generator import ChatPrompt, Generated, PlannerPrompt
+from agents.stages.words.past_step import RationaleRequest
 from agents.types import (
     DecisionUsage,
     Observation,

@@ -11,8 +11,8 @@ from transformers import AutoModelForCausalLM
 
 from agents.encoders.adapters import FILE, base_of, load
 from agents.llm.protocol import Message
-from agents.stages.plan.generator import ChatPrompt
-from agents.stages.plan.local import LocalGenerator
+from agents.stages.generators.local import LocalGenerator
+from agents.stages.words.generator import ChatPrompt
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.loop import train
 from agents.training.presets import PRESETS

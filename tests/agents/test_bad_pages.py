@@ -7,7 +7,7 @@ import pytest
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated
+from agents.stages.words.generator import Generated
 from agents.types import Decision, DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo

@@ -15,10 +15,10 @@ from agents.prompts.importing.clones import CannotImport, Clone
 from agents.prompts.importing.sources import READ, read
 from agents.prompts.packs import webnav
 from agents.recipes.literature import RECIPES
-from agents.stages.compose.page import PageWording
 from agents.stages.compose.shots import shot_messages
-from agents.stages.compose.trajectory import naive_demos
 from agents.stages.registry import unfit
+from agents.stages.words.shown_page import PageWording
+from agents.stages.words.trajectory import naive_demos
 from agents.weblinx.prompt import PromptSettings, messages
 from agents.weblinx.wording import WeblinxWording
 from tests import factories

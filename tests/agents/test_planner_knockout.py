@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.stages.plan.parse import ParsedReply
 from agents.stages.simplify.knockout import rounds
+from agents.stages.words.parse import ParsedReply
 from tests.agents.knocked_out import knock_out
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.plan.parse import (
+from agents.stages.words.parse import (
     CORRECTED,
     FAITHFUL,
     ParsedReply,

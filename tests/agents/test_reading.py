@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from agents.llm.protocol import Message, Sampling
-from agents.stages.plan import local
-from agents.stages.plan.generator import ChatPrompt
-from agents.stages.plan.local import LocalGenerator
+from agents.stages.generators import local
+from agents.stages.generators.local import LocalGenerator
+from agents.stages.words.generator import ChatPrompt
 from tests.tiny_models import tiny_causal, tiny_t5
 
 WORDS = "page link button textbox option input div span form search name date city hotel flight".split()

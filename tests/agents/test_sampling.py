@@ -6,9 +6,9 @@ import pytest
 
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Message, Sampling
-from agents.stages.plan.drawing import drawing
-from agents.stages.plan.generator import ChatGenerator, ChatPrompt
-from agents.stages.plan.local import LocalGenerator
+from agents.stages.generators.drawing import drawing
+from agents.stages.generators.local import LocalGenerator
+from agents.stages.words.generator import ChatGenerator, ChatPrompt
 from tests.agents.llm_server import failure, serve
 from tests.tiny_models import tiny_causal, tiny_t5
 

@@ -6,7 +6,8 @@ import pytest
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import webnav
-from agents.stages.compose.trajectory import (
+from agents.stages.words.past_step import PastStep
+from agents.stages.words.trajectory import (
     abstraction_query,
     act_query,
     chat_tokens,
@@ -17,14 +18,13 @@ from agents.stages.compose.trajectory import (
     shown,
     system_message,
 )
-from agents.stages.plan.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
-from agents.stages.simplify.snippets import PastStep
-from agents.stages.simplify.trajectory_page import (
+from agents.stages.words.trajectory_page import (
     observation,
     observed_ids,
     recorded_target,
     target_act,
 )
+from agents.stages.words.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
 
 LAYOUT = re.compile(r"Observation:\n```\n(.+)\n```\nTask: (.+)\nPrevious actions:\n((?:.|\n)+)\nNext action:")
 PAGE = (

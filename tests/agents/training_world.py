@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.stages.simplify.snippets import PastStep
+from agents.stages.words.past_step import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.pairs import LinesOf, Pairs, prepare
 from agents.training.samples import PromptAndAnswer

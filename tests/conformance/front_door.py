@@ -16,10 +16,10 @@ from agents.memory.retrieve import DatasetMemory
 from agents.models import Run
 from agents.stages import state
 from agents.stages.compose import trajectories
-from agents.stages.plan import generator
-from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import Generated, PlannerPrompt
+from agents.stages.generators import chosen
 from agents.stages.rank.score_file import ScoreFile
+from agents.stages.words import generator
+from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.types import DecisionUsage, PromptExemplar
 from annotations.corpus.importing import import_files
 from annotations.models import Step
@@ -80,7 +80,7 @@ class PublishedEvaluation:
         assert not report.errors, report.errors
         self.scores.write(folder / "scores.json")
         self.model = Scripted(case["model_outputs_in_order"])
-        patch.setattr(plan_kinds, "_weights", lambda name: self.model)
+        patch.setattr(chosen, "_weights", lambda name: self.model)
         patch.setattr(state, "random", SimpleNamespace(Random=self._drawn))
 
     def run(self, batch_size: int) -> Run:

@@ -2,9 +2,10 @@
 
 import pytest
 
-from agents.stages.compose.page import PageWording
-from agents.stages.compose.sequence import PagePart
-from agents.stages.simplify.snippets import PastStep, SnippetSettings, snippet_messages
+from agents.stages.simplify.snippets import SnippetSettings, snippet_messages
+from agents.stages.words.past_step import PastStep
+from agents.stages.words.sequence import PagePart
+from agents.stages.words.shown_page import PageWording
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

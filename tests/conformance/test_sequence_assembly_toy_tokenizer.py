@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.compose.sequence import PagePart, encode_messages
+from agents.stages.words.sequence import PagePart, encode_messages
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from agents.stages.plan.trajectory_parse import in_backticks, parse_act
+from agents.stages.words.trajectory_parse import in_backticks, parse_act
 from agents.types import Action
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr

@@ -13,11 +13,11 @@ from agents.models import Run
 from agents.prompts.render import Prompt as Text
 from agents.recipes.settings import Quirks, RankSettings
 from agents.stages.compose import action_strings
-from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import ChatPrompt, Generated, PlannerPrompt
+from agents.stages.generators import chosen as generator_of_recipe
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrRanker
 from agents.stages.rank.inputs import RankingInput
+from agents.stages.words.generator import ChatPrompt, Generated, PlannerPrompt
 from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.turns import Demo
 from agents.weblinx.wording import WeblinxWording
@@ -49,7 +49,7 @@ class PublishedDemos:
 
     def planned_by(self, model: "Replies", asked: Sequence[Place]) -> None:
         """What stands in for a planner's weights; `asked`: the turns of the case, which it has chosen itself."""
-        self.patch.setattr(plan_kinds, "_weights", lambda name: model)
+        self.patch.setattr(generator_of_recipe, "_weights", lambda name: model)
         chosen = set(asked)
         self.patch.setattr(
             action_strings,

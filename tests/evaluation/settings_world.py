@@ -27,14 +27,14 @@ from agents.recipes.literature import Recipe
 from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
 from agents.stages import registry
+from agents.stages.generators import chosen
+from agents.stages.generators.local import prompt_ids
 from agents.stages.imagine import asking
-from agents.stages.plan import kinds as plan_kinds
-from agents.stages.plan.generator import Generated, PlannerPrompt
-from agents.stages.plan.learned.fit import Settings
-from agents.stages.plan.local import prompt_ids
+from agents.stages.learned.fit import Settings
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrEncoder
 from agents.stages.rank.score_file import ScoreFile
+from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.types import Action, DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.tokens import FastTokenizer
 from agents.weblinx.turns import Demo, PagesByName
@@ -181,7 +181,7 @@ class SettingsWorld:
         patch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
         patch.setenv("LLM_MODEL", "some-model")
         patch.setattr(building, "encoder_named", self._encoder)
-        patch.setattr(plan_kinds, "_weights", self.models.__getitem__)
+        patch.setattr(chosen, "_weights", self.models.__getitem__)
         patch.setattr(asking, "imagining_weights", self.models.__getitem__)
         patch.setattr(rank_kinds, "dmr_encoder", self._dmr)
         _keep_pages(patch)

@@ -11,8 +11,8 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.observations import RecordedConversation
-from agents.stages.plan.learned.examples import Example
-from agents.stages.plan.learned.fit import Settings
+from agents.stages.learned.examples import Example
+from agents.stages.learned.fit import Settings
 from annotations.models import Dataset
 from evaluation.models import Score
 from evaluation.studies import running

@@ -15,10 +15,10 @@ from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, planned, snippet_form
+from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
-from agents.stages.plan.generator import Generated, PlannerPrompt
-from agents.stages.plan.local import prompt_ids
 from agents.stages.registry import trained_for, training_of
+from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.training.card import Training, card
 from agents.training.jobs import start_training
 from agents.training.rows import SplitRows, StepRows

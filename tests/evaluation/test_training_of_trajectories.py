@@ -16,10 +16,10 @@ from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, snippet_form
+from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
-from agents.stages.plan.local import prompt_ids
-from agents.stages.plan.trajectory_parse import in_backticks, parse_act
 from agents.stages.registry import told, training_of
+from agents.stages.words.trajectory_parse import in_backticks, parse_act
 from agents.training.asked import Asked
 from agents.training.jobs import as_asked
 from agents.training.rows import SplitRows

@@ -1,5 +1,5 @@
 """Stage `compose`: the prompt, out of blocks.
 
-May import `llm`, `prompts`, `recipes`, `stages`, `stages/plan`, `stages/simplify`, `weblinx`, `annotations/dom` and
-`annotations/sandbox`.
+May import `llm`, `prompts`, `recipes`, `stages`, `stages/generators`, `stages/simplify`, `stages/words`, `weblinx`
+and `annotations/dom`.
 """

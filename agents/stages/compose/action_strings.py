@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
+from agents.stages.generators.chosen import generator_of
 from agents.stages.kind import Parts, StageKind, prompt_of
-from agents.stages.plan.generator import ChatPrompt
-from agents.stages.plan.kinds import generator_of
 from agents.stages.state import StepState
+from agents.stages.words.generator import ChatPrompt
 from agents.weblinx.documents import ElementLimit, documents
 from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_turns, user_first
 from agents.weblinx.quirks import WeblinxQuirks

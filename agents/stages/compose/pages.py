@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
-from agents.stages.compose.sequence import PagePart, page_messages
 from agents.stages.compose.shots import examples, shot_messages
 from agents.stages.kind import Parts, StageKind, prompt_of
-from agents.stages.plan.generator import PagePrompt
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
+from agents.stages.words.generator import PagePrompt
+from agents.stages.words.sequence import PagePart, page_messages
+from agents.stages.words.shown_page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from agents.types import PromptWorkflow
 from annotations.dom.limits import PageError
 

@@ -6,12 +6,12 @@ from functools import lru_cache
 
 from agents.encoders import weights
 from agents.llm.protocol import Message, Sampling
+from agents.stages.generators.chosen import generator_of
+from agents.stages.generators.local import LocalGenerator
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.plan.generator import ChatGenerator, ChatPrompt, Generated, Generator
-from agents.stages.plan.kinds import generator_of
-from agents.stages.plan.local import LocalGenerator
-from agents.stages.rank.kinds import KEPT_MODELS, loaded
+from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.state import StepState
+from agents.stages.words.generator import ChatGenerator, ChatPrompt, Generated, Generator
 from agents.types import DecisionUsage
 
 NOTHING_DONE = "None"

@@ -4,10 +4,10 @@ action (WMA; dmr_wma.md B3). Core."""
 from collections.abc import Sequence
 
 from agents.recipes.literature import Recipe
-from agents.stages.act.done import told
 from agents.stages.imagine.scores import Frequent, frequent
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.state import StepState
+from agents.stages.words.told import told
 from agents.types import Action, Branch
 
 Drawn = tuple[Action | None, ...]

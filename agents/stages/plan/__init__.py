@@ -1,5 +1,5 @@
 """Stage `plan`: the model's reply, and the action that it names.
 
-May import `encoders`, `llm`, `recipes`, `stages`, `stages/compose`, `stages/plan/learned`, `stages/rank`,
-`stages/simplify`, `weblinx`, `annotations/dom` and `annotations/text`.
+May import `encoders`, `recipes`, `stages`, `stages/compose`, `stages/generators`, `stages/learned`, `stages/rank`,
+`stages/simplify`, `stages/words`, `weblinx` and `annotations/dom`.
 """

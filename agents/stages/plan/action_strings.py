@@ -6,9 +6,9 @@ from typing import Any
 from agents.recipes.literature import Recipe
 from agents.stages.compose.action_strings import RecordedTurns
 from agents.stages.kind import Parts, StageKind
-from agents.stages.plan.generator import Generated
 from agents.stages.plan.kinds import AskingPlanner
 from agents.stages.state import StepState
+from agents.stages.words.generator import Generated
 from agents.types import Action
 from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, predicted_element
 from agents.weblinx.quirks import WeblinxQuirks

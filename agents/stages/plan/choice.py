@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import Paradigm
 from agents.stages.compose.pages import LetteredPages, PagesInTurn
 from agents.stages.kind import SEEDS, Parts, StageKind
-from agents.stages.plan.generator import Generated
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
-from agents.stages.plan.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
 from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
 from agents.stages.state import StepState
+from agents.stages.words.generator import Generated
+from agents.stages.words.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.stages.words.shown_page import Paradigm
 from agents.types import Action
 
 ANSWER = "Answer: "  # the examples that MindAct shows to language models have it before the letter

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.stages.plan.values import PLACEHOLDER, best_option, candidate_values, words
+from agents.stages.words.values import PLACEHOLDER, best_option, candidate_values, words
 from agents.types import Action, Observation
 from annotations.dom.elements import DescribedElement
 

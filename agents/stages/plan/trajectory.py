@@ -7,9 +7,9 @@ from agents.recipes.literature import Recipe
 from agents.stages.compose.trajectories import Trajectories
 from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
-from agents.stages.plan.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
+from agents.stages.words.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.types import Action
 
 

@@ -1,5 +1,5 @@
 """Stage `rank`: score a page's elements.
 
-May import `encoders`, `recipes`, `stages`, `stages/plan`, `stages/plan/learned`, `stages/recall`, `weblinx`,
-`annotations/dom` and `annotations/sandbox`.
+May import `encoders`, `recipes`, `stages`, `stages/learned`, `stages/words`, `weblinx`, `annotations/dom` and
+`annotations/sandbox`.
 """

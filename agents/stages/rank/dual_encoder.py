@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from agents.recipes.settings import RankSettings
-from agents.stages.plan.values import best_option, content_words, words
+from agents.stages.words.values import best_option, content_words, words
 from agents.types import Observation
 from annotations.dom.elements import DescribedElement
 

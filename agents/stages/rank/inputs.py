@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from agents.stages.rank.element_text import element_texts
 from agents.stages.rank.query import ranker_query
-from agents.stages.recall.memory_text import memory_text
+from agents.stages.words.memory_text import memory_text
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit, documents, render
 from agents.weblinx.query import HISTORY_TURNS, dmr_query

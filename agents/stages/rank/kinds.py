@@ -1,6 +1,6 @@
 """The kinds of `rank` that score every element of a page with a `Ranker`. Core."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -8,18 +8,17 @@ from typing import Any
 
 from agents.encoders import weights
 from agents.recipes.literature import Recipe
-from agents.stages.kind import CannotRun, Parts, StageKind
-from agents.stages.models import lacking_model
+from agents.stages.kind import Parts, StageKind
+from agents.stages.models import KEPT_MODELS, lacking_model, loaded
 from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, multiplies_bfloat16, weblinx_text
 from agents.stages.rank.inputs import WeblinxText
-from agents.stages.rank.rankings import Rankings
 from agents.stages.rank.score_file import ScoreFileRanker
 from agents.stages.state import StepState
+from agents.stages.words.rankings import Rankings
 from agents.trace import traced_ranking
 from agents.types import Observation, Ranker
 from agents.weblinx.documents import is_ranked, ranked_turns
 
-KEPT_MODELS = 3  # sets of weights in memory at once
 WEBLINX_TEXT = frozenset({"rank.history_turns", "rank.element_limit", "rank.element_limit_unit"})
 
 
@@ -138,14 +137,6 @@ class ScoredBefore(Ranked):
     def load(self) -> Ranker:
         ranker: Ranker = loaded("rank.model", self.recipe.rank.model, ScoreFileRanker)
         return ranker
-
-
-def loaded(setting: str, name: str, load: Callable[[str], Any]) -> Any:
-    """What `load` gives; CannotRun names the setting where it cannot."""
-    try:
-        return load(name)
-    except (OSError, ValueError) as error:  # no such folder or name, no network to fetch it, wrong kind of weights
-        raise CannotRun(f"{setting}={name!r} could not be loaded: {error}") from error
 
 
 @lru_cache(maxsize=KEPT_MODELS)

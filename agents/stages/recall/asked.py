@@ -6,11 +6,11 @@ from agents.llm.errors import LlmError
 from agents.llm.protocol import Message, Request
 from agents.prompts.render import Prompt
 from agents.recipes.literature import Recipe, asked_model
-from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import CannotRun, Parts, StageKind
-from agents.stages.plan.generator import complete
-from agents.stages.simplify.trajectory_page import page_or_nothing
 from agents.stages.state import StepState
+from agents.stages.words.generator import complete
+from agents.stages.words.trajectory import ShownStep
+from agents.stages.words.trajectory_page import page_or_nothing
 from agents.types import DecisionUsage, RecordedStep
 
 OBJECTIVE_TOKENS = 100

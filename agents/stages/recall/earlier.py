@@ -9,8 +9,8 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.recall.asked import BASELINES
 from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
-from agents.stages.simplify.trajectory_page import page_or_nothing
 from agents.stages.state import StepState
+from agents.stages.words.trajectory_page import page_or_nothing
 from agents.trace import traced_snippets
 from agents.types import RecordedStep, Snippet
 

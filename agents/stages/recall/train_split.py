@@ -7,10 +7,10 @@ import numpy as np
 
 from agents.prompts.catalogue import induction_texts
 from agents.recipes.literature import Recipe
-from agents.stages.compose.trajectory import exemplar_key
 from agents.stages.kind import SEEDS, Parts, StageKind
 from agents.stages.recall.asked import objectives
 from agents.stages.state import StepState
+from agents.stages.words.trajectory import exemplar_key
 from agents.types import PromptExemplar
 
 TURNS = "A task is a turn of a conversation: an exemplar is one turn of the train split, not a whole conversation."

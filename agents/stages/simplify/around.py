@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.trajectory import ShownStep
 from agents.stages.kind import Parts, StageKind
-from agents.stages.simplify.snippets import PastStep, RationaleRequest
-from agents.stages.simplify.trajectory_page import page_text
 from agents.stages.state import StepState
+from agents.stages.words.past_step import PastStep, RationaleRequest
+from agents.stages.words.trajectory import ShownStep
+from agents.stages.words.trajectory_page import page_text
 from agents.types import RecordedStep
 from annotations.dom.limits import PageError
 

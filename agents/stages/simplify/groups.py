@@ -7,20 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from agents.recipes.literature import Recipe
-from agents.stages.compose.page import OURS, PageInput, PageWording, Paradigm
-from agents.stages.compose.sequence import PagePart
 from agents.stages.kind import Parts, StageKind
-from agents.stages.plan.parse import ParsedReply
 from agents.stages.simplify.knockout import rounds
-from agents.stages.simplify.snippets import (
-    PastStep,
-    RationaleRequest,
-    SnippetQuirks,
-    SnippetSettings,
-    known_rationale,
-    snippet_messages,
-)
+from agents.stages.simplify.snippets import SnippetQuirks, SnippetSettings, known_rationale, snippet_messages
 from agents.stages.state import StepState
+from agents.stages.words.parse import ParsedReply
+from agents.stages.words.past_step import PastStep, RationaleRequest
+from agents.stages.words.sequence import PagePart
+from agents.stages.words.shown_page import OURS, PageInput, PageWording, Paradigm
 from agents.types import DecisionUsage, RecordedStep
 from annotations.dom.limits import PageError
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from agents.stages.compose.trajectory import ShownStep, shown
-from agents.stages.rank.rankings import Rankings
-from agents.stages.simplify.snippets import PastStep
+from agents.stages.words.past_step import PastStep
+from agents.stages.words.rankings import Rankings
+from agents.stages.words.trajectory import ShownStep, shown
 from agents.types import RecordedStep
 from annotations.dom.limits import PageError
 

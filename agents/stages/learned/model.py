@@ -12,18 +12,18 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.encoders.embedding import Encoder
-from agents.stages.plan.learned import features
-from agents.stages.plan.learned.arrays import (
+from agents.stages.learned import features
+from agents.stages.learned.arrays import (
     similarity_columns,
     text_numbers,
     value_numbers,
     value_similarity,
 )
-from agents.stages.plan.learned.examples import OPERATIONS
-from agents.stages.plan.learned.flat import tensor
-from agents.stages.plan.learned.network import CandidateRows, Network, Shape, log_softmax
-from agents.stages.plan.learned.prepare import PreparedStep, prepare_values
-from agents.stages.plan.learned.texts import TextTable
+from agents.stages.learned.examples import OPERATIONS
+from agents.stages.learned.flat import tensor
+from agents.stages.learned.network import CandidateRows, Network, Shape, log_softmax
+from agents.stages.learned.prepare import PreparedStep, prepare_values
+from agents.stages.learned.texts import TextTable
 from agents.types import Observation
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"

@@ -6,7 +6,7 @@ Unlike MindAct's pages these keep angle brackets and the backend node ids themse
 import re
 from collections.abc import Sequence
 
-from agents.stages.simplify.snippets import PastStep
+from agents.stages.words.past_step import PastStep
 from agents.types import Observation
 from annotations.dom.limits import PageError
 from annotations.dom.prune import prune_tree

@@ -6,10 +6,10 @@ from typing import Any
 
 from agents.encoders import adapters
 from agents.llm.protocol import GREEDY, Sampling, cut
-from agents.stages.compose.sequence import MAX_INPUT, MAX_PIECE, input_ids
-from agents.stages.plan.drawing import drawing
-from agents.stages.plan.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
-from agents.stages.plan.reading import Remembering, encoded
+from agents.stages.generators.drawing import drawing
+from agents.stages.generators.reading import Remembering, encoded
+from agents.stages.words.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
+from agents.stages.words.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.types import DecisionUsage
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from agents.llm.protocol import Llm, Request, Sampling, exactly
 from agents.llm.tokens import TokenCounter, counter
-from agents.stages.compose.sequence import PagePart
-from agents.stages.plan.generator import ChatGenerator, PagePrompt, PlannerPrompt
+from agents.stages.words.generator import ChatGenerator, PagePrompt, PlannerPrompt
+from agents.stages.words.sequence import PagePart
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.stages.plan.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
-from agents.stages.plan.learned.network import CandidateRows
-from agents.stages.plan.learned.spans import WIDTH
+from agents.stages.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
+from agents.stages.learned.network import CandidateRows
+from agents.stages.learned.spans import WIDTH
 
 
 @dataclass

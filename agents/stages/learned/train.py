@@ -18,15 +18,15 @@ import numpy as np
 import torch
 
 from agents.encoders.embedding import Encoder
-from agents.stages.plan.learned.arrays import Arrays, collect
-from agents.stages.plan.learned.examples import Example
-from agents.stages.plan.learned.fit import FitState, Settings, begin, run_epoch
-from agents.stages.plan.learned.flat import Flat, flatten
-from agents.stages.plan.learned.measure import measure
-from agents.stages.plan.learned.model import LearnedModel, save, write_json
-from agents.stages.plan.learned.network import Network, Shape
-from agents.stages.plan.learned.prepare import template_words
-from agents.stages.plan.learned.texts import TextTable, encode_all
+from agents.stages.learned.arrays import Arrays, collect
+from agents.stages.learned.examples import Example
+from agents.stages.learned.fit import FitState, Settings, begin, run_epoch
+from agents.stages.learned.flat import Flat, flatten
+from agents.stages.learned.measure import measure
+from agents.stages.learned.model import LearnedModel, save, write_json
+from agents.stages.learned.network import Network, Shape
+from agents.stages.learned.prepare import template_words
+from agents.stages.learned.texts import TextTable, encode_all
 
 METRICS, CHECKPOINT = "metrics.json", "checkpoint"
 

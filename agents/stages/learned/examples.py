@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from agents.stages.plan.values import unquoted
+from agents.stages.words.values import unquoted
 from agents.types import Observation
 
 OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
