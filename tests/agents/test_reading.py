@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from agents.llm.protocol import Message, Sampling
-from agents.stages.generators import local
+from agents.stages.generators import local, reading
 from agents.stages.generators.local import LocalGenerator
 from agents.stages.words.generator import ChatPrompt
 from tests.tiny_models import tiny_causal, tiny_t5
@@ -71,6 +71,14 @@ def test_a_batch_takes_turns_together(generator: LocalGenerator) -> None:
     together = read(generator, lambda: generator.generate(PROMPTS))
     assert together["turns"] * 4 <= alone["turns"]
     assert together["read"] <= alone["read"] * 1.05, "what is padded is less than a twentieth"
+
+
+def test_on_a_processor_long_rows_are_not_filled_up() -> None:
+    """A mask as large as their attention costs more than passes of their own."""
+    long, short = reading.LONG_ROW, 10
+    assert list(reading._read_together([long, long + 1, long], "cpu")) == [[1], [0, 2]]
+    assert list(reading._read_together([short, short + 1, short], "cpu")) == [[1, 0, 2]]
+    assert list(reading._read_together([long, long + 1, long], "cuda")) == [[1, 0, 2]]
 
 
 def test_what_prompts_begin_with_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,8 +5,8 @@ prompts begin with (exemplars, workflows, the turn so far) a single time. Writin
 needs all weights for every turn, so it is done for all prompts of a batch together.
 """
 
-from collections.abc import Sequence
-from itertools import takewhile
+from collections.abc import Iterator, Sequence
+from itertools import groupby, takewhile
 from typing import TYPE_CHECKING, Any
 
 from agents.encoders.batches import token_batches, token_budget
@@ -15,18 +15,19 @@ if TYPE_CHECKING:
     import torch
 
 TokenRows = Sequence[Sequence[int]]
+LONG_ROW = 256  # tokens that keep a processor busy by themselves
 
 
 def encoded(model: Any, rows: TokenRows) -> dict[str, Any]:
     """What `generate` of a sequence-to-sequence model takes in place of its inputs. Rows of about the same length are
-    read together, equal ones once."""
+    read together, equal ones once; on a processor long ones only where none must be filled up."""
     import torch
     from transformers.modeling_outputs import BaseModelOutput
 
     distinct = list(dict.fromkeys(map(tuple, rows)))
     encoder, lengths, width = model.get_encoder(), list(map(len, distinct)), max(map(len, distinct))
     hidden = torch.zeros((len(distinct), width, model.config.hidden_size), dtype=model.dtype, device=model.device)
-    for chosen in token_batches(lengths, token_budget(model.device.type)):
+    for chosen in _read_together(lengths, model.device.type):
         longest = max(lengths[i] for i in chosen)
         ids = torch.tensor([[*distinct[i], *[0] * (longest - lengths[i])] for i in chosen], device=model.device)
         mask = _mask([lengths[i] for i in chosen], longest, model.device)
@@ -35,6 +36,16 @@ def encoded(model: Any, rows: TokenRows) -> dict[str, Any]:
     order = [places[tuple(row)] for row in rows]
     outputs = BaseModelOutput(last_hidden_state=hidden[order])
     return {"encoder_outputs": outputs, "attention_mask": _mask(lengths, width, model.device)[order]}
+
+
+def _read_together(lengths: Sequence[int], device: str) -> Iterator[list[int]]:
+    """Places of the rows of each pass. A mask of what is filled up is as large as the attention of all its rows: on a
+    processor, which a long row keeps busy alone, writing it costs more than passes of their own."""
+    for chosen in token_batches(lengths, token_budget(device)):
+        if device != "cpu" or lengths[chosen[0]] < LONG_ROW:
+            yield chosen
+        else:
+            yield from (list(equal) for _, equal in groupby(chosen, key=lengths.__getitem__))
 
 
 def _mask(lengths: Sequence[int], width: int, device: Any) -> "torch.Tensor":
