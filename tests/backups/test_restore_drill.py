@@ -129,7 +129,7 @@ def test_a_backup_restored_on_an_empty_machine_is_the_same_service(machines: tup
     assert before["newest"]["key"] == "sk-of-the-drill"
     assert all(before["counts"][table] for table in before["newest"]["tables"])
     moved = shutil.move(archive, there / "carried.tar")
-    run(there, "manage.py", "restore", str(moved))
+    assert "keys that this empty service had made for itself are in" in run(there, "manage.py", "restore", str(moved))
     assert json.loads(run(there, "-c", LOOK, cookie)) == before
     assert stat.S_IMODE((there / "secrets" / "django").stat().st_mode) == 0o600
     refused = run(there, "manage.py", "restore", str(moved), "--confirm", "something", status=1)
@@ -140,5 +140,6 @@ def test_a_backup_restored_on_an_empty_machine_is_the_same_service(machines: tup
 def an_older_backup_is_brought_up_to_date(here: Path, there: Path) -> None:
     run(here, "manage.py", "migrate", "evaluation", "0003_spent", "--verbosity", "0")
     archive = run(here, "manage.py", "backup")
-    run(there, "manage.py", "restore", archive, "--confirm", "webnav")
+    told = run(there, "manage.py", "restore", archive, "--confirm", "webnav")
+    assert "files that were here before are in" in told
     run(there, "manage.py", "migrate", "--check")

@@ -10,11 +10,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 import websockets
 from django.test import Client, RequestFactory
+from django.urls import reverse
 
 from annotations.models import Step
 from annotations.pages.snapshot_host import snapshot_url
@@ -43,9 +45,12 @@ class Proxy:
         return ssl.create_default_context(cafile=self.certificate)
 
     def get(self, host: str, path: str, **headers: str) -> httpx2.Response:
+        return self.ask("GET", host, path, headers)
+
+    def ask(self, method: str, host: str, path: str, headers: dict[str, str], **more: Any) -> httpx2.Response:
         address = f"https://127.0.0.1:{self.https}{path}"
         with httpx2.Client(verify=self.tls, trust_env=False, timeout=30) as client:
-            return client.get(address, headers={"Host": host, **headers})
+            return client.request(method, address, headers={"Host": host, **headers}, **more)
 
 
 @pytest.fixture
@@ -126,6 +131,7 @@ def test_everything_comes_through_the_proxy(proxy: Proxy, settings) -> None:
     assert proxy.get(APP, style).headers["content-type"].startswith("text/css")
     settings.APP_ORIGIN, settings.SNAPSHOT_ORIGIN, settings.ALLOWED_HOSTS = f"https://{APP}", f"https://{PAGES}", [APP]
     recorded_pages_come_from_their_own_host(proxy)
+    pages_of_every_role_open_and_a_held_action_is_decided(proxy)
     a_socket_is_opened_by_who_is_signed_in(proxy)
 
 
@@ -144,15 +150,35 @@ def recorded_pages_come_from_their_own_host(proxy: Proxy) -> None:
     assert proxy.get(APP, path).status_code == 404
 
 
+def pages_of_every_role_open_and_a_held_action_is_decided(proxy: Proxy) -> None:
+    run = factories.make_run()
+    row = factories.make_held_step(factories.make_trajectory(run), seconds=600)
+    client = Client()
+    client.force_login(factories.make_superuser())
+    headers = {"Cookie": f"sessionid={client.cookies['sessionid'].value}"}
+    for name in ("home", "held-steps", "corrections", "review-queues", "operations", "live-goals", "studies"):
+        page = proxy.get(APP, reverse(name), **headers)
+        assert page.status_code == 200, (name, page.text[:300])
+    token = re.search(r"csrftoken=([^;]+)", proxy.get(APP, "/login/").headers["set-cookie"])[1]
+    headers["Cookie"] += f"; csrftoken={token}"
+    said = {"method": "POST", "host": APP, "path": reverse("held-step-decide", args=[row.pk])}
+    told = {"state": "approved", "reason": "The price is right."}
+    foreign = proxy.ask(**said, headers={**headers, "X-CSRFToken": token, "Origin": f"https://{PAGES}"}, json=told)
+    assert foreign.status_code == 403
+    decided = proxy.ask(**said, headers={**headers, "X-CSRFToken": token, "Origin": f"https://{APP}"}, json=told)
+    assert (decided.status_code, decided.json()["state"]) == (200, "approved"), decided.text[:300]
+
+
 def a_socket_is_opened_by_who_is_signed_in(proxy: Proxy) -> None:
     run = factories.make_run()
     client = Client()
     client.force_login(factories.make_user("reader", run.dataset.project))
     cookie = f"sessionid={client.cookies['sessionid'].value}"
+    trajectory = factories.make_trajectory(run)
 
-    async def status(**headers: str) -> int:
+    async def status(path: str = f"/ws/runs/{run.pk}/", **headers: str) -> int:
         """Of the upgrade."""
-        address = f"wss://{APP}:{proxy.https}/ws/runs/{run.pk}/"
+        address = f"wss://{APP}:{proxy.https}{path}"
         try:
             async with websockets.connect(
                 address,
@@ -167,4 +193,5 @@ def a_socket_is_opened_by_who_is_signed_in(proxy: Proxy) -> None:
             return refused.response.status_code
 
     assert asyncio.run(status(Cookie=cookie)) == 101
+    assert asyncio.run(status(f"/ws/trajectories/{trajectory.pk}/", Cookie=cookie)) == 101
     assert asyncio.run(status()) == 403

@@ -37,22 +37,24 @@ class Command(BaseCommand):
         unpacked = Path(tempfile.mkdtemp(prefix=".restoring-", dir=settings.VAR_DIR))
         try:
             looked = look_through(file, identity, unpacked)
-            self._ask(confirm)
+            replaces = self._ask(confirm)
             aside = restore(file, identity, looked)
         except (ArchiveDamaged, TooNew, SealError, ToolFailed) as error:
             raise CommandError(str(error)) from error
         finally:
             shutil.rmtree(unpacked, ignore_errors=True)
-        self._say(file, looked, aside)
+        self._say(file, looked, aside, replaces)
 
-    def _ask(self, confirm: str) -> None:
+    def _ask(self, confirm: str) -> bool:
+        """Whether something is there that would be replaced; then only after its name was typed."""
         name = connection.settings_dict["NAME"]
         if not get_user_model().objects.exists() and not Dataset.objects.exists():
-            return  # nothing is lost
+            return False
         self._refuse_while_it_runs()
         typed = confirm or input(f"This replaces everything in the database {name}. Type its name to go on: ")
         if typed != name:
             raise CommandError("not confirmed; nothing was changed")
+        return True
 
     def _refuse_while_it_runs(self) -> None:
         try:
@@ -62,11 +64,12 @@ class Command(BaseCommand):
         if running:
             raise CommandError(f"{running[0]['name']} is at work: stop the app, wait a minute, and restore then")
 
-    def _say(self, file: Path, looked: Looked, aside: Path | None) -> None:
+    def _say(self, file: Path, looked: Looked, aside: Path | None, replaces: bool) -> None:
         rows, made = sum(looked.manifest.rows.values()), looked.version.made
         self.stdout.write(f"restored from {file}, made {made}: {rows:,} rows and what belongs to them")
         if aside:
-            self.stdout.write(f"files that were here before are in {aside}")
+            what = "files that were here before" if replaces else "keys that this empty service had made for itself"
+            self.stdout.write(f"{what} are in {aside}")
         stored = settings.VAR_DIR / "secrets" / "django"
         if looked.version.secret_key_sha256 != fingerprint(stored.read_text().strip() if stored.exists() else ""):
             self.stdout.write(
