@@ -1,9 +1,12 @@
 """Adapters learn beside weights that stay as they are, and are merged into them where they are used."""
 
 import hashlib
+import importlib.metadata
+import importlib.util
 import json
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +16,7 @@ from agents.encoders.adapters import FILE, base_of, load
 from agents.llm.protocol import Message
 from agents.stages.generators.local import LocalGenerator
 from agents.stages.words.generator import ChatPrompt
+from agents.training import language
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.loop import train
 from agents.training.presets import PRESETS
@@ -127,6 +131,28 @@ def test_what_cannot_be_adapted_is_refused(bases) -> None:
     if not torch.cuda.is_available():
         with pytest.raises(ValueError, match=r"adapter=qlora .* needs a CUDA device and the package bitsandbytes"):
             task_of("causal", bases["causal"], adapter="qlora")
+
+
+def test_weights_in_four_bits_are_asked_for_as_qlora_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Up to the device, which is not here: what would be loaded on one, and how."""
+    asked: dict[str, Any] = {}
+
+    class Loading(Exception):
+        """Stands where a device would be needed."""
+
+    def load_model(kind: str, base: str, **options: Any) -> None:
+        asked.update(options)
+        raise Loading
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
+    monkeypatch.setattr(importlib.metadata, "version", lambda name: "0.46.0")
+    monkeypatch.setattr(language, "load_model", load_model)
+    with pytest.raises(Loading):
+        language._trained_model("causal", "base", make_settings("causal", {"adapter": "qlora"}))
+    kept = asked["quantization_config"]
+    assert (kept.load_in_4bit, kept.bnb_4bit_quant_type, kept.bnb_4bit_use_double_quant) == (True, "nf4", True)
+    assert (kept.bnb_4bit_compute_dtype, asked["device_map"]) == (torch.bfloat16, {"": 0})
 
 
 def test_presets_hold_settings_that_there_are(bases, tmp_path) -> None:
