@@ -1,10 +1,11 @@
 """Conversations out of the database: records in source order, then bytes in a published format."""
 
+import functools
 import hashlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from annotations.datasets import folder_writer, writer
+from annotations.datasets import folder_writer, jsonl, writer
 from annotations.datasets.records import ConversationRecord
 from annotations.models import Dataset, Release, Split
 from annotations.models.conversations import ConversationQuerySet
@@ -24,6 +25,7 @@ def export_dataset(
     conversations: ExportedConversations | None = None,
     progress: Callable[[int], None] = lambda _: None,
     warn: Callable[[str], None] = lambda _: None,
+    canary: str = "",
 ) -> dict[str, int]:
     """Write a dataset, or those of its conversations or of a release's that are given, to `out`; conversations per
     file written.
@@ -31,7 +33,8 @@ def export_dataset(
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
     Formats with a folder per conversation fill the folder `out`. `progress` is told the conversations written, after
-    every chunk; what it raises ends the export. `warn` is told of pages that are missing in what was written.
+    every chunk; what it raises ends the export. `warn` is told of pages that are missing in what was written. Every
+    line of jsonl says the `canary`.
     Raises ValueError for an unknown format, for one file of the Mind2Web family that would mix splits, and for a file
     where a folder is needed.
     """
@@ -40,7 +43,7 @@ def export_dataset(
             raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
         chosen = dataset.conversations.all() if conversations is None else conversations
         return {str(out): write_folder(_counted(chosen, 0, progress), out, warn)}
-    write = writer(format_name)
+    write = functools.partial(jsonl.write, canary=canary) if format_name == "jsonl" else writer(format_name)
     rows = dataset.conversations.all() if conversations is None else conversations
     found = [split for split in Split.values if rows.filter(split=split).exists()]
     per_split = format_name in ONE_FILE_PER_SPLIT
@@ -82,7 +85,8 @@ def export_release(
     DATASHEET.md in a folder, else NAME.sha256 beside the file."""
     rows = release.conversations.all() if conversations is None else conversations
     rows = rows.filter(split=split) if split else rows
-    counts = export_dataset(release.dataset, format_name, out, rows, progress, warn)
+    canary = release.checks.get("canary", "")
+    counts = export_dataset(release.dataset, format_name, out, rows, progress, warn, canary)
     if out.suffix in {".json", ".jsonl"}:
         _write_checksums([out], out.parent, out.with_name(f"{out.name}.sha256"))
     else:

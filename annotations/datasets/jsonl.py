@@ -6,11 +6,13 @@
          "html", "raw_html", "html_after", "source_index": int or null, "extra": {},
          "positives": [candidate], "negatives": [candidate],
          "screenshot": {"media_type", "data": base64 text} or null}]}],
-     "files": [{"path", "data": base64 text}], only where there are some}
+     "files": [{"path", "data": base64 text}], only where there are some,
+     "canary": text after "version", only in an export of a release}
 
 A candidate is {"node_id", "tag", "attributes": JSON text, "is_original_target": bool or null,
 "is_top_level_target": bool or null}. Field names are those of `annotations.datasets.records`, where they are
-explained. What is absent has its default; what is unknown is refused, so that nothing is lost unnoticed.
+explained. What is absent has its default; what is unknown is refused, so that nothing is lost unnoticed. A canary is
+of the release that was written and no part of its conversations: reading passes over it.
 """
 
 import base64
@@ -47,11 +49,15 @@ def read(path: Path) -> Iterator[Readable]:
     return read_records(path, _conversation, "source_id")
 
 
-def write(records: Iterable[ConversationRecord], out: BinaryIO) -> int:
-    """Write one conversation per line, one in memory; returns how many. The same records give the same bytes."""
+def write(records: Iterable[ConversationRecord], out: BinaryIO, canary: str = "") -> int:
+    """Write one conversation per line, one in memory; returns how many. The same records give the same bytes.
+
+    Every line says the canary where there is one, for lines are what gets copied out of a file and trained on.
+    """
     count = 0
+    head = {"version": VERSION} | ({"canary": canary} if canary else {})
     for record in records:
-        row = {"version": VERSION} | _plain(record)
+        row = head | _plain(record)
         if not record.files:
             del row["files"]
         out.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
@@ -78,7 +84,7 @@ def _known(record: type) -> frozenset[str]:
     return frozenset(field.name for field in fields_of(record))
 
 
-CONVERSATION_KEYS = _known(ConversationRecord) | {"version"}
+CONVERSATION_KEYS = _known(ConversationRecord) | {"version", "canary"}
 FILE_KEYS = _known(FileRecord)
 TURN_KEYS, STEP_KEYS, CANDIDATE_KEYS = _known(TurnRecord), _known(StepRecord), _known(CandidateRecord)
 
@@ -91,6 +97,7 @@ def _refuse_unknown(fields: Fields, known: frozenset[str]) -> None:
 def _conversation(fields: Fields, split: str) -> ConversationRecord:
     if fields.number("version") not in (None, VERSION):
         fields.defect("version", f"expected {VERSION}, the version that this program reads")
+    fields.text("canary", required=False)
     _refuse_unknown(fields, CONVERSATION_KEYS)
     return ConversationRecord(
         source_id=fields.text("source_id", filled=True),

@@ -220,6 +220,6 @@ def _distribution(release: Release) -> list[str]:
         f"Consent: {release.consent}",
         f"SHA-256 of the release (of the checksums of its conversations, in order): {release.sha256}",
         f"Canary: {release.checks['canary']} – text that holds this line should not be used to train models that are "
-        "evaluated on this dataset. It is in this datasheet, which goes with every export, and not in the data files, "
-        "whose formats have no place for it.",
+        "evaluated on this dataset. It is in this datasheet, which goes with every export, and in every line of an "
+        "export as JSONL; the other formats have no place for it.",
     ]

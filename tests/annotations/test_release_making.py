@@ -1,5 +1,6 @@
 """Releases: frozen for good, refused with reasons, and exported in the same bytes for ever."""
 
+import json
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,7 +10,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, transaction
 from django.utils import timezone
 
-from annotations.corpus.exporting import export_dataset
+from annotations.corpus.exporting import export_dataset, export_release
 from annotations.corpus.importing import import_files
 from annotations.datasets import WRITERS
 from annotations.models import Conversation, Dataset, Delivery, Release, Snapshot, Step, Turn
@@ -57,6 +58,24 @@ def test_a_release_gives_back_the_records_that_were_frozen() -> None:
     assert is_intact(release)
 
 
+def test_every_line_of_an_export_says_the_canary_of_its_release_and_comes_in_again(tmp_path: Path) -> None:
+    dataset = small_dataset()
+    release = released(dataset)
+    counts = export_release(release, "jsonl", tmp_path / "out")
+    (path,) = map(Path, counts)
+    lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    assert [line["canary"] for line in lines] == [release.checks["canary"]] * 4
+    assert release.checks["canary"] in release.datasheet
+    copy = factories.make_dataset(source_format="jsonl")
+    assert import_files("jsonl", tmp_path / "out", copy).errors == []
+    assert list(copy.conversations.records()) == list(release.conversations.records())
+
+
+def test_what_is_no_release_has_no_canary(tmp_path: Path) -> None:
+    (path,) = export_dataset(small_dataset(), "jsonl", tmp_path / "out.jsonl")
+    assert "canary" not in Path(path).read_text("utf-8")
+
+
 def test_a_demonstration_is_frozen_with_its_files(tmp_path: Path) -> None:
     folder = write_demo(tmp_path / "in")
     dataset = factories.make_dataset(source_format="weblinx")
@@ -75,7 +94,7 @@ def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_datase
     for name in ("first", "second"):
         factories.make_conversation(turns=1, dataset=dataset, source_id=name)
     export_dataset(dataset, format_name, tmp_path / "plain")
-    released(dataset)
+    release = released(dataset)
     command = ("export_dataset", dataset.name, format_name)
     with (tmp_path / "log").open("w") as log:
         call_command(*command, str(tmp_path / "1"), release="1.0", stdout=log)
@@ -87,7 +106,8 @@ def test_exports_of_a_release_have_the_same_bytes_whatever_happens_to_the_datase
     assert first == tree(tmp_path / "2")
     assert {"SHA256SUMS", "DATASHEET.md"} <= first.keys()
     plain = tree(tmp_path / "plain")
-    assert {path: data for path, data in first.items() if path in plain} == plain
+    canary = f'"canary": "{release.checks["canary"]}", '.encode()
+    assert {path: data.replace(canary, b"") for path, data in first.items() if path in plain} == plain
     again = import_files(format_name, tmp_path / "1", factories.make_dataset(source_format=format_name))
     assert (again.errors, again.conversations) == ([], 2)
 
