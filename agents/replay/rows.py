@@ -7,9 +7,10 @@ decided, and nothing of what: agents decide on pages that gold actions led to, a
 from typing import Any
 
 from django.db.models.fields.json import KT
+from django.urls import reverse
 
 from agents.models import Trajectory, TrajectoryStep
-from annotations.models import Step
+from annotations.models import Correction, Step
 
 SHOWN_APART = {("rank", "top"), ("recall", "snippets")}
 
@@ -54,6 +55,7 @@ def _recorded(step: TrajectoryStep) -> dict[str, Any]:
     targets = list(step.step.targets.all()) if step.step else []
     return {
         "verdict": step.verdict(targets, step.ranked_count),
+        "corrections": _corrections(step.step) if step.step else [],
         "candidates": step.ranking(),
         "candidate_total": step.ranked_count,
         "marks": [mark.message() for mark in step.marks(targets)],
@@ -71,6 +73,7 @@ def _recorded(step: TrajectoryStep) -> dict[str, Any]:
 # What stands for `_recorded` where gold is hidden.
 HIDDEN_DETAIL: dict[str, Any] = {
     "verdict": [],
+    "corrections": [],
     "candidates": [],
     "candidate_total": None,
     "marks": [],
@@ -121,6 +124,12 @@ def _gold(step: Step) -> dict[str, Any]:
         "node_ids": [target.node_id for target in step.targets.all()],
         "action_repr": step.action_repr,
     }
+
+
+def _corrections(step: Step) -> list[dict[str, str]]:
+    """Of its gold, the newest first."""
+    rows = Correction.objects.filter(step=step).with_people()
+    return [{"url": reverse("correction", args=[row.pk]), "account": row.account} for row in rows]
 
 
 def _trace(trace: dict[str, Any]) -> dict[str, Any]:

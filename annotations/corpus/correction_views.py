@@ -21,7 +21,7 @@ PLACE = "step__turn__conversation"
 def _visible(request: HttpRequest) -> QuerySet[Correction]:
     rows = rules.visible(request.user, Correction.objects.select_related(f"{PLACE}__dataset__project"))
     rows = rules.gold_filter(request.user, rows, f"{PLACE}__split", f"{PLACE}__dataset__project")
-    return rows.select_related("asked_by", "corrected_by", "decided_by")
+    return rows.with_people()
 
 
 @require_GET

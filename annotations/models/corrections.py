@@ -20,6 +20,9 @@ class CorrectionRefused(ValueError):
 
 
 class CorrectionQuerySet(models.QuerySet["Correction"]):
+    def with_people(self) -> Self:
+        return self.select_related("asked_by", "corrected_by", "decided_by")
+
     def unfinished(self) -> Self:
         return self.filter(state__in=Correction.UNFINISHED)
 
@@ -96,6 +99,14 @@ class Correction(models.Model):
 
     def __str__(self) -> str:
         return f"step {self.step_id}: {self.get_state_display()}"
+
+    @property
+    def account(self) -> str:
+        """Who did what with it and why, as a sentence."""
+        said = f"{self.get_state_display().capitalize()}: {self.asked_by} asked: {self.reason or 'no reason given'}"
+        did = [f"{self.corrected_by} proposed {self.operation} {self.value}".strip()] if self.corrected_by else []
+        did += [f"{self.decided_by} decided{f': {self.note}' if self.note else ''}"] if self.decided_by else []
+        return "; ".join([said, *did])
 
     def released_in(self) -> Any:
         """The first release that has it; None before there is one."""

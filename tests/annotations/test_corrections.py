@@ -131,6 +131,9 @@ def test_a_step_is_flagged_corrected_and_verified_on_pages(step: Step, people) -
     reviewer.post(page, {"do": "accept"})
     assert Correction.objects.get().state == "done"
     assert b"the next release has it" in reviewer.get(page).content
+    at_the_step = annotator.get(reverse("step", args=[step.pk])).content.decode()
+    assert f'href="{page}"' in at_the_step
+    assert "Corrected: annotator asked: Wrong button.; annotator proposed CLICK; reviewer decided" in at_the_step
     reader = client_of(factories.make_user(Role.READER, step.turn.conversation.dataset.project))
     assert reader.get(page).status_code == 200
     assert reader.post(page, {"do": "dismiss", "note": "No."}).status_code == 403

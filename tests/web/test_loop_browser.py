@@ -68,6 +68,11 @@ def test_gold_wrong_becomes_release_1_1_and_a_score_that_is_explained(app_server
     expect(page.locator("main")).to_contain_text("correction of gold")
     expect(page.locator("main")).to_contain_text("The DVD was meant.")
 
+    page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/steps/{WRONG}/"))
+    expect(page.locator("p.correction")).to_contain_text("The DVD was meant.")
+    expect(page.locator("p.correction")).to_contain_text("rita decided")
+    expect(page.locator("p.correction a")).to_have_attribute("href", f"/corrections/{Correction.objects.get().pk}/")
+
     page.goto(app_server.url(f"/studies/{study.pk}/"))
     new = value(run, REVIEWED)
     assert new > old

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.test import Client
 
-from annotations.models import Snapshot, Step
+from annotations.models import Correction, Snapshot, Step
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.replay_world import make_replay
@@ -177,6 +177,20 @@ def test_a_reader_of_a_test_split_sees_no_gold_and_is_told_so():
     opening = client.get(f"/trajectories/{world.trajectory.pk}/steps/0/view/").json()["snapshot"]
     assert (opening["before"] is None, opening["after"]) == (False, None)
     assert client.get(f"/trajectories/{world.trajectory.pk}/steps/0/tree/").json()["lines"] == []
+
+
+@pytest.mark.parametrize("sees", [True, False])
+def test_a_step_leads_to_the_corrections_of_its_gold_where_gold_is_seen(sees: bool):
+    world = make_replay(split="test_task")
+    asking = factories.make_user("annotator", world.trajectory.run.dataset.project, username="anna")
+    found = Correction.objects.ask(world.steps[7], asking, "The other one was meant.")
+    client = reader_of(world, sees_test_gold=sees)
+    view = client.get(f"/trajectories/{world.trajectory.pk}/steps/7/view/")
+    told = {"url": f"/corrections/{found.pk}/", "account": "To correct: anna asked: The other one was meant."}
+    assert view.json()["detail"]["corrections"] == ([told] if sees else [])
+    assert sees or b"anna" not in view.content
+    beside = client.get(f"/trajectories/{world.trajectory.pk}/steps/6/view/").json()
+    assert beside["detail"]["corrections"] == []
 
 
 def test_a_reader_who_may_see_test_gold_sees_it():

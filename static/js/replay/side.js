@@ -94,7 +94,7 @@ export class SidePane {
     const notes = [
       detail.error && !detail.verdict.includes(detail.error) ? make("p.note.bad", {}, detail.error) : null,
     ];
-    return section("Decision", null, rows, words, ...notes, happened(detail));
+    return section("Decision", null, rows, words, ...notes, ...corrections(detail), happened(detail));
   }
 
   /** A tag that brings its element into view. */
@@ -318,6 +318,13 @@ function happened({ gold, url, happened_at: at, reward, outcome, call_index: cal
     outcome,
   };
   return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
+}
+
+/** What people said of the gold of this step, each with the way to its correction. */
+function corrections({ corrections: listed }) {
+  return listed.map(({ url, account }) =>
+    make("p.correction", {}, make("a.link", { href: url }, "Correction"), `: ${account}`),
+  );
 }
 
 /** @param {string} title @param {string} note @param {...any} children */
