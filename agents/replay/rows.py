@@ -4,6 +4,7 @@
 decided, and nothing of what: agents decide on pages that gold actions led to, after they were told those actions.
 """
 
+from datetime import datetime
 from typing import Any
 
 from django.db.models.fields.json import KT
@@ -55,7 +56,7 @@ def _recorded(step: TrajectoryStep) -> dict[str, Any]:
     targets = list(step.step.targets.all()) if step.step else []
     return {
         "verdict": step.verdict(targets, step.ranked_count),
-        "corrections": _corrections(step.step) if step.step else [],
+        "corrections": _corrections(step.step_id, step.created_at) if step.step_id else [],
         "candidates": step.ranking(),
         "candidate_total": step.ranked_count,
         "marks": [mark.message() for mark in step.marks(targets)],
@@ -126,10 +127,16 @@ def _gold(step: Step) -> dict[str, Any]:
     }
 
 
-def _corrections(step: Step) -> list[dict[str, str]]:
-    """Of its gold, the newest first."""
-    rows = Correction.objects.filter(step=step).with_people()
-    return [{"url": reverse("correction", args=[row.pk]), "account": row.account} for row in rows]
+def _corrections(step: int, stored_at: datetime) -> list[dict[str, Any]]:
+    """Of the gold of a recorded step, the newest first. `is_later`: it changed the gold after the agent was judged."""
+    return [
+        {
+            "url": reverse("correction", args=[row.pk]),
+            "account": row.account,
+            "is_later": row.state == Correction.State.DONE and (row.decided_at or stored_at) > stored_at,
+        }
+        for row in Correction.objects.filter(step=step).with_people()
+    ]
 
 
 def _trace(trace: dict[str, Any]) -> dict[str, Any]:

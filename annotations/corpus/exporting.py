@@ -33,18 +33,16 @@ def export_dataset(
     A path ending in .json or .jsonl becomes one file. Any other path becomes a folder: `<split>/<name>.json` per
     split for the Mind2Web family (their loaders read the split from the folder), `<name>.jsonl` for jsonl.
     Formats with a folder per conversation fill the folder `out`. `progress` is told the conversations written, after
-    every chunk; what it raises ends the export. `warn` is told of pages that are missing in what was written. Every
-    line of jsonl says the `canary`.
+    every chunk; what it raises ends the export. `warn` is told of missing pages. Lines of jsonl say the `canary`.
     Raises ValueError for an unknown format, for one file of the Mind2Web family that would mix splits, and for a file
     where a folder is needed.
     """
+    rows = dataset.conversations.all() if conversations is None else conversations
     if (write_folder := folder_writer(format_name)) is not None:
         if out.suffix in {".json", ".jsonl"} or out.is_file():
             raise ValueError(f"{format_name} has a folder per conversation: name a folder instead of {out.name}")
-        chosen = dataset.conversations.all() if conversations is None else conversations
-        return {str(out): write_folder(_counted(chosen, 0, progress), out, warn)}
+        return {str(out): write_folder(_counted(rows, 0, progress), out, warn)}
     write = functools.partial(jsonl.write, canary=canary) if format_name == "jsonl" else writer(format_name)
-    rows = dataset.conversations.all() if conversations is None else conversations
     found = [split for split in Split.values if rows.filter(split=split).exists()]
     per_split = format_name in ONE_FILE_PER_SPLIT
     if out.suffix in {".json", ".jsonl"}:

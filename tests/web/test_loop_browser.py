@@ -70,7 +70,9 @@ def test_gold_wrong_becomes_release_1_1_and_a_score_that_is_explained(app_server
 
     page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/steps/{WRONG}/"))
     expect(page.locator("p.correction")).to_contain_text("The DVD was meant.")
-    expect(page.locator("p.correction")).to_contain_text("rita decided")
+    expect(page.locator("p.correction")).to_contain_text(
+        "rita decided. The agent is judged here by the gold before it."
+    )
     expect(page.locator("p.correction a")).to_have_attribute("href", f"/corrections/{Correction.objects.get().pk}/")
 
     page.goto(app_server.url(f"/studies/{study.pk}/"))

@@ -186,7 +186,8 @@ def test_a_step_leads_to_the_corrections_of_its_gold_where_gold_is_seen(sees: bo
     found = Correction.objects.ask(world.steps[7], asking, "The other one was meant.")
     client = reader_of(world, sees_test_gold=sees)
     view = client.get(f"/trajectories/{world.trajectory.pk}/steps/7/view/")
-    told = {"url": f"/corrections/{found.pk}/", "account": "To correct: anna asked: The other one was meant."}
+    said = "To correct: anna asked: The other one was meant."
+    told = {"url": f"/corrections/{found.pk}/", "account": said, "is_later": False}
     assert view.json()["detail"]["corrections"] == ([told] if sees else [])
     assert sees or b"anna" not in view.content
     beside = client.get(f"/trajectories/{world.trajectory.pk}/steps/6/view/").json()

@@ -320,11 +320,15 @@ function happened({ gold, url, happened_at: at, reward, outcome, call_index: cal
   return facts(Object.fromEntries(Object.entries(told).filter(([, text]) => text)));
 }
 
-/** What people said of the gold of this step, each with the way to its correction. */
+/**
+ * What people said of the gold of this step, each with the way to its correction.
+ * @param {{corrections: {url: string, account: string, is_later: boolean}[]}} detail
+ */
 function corrections({ corrections: listed }) {
-  return listed.map(({ url, account }) =>
-    make("p.correction", {}, make("a.link", { href: url }, "Correction"), `: ${account}`),
-  );
+  return listed.map(({ url, account, is_later: isLater }) => {
+    const said = isLater ? `: ${account}. The agent is judged here by the gold before it.` : `: ${account}`;
+    return make("p.correction", {}, make("a.link", { href: url }, "Correction"), said);
+  });
 }
 
 /** @param {string} title @param {string} note @param {...any} children */
