@@ -42,6 +42,7 @@ urlpatterns = [
     path("trajectories/<int:pk>/steps/<int:seq>/", replay_views.trajectory_step, name="trajectory-step"),
     path("trajectories/<int:pk>/steps/<int:seq>/view/", replay_views.step_view, name="trajectory-step-view"),
     path("trajectories/<int:pk>/steps/<int:seq>/tree/", replay_views.step_tree, name="trajectory-step-tree"),
+    path("trajectories/<int:pk>/steps/<int:seq>/changes/", replay_views.step_changes, name="trajectory-step-changes"),
     path("datasets/<slug:name>/workflows/", workflow_views.workflows, name="dataset-workflows"),
     path("datasets/<slug:name>/workflows/new/", workflow_views.workflow_new, name="dataset-workflow-new"),
     path("datasets/<slug:name>/memory/", workflow_views.memory, name="dataset-memory"),

@@ -11,6 +11,7 @@ from agents.models import Trajectory, TrajectoryStep
 from agents.replay import rows as replay_rows
 from agents.replay.frames import own_page_view, page_view, pruned_lines
 from annotations.access import rules
+from annotations.corpus.changes import changes_between
 from annotations.corpus.step_page import sight_of
 from annotations.dom.marks import Mark
 from annotations.models import Step
@@ -63,6 +64,16 @@ def step_tree(request: HttpRequest, pk: int, seq: int) -> JsonResponse:
     snapshot = step.step.snapshot if step.step else step.snapshot
     empty = {"lines": [], "cut": False, "missing": 0}
     return JsonResponse(pruned_lines(snapshot.html, step.kept_nodes()) if snapshot else empty)
+
+
+def step_changes(request: HttpRequest, pk: int, seq: int) -> HttpResponse:
+    """What the agent's action changed on the page of its episode; recorded paths have `step-changes`."""
+    found = _visible(request, pk)
+    if not _sees_gold(request, found):
+        raise Http404
+    rows = found.steps.select_related("snapshot__dictionary", "turn").defer("trace")
+    step = get_object_or_404(rows, seq=seq)
+    return render(request, "annotations/_changes.html", {"panel": changes_between(*step.pages_around)})
 
 
 def _visible(request: HttpRequest, pk: int) -> Trajectory:

@@ -48,6 +48,20 @@ def trajectory(db) -> Trajectory:
     return trajectory
 
 
+def test_what_an_action_of_an_episode_changed_is_told_where_the_next_page_is_its_own(trajectory) -> None:
+    after = PAGE.replace("</body>", '<h1 backend_node_id="4">Found</h1></body>')
+    Episode(trajectory, trajectory.conversation.turns.get()).store(
+        Seen(after, "https://shop.example/", 4, AT), decision(GO), [Outcome(1.0, "done")]
+    )
+    client = Client()
+    client.force_login(factories.make_user(is_superuser=True))
+    told = [client.get(f"/trajectories/{trajectory.pk}/steps/{seq}/changes/").content.decode() for seq in range(4)]
+    assert "1 added" in told[2]
+    assert "Found" in told[2]
+    assert ["was not recorded" in one for one in told] == [True, True, False, True]  # 0 and 1 are of one call
+    assert client.get(f"/trajectories/{trajectory.pk}/steps/9/changes/").status_code == 404
+
+
 def test_each_action_of_a_call_is_a_step_and_what_the_call_took_counts_once(trajectory) -> None:
     stored = list(trajectory.steps.all())
     assert [(row.seq, row.call_index, row.operation, row.reward) for row in stored] == [

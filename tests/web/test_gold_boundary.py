@@ -188,6 +188,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
         "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),
         "trajectory-step-tree": each(keys("Trajectory"), seq=[0, 1]),
+        "trajectory-step-changes": each(keys("Trajectory"), seq=[0, 1]),
         "dataset-workflows": dataset,
         "dataset-workflow-new": dataset,
         "dataset-memory": dataset,

@@ -168,6 +168,7 @@ PAGES = {
     "trajectory-step": get("trajectories", seq=0),
     "trajectory-step-view": get("trajectories", seq=0),
     "trajectory-step-tree": get("trajectories", seq=0),
+    "trajectory-step-changes": get("trajectories", seq=0),
     "dataset-workflows": get("dataset name"),
     "dataset-workflow-new": get("dataset name", ANNOTATORS),
     "dataset-memory": get("dataset name"),

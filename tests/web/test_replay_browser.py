@@ -360,3 +360,22 @@ def test_what_was_predicted_of_the_recorded_action_stands_beside_what_happened(p
     at(0)
     expect(side.get_by_text("What really happened")).to_be_visible()
     expect(side.locator(".beside")).to_have_count(0)
+
+
+def test_what_an_episodes_action_changed_stands_beside_what_was_predicted_of_it(page, at, world) -> None:
+    trajectory = world.trajectory
+    conversation = factories.make_conversation(0, dataset=trajectory.run.dataset)
+    turn = factories.make_turn(conversation, steps=0, instruction="Find a film for tonight.")
+    episode = Trajectory.objects.create(run=trajectory.run, conversation=conversation, state="done", step_count=0)
+    click = Action("CLICK", "23")
+    decision = Decision((click,), branches=(Branch(click, "", "added heading 'Boxes near you'", 0.9, True),))
+    html = world.steps[0].snapshot.html
+    heading = '<h1 backend_node_id="990"><text>Boxes near you</text></h1></html>'
+    for shown in (html, html.replace("</html>", heading)):
+        Episode(episode, turn).store(Seen(shown, "", 78, timezone.now()), decision, [Outcome()])
+    at(0, trajectory=episode)
+    side = page.locator("#side")
+    side.get_by_text("Elements by which the next page differs").click()
+    predicted, happened = side.locator(".beside > div").all()
+    expect(predicted).to_have_text("Predictedadded heading 'Boxes near you'")
+    expect(happened.locator("li.added")).to_contain_text(["Boxes near you"])

@@ -271,25 +271,28 @@ export class SidePane {
     return [section("Branches", `${branches.length} considered`, ...rows)];
   }
 
-  /** What the recorded action did to the page, read when it is opened; beside what was predicted of that action. */
-  #changes({ step, gold, branches }) {
-    if (!step || !gold) return [];
+  /** What really happened to the page, read when it is opened, beside what was predicted: of the recorded action, or, of
+   * an episode without a recorded path, of the action that the agent carried out. */
+  #changes({ seq, step, gold, branches }) {
+    if (step && !gold) return [];
     const content = make("div", {}, make("p.muted", {}, "Comparing the pages …"));
-    const foreseen = branches.find((branch) => branch.prediction && isRecorded(branch.action, gold));
+    const isDone = (branch) => (step ? isRecorded(branch.action, gold) : branch.chosen);
+    const foreseen = branches.find((branch) => branch.prediction && isDone(branch));
     const shown = foreseen ? beside("Predicted", make("p", {}, foreseen.prediction), "Happened", content) : content;
     const opened = folded("changes", "Elements by which the next page differs", shown, this.open);
-    opened.addEventListener("toggle", () => opened.open && this.#compare(content, step));
+    const address = step ? `/steps/${step}/changes/` : `${this.store.url}steps/${seq}/changes/`;
+    opened.addEventListener("toggle", () => opened.open && this.#compare(content, address));
     return [section("What really happened", foreseen ? "beside what was predicted" : null, opened)];
   }
 
-  async #compare(content, step) {
-    if (content.dataset.step) return;
-    content.dataset.step = step;
+  async #compare(content, address) {
+    if (content.dataset.address) return;
+    content.dataset.address = address;
     try {
-      const page = await readPage(`/steps/${step}/changes/`);
+      const page = await readPage(address);
       content.replaceChildren(...page.body.children);
     } catch (error) {
-      delete content.dataset.step;
+      delete content.dataset.address;
       content.replaceChildren(make("p.note.bad", {}, error.message));
     }
   }
