@@ -194,6 +194,7 @@ class StepResultDetailSerializer(StepResultSerializer):
     """With what each stage recorded: the ranked candidates, the memory and the trace."""
 
     verdict = serializers.ListField(child=serializers.CharField(), help_text="Empty where gold is hidden.")
+    corrections = ObjectsField(help_text="Of its gold, the newest first: url, account, is_later.")
     candidates = ObjectsField(help_text="node_id, score and text, best first; at most 200.")
     candidate_total = serializers.IntegerField(allow_null=True, help_text="How many elements were ranked.")
     marks = ObjectsField(help_text="What is outlined in the page, most important first: id, kind and label.")
