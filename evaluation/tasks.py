@@ -33,13 +33,24 @@ def count_reviews() -> None:
 
 
 @shared_task(queue="default")
+def scan_runs() -> None:
+    """Scan the failures of the next run that is over. Repeating the message is harmless."""
+    from evaluation.scores import scanning
+
+    scanning.scan_next()
+
+
+@shared_task(queue="default")
 def reap() -> None:
     """Every 30 s: free the shards of dead workers, publish again what waits, end what is complete, count reviews whose
-    message was lost, and let the sample go on."""
+    message was lost, have runs scanned that are over, and let the sample go on."""
     from evaluation.reviews import counting
+    from evaluation.scores import scanning
     from evaluation.studies import running, sample
 
     running.reap()
     counting.count_reviews()
     sample.grow()
     sample.ask_reviewers()
+    if scanning.to_scan().exists():
+        scan_runs.delay()

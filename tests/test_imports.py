@@ -47,7 +47,7 @@ WINGS = {
         stages memory pipeline replay runs live holding training proposals packs connections retention
     """.split(),
     "evaluation": """
-        metrics models scores reviews guard reports external comparing studies bench
+        metrics scanners models scores reviews guard reports external comparing studies bench
     """.split(),
 }
 # Of the eight stages, which rooms of others each may import; what more than one needs lies below them all.
@@ -98,6 +98,7 @@ CORE = """
     agents.training.checkpoint agents.training.weights agents.training.examples agents.training.pairs
     agents.training.samples agents.training.ranking agents.training.language agents.training.card
     agents.training.left_out agents.training.unpacking evaluation.scores.judging evaluation.metrics evaluation.metrics.*
+    evaluation.scanners evaluation.scanners.*
 """.split()
 SHELL = {
     "annotations.sample.campaigns",

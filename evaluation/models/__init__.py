@@ -5,7 +5,7 @@ May import all of `annotations` and `agents`.
 
 from evaluation.models.review_queues import ReviewChoice, ReviewQueue, ReviewTask
 from evaluation.models.reviews import BadReview, Review, ReviewedRun, ReviewReason, ReviewVerdict
-from evaluation.models.scores import Breakdown, Score
+from evaluation.models.scores import Breakdown, ScannedRun, Score
 from evaluation.models.shards import Shard
 from evaluation.models.studies import Study
 
@@ -19,6 +19,7 @@ __all__ = [
     "ReviewTask",
     "ReviewVerdict",
     "ReviewedRun",
+    "ScannedRun",
     "Score",
     "Shard",
     "Study",

@@ -22,6 +22,7 @@ class ReviewChoice(models.TextChoices):
     FAILURES = "failures", "failures, at random"
     UNCERTAIN = "uncertain", "uncertain: the two best candidates are closest"
     DISAGREE = "disagree", "where runs of the study disagree, at random"
+    SCANNER = "scanner", "what a scanner found, at random"
 
 
 class ReviewQueue(models.Model):
@@ -30,6 +31,7 @@ class ReviewQueue(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="review_queues")
     study = models.ForeignKey(Study, models.CASCADE, related_name="review_queues")
     choice = models.CharField(max_length=10, choices=ReviewChoice.choices)
+    scanner = models.CharField(max_length=60, blank=True, help_text="Whose findings it asks of, where that is chosen.")
     population = models.PositiveIntegerField(help_text="Steps that were chosen from.")
     said_right = models.PositiveIntegerField(help_text="Of these, how many are right by recorded gold.")
     overlap = models.PositiveSmallIntegerField(default=1, help_text="People that judge each step.")
@@ -41,7 +43,8 @@ class ReviewQueue(models.Model):
         ordering = ["-id"]
 
     def __str__(self) -> str:
-        return f"{self.study}: {self.get_choice_display().partition(':')[0].partition(',')[0]}"
+        chosen = self.get_choice_display().partition(":")[0].partition(",")[0]
+        return f"{self.study}: {chosen}{f' ({self.scanner})' if self.scanner else ''}"
 
     def ask(self, steps: Sequence[int]) -> None:
         """Put steps of trajectories, by key, into it in this order."""

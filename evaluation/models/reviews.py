@@ -37,6 +37,8 @@ REASONS: dict[str, tuple[str, ...]] = {
         "step left out",
         "step repeated",
         "unreadable reply",
+        "copied wrong value",
+        "right element not offered",
     ),
     ReviewVerdict.GOLD_WRONG: (
         "wrong element recorded",
@@ -45,7 +47,12 @@ REASONS: dict[str, tuple[str, ...]] = {
         "step not needed",
     ),
     ReviewVerdict.BOTH_ACCEPTABLE: ("same effect", "other order", "other wording of the value"),
-    ReviewVerdict.PAGE_BROKEN: ("page not recorded whole", "element not in the page", "wrong page"),
+    ReviewVerdict.PAGE_BROKEN: (
+        "page not recorded whole",
+        "element not in the page",
+        "wrong page",
+        "answer not on the page",
+    ),
 }
 
 

@@ -60,3 +60,28 @@ class Breakdown(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.run_id}, {self.preset}"
+
+
+class ScannedRunQuerySet(models.QuerySet["ScannedRun"]):
+    def steps_found(self, scanner: str) -> set[int]:
+        """Keys of the steps that a scanner found in these."""
+        return {int(key) for findings in self.values_list("findings", flat=True) for key in findings.get(scanner, {})}
+
+
+class ScannedRun(models.Model):
+    """What the scanners found in the failed steps of a run that is over; a function of its stored steps."""
+
+    run = models.OneToOneField(Run, models.CASCADE, related_name="scanned")
+    step_count = models.PositiveIntegerField(help_text="Stored steps of the run when they were scanned.")
+    scanners = models.TextField(help_text="Names of the scanners that looked at them.")
+    findings = models.JSONField(default=dict, help_text="Scanner -> step of a trajectory -> what it saw.")
+    clusters = models.JSONField(default=list, help_text="Failures that are alike: name and steps.")
+
+    objects = ScannedRunQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}, scanned"
+
+    def steps_found(self, scanner: str) -> set[int]:
+        """Keys of the steps that a scanner found."""
+        return {int(key) for key in self.findings.get(scanner, {})}

@@ -1,23 +1,26 @@
 """Which steps of a study people are asked to judge."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
 
 from agents.models import TrajectoryStep
-from evaluation.models import ReviewChoice, ReviewQueue, Study
+from agents.models.steps import TrajectoryStepQuerySet
+from evaluation.models import ReviewChoice, ReviewQueue, ScannedRun, Study
+from evaluation.scanners import SCANNERS
 
 LARGEST, MOST_PEOPLE = 2_000, 5
 
 
 class StepDraw:
-    """Draws up to `size` of some stored steps, by key; the same seed draws the same ones."""
+    """Draws up to `size` of some stored steps, by key; the same seed draws the same ones. `found`: those of them that
+    a scanner found."""
 
-    def __init__(self, rows: QuerySet[TrajectoryStep], size: int, seed: int) -> None:
-        self.rows, self.size, self.random = rows, size, random.Random(seed)
+    def __init__(self, rows: TrajectoryStepQuerySet, size: int, seed: int, found: Collection[int] = ()) -> None:
+        self.rows, self.size, self.random, self.found = rows, size, random.Random(seed), found
 
     def at_random(self) -> list[int]:
         return self._drawn(self.rows)
@@ -36,6 +39,9 @@ class StepDraw:
         right = self.rows.filter(success=True).values("step")
         return self._drawn(self.rows.filter(success=False, step__in=right))
 
+    def of_scanner(self) -> list[int]:
+        return self._drawn(self.rows.failed().filter(pk__in=self.found))
+
     def _drawn(self, rows: QuerySet[TrajectoryStep]) -> list[int]:
         keys = list(rows.order_by("pk").values_list("pk", flat=True))
         return self.random.sample(keys, min(self.size, len(keys)))
@@ -46,23 +52,30 @@ CHOICES: dict[str, Callable[[StepDraw], list[int]]] = {
     ReviewChoice.FAILURES: StepDraw.failures,
     ReviewChoice.UNCERTAIN: StepDraw.uncertain,
     ReviewChoice.DISAGREE: StepDraw.disagreements,
+    ReviewChoice.SCANNER: StepDraw.of_scanner,
 }
 
 
-def make_queue(user: Any, study: Study, choice: str, size: int, overlap: int, seed: int = 0) -> ReviewQueue:
-    """Ask for steps of a study. ValueError where there is nothing to look at."""
+def make_queue(
+    user: Any, study: Study, choice: str, size: int, overlap: int, seed: int = 0, scanner: str = ""
+) -> ReviewQueue:
+    """Ask for steps of a study; `scanner` is whose findings, where that is the choice. ValueError where there is
+    nothing to look at."""
     if choice not in CHOICES:
         raise ValueError(f"Steps are chosen by one of {', '.join(CHOICES)}.")
+    if (choice == ReviewChoice.SCANNER) != (scanner in SCANNERS):
+        raise ValueError(f"What a scanner found is chosen by one of {', '.join(SCANNERS)}.")
     if not 1 <= size <= LARGEST:
         raise ValueError(f"A queue holds 1 to {LARGEST:,} steps.")
     if not 1 <= overlap <= MOST_PEOPLE:
         raise ValueError(f"Each step is judged by 1 to {MOST_PEOPLE} people.")
     rows = TrajectoryStep.objects.filter(run__studies=study, step__isnull=False)
-    found = CHOICES[choice](StepDraw(rows, size, seed))
+    seen = ScannedRun.objects.filter(run__studies=study).steps_found(scanner) if scanner else ()
+    found = CHOICES[choice](StepDraw(rows, size, seed, seen))
     if not found:
         raise ValueError("No stored step of this study can be chosen like that.")
     counts = {"population": rows.count(), "said_right": rows.filter(success=True).count()}
-    asked: dict[str, Any] = {"choice": choice, "overlap": overlap, "seed": seed, "created_by": user}
+    asked: dict[str, Any] = {"choice": choice, "overlap": overlap, "seed": seed, "created_by": user, "scanner": scanner}
     with transaction.atomic():
         queue = ReviewQueue.objects.create(project=study.project, study=study, **asked, **counts)
         queue.ask(found)

@@ -34,6 +34,7 @@ def review_queues(request: HttpRequest) -> HttpResponse:
                 _number(request.POST.get("size")),
                 _number(request.POST.get("overlap")),
                 _number(request.POST.get("seed") or "0"),
+                request.POST.get("scanner", ""),
             )
         except ValueError as error:
             messages.error(request, str(error))
@@ -48,7 +49,8 @@ def review_queues(request: HttpRequest) -> HttpResponse:
         "page": page_of(request, rows),
         "studies": studies[:200],
         "asked": request.GET.get("study", ""),
-        "choices": ReviewChoice.choices,
+        # What a scanner found is asked for where it is shown, on the page of failures.
+        "choices": [row for row in ReviewChoice.choices if row[0] != ReviewChoice.SCANNER],
         "largest": LARGEST,
         "most_people": MOST_PEOPLE,
     }

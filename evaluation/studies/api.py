@@ -23,6 +23,8 @@ from evaluation.reports.serializers import ReportTableSerializer
 from evaluation.scores import exporting
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import filters, serializers
+from evaluation.studies.findings import RunFindings
+from evaluation.studies.page import failed_steps
 
 
 class MetricsMixin(viewsets.GenericViewSet):
@@ -53,6 +55,16 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
 
     def scores(self) -> QuerySet[Score]:
         return Score.objects.filter(run=self.get_object())
+
+    @extend_schema(responses=serializers.ScannerFindingSerializer(many=True), filters=False)
+    @action(detail=True, pagination_class=None)
+    def findings(self, request: Request, pk: str) -> Response:
+        """What scanners found in its failed steps, of those whose gold the user may see; nothing until it is over and
+        scanned."""
+        run = Run.objects.with_progress().get(pk=self.get_object().pk)
+        visible = set(failed_steps(request.user, run).values_list("pk", flat=True))
+        found = RunFindings(request.user, run, visible).of_scanners()
+        return Response(serializers.ScannerFindingSerializer(found, many=True).data)
 
 
 class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):

@@ -23,6 +23,7 @@ from evaluation.scores import tables as score_tables
 from evaluation.scores.breakdowns import compute_breakdown, stored_breakdown
 from evaluation.scores.reviewed import CorrectedGold
 from evaluation.scores.scoring import outcomes
+from evaluation.studies.findings import RunFindings
 from evaluation.studies.forms import BudgetForm
 
 SHOWN_SHARDS = 10  # that lost their worker
@@ -161,7 +162,26 @@ def failures_context(study: Study, query: QueryDict, user: User) -> dict[str, An
         raise Http404
     rows, chosen = failure_rows(user, run, query)
     reasons = failures.counted(failed_steps(user, run), run.top_k)
-    return {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
+    found = {"study": study, "run": run, "runs": runs, "chosen": chosen, "reasons": reasons, "rows": rows}
+    return found | _scanned_context(user, run, rows, chosen, query)
+
+
+def _scanned_context(
+    user: User, run: Run, rows: QuerySet[TrajectoryStep], chosen: dict[str, str], query: QueryDict
+) -> dict[str, Any]:
+    """What scanners found in the run; `rows` are narrowed to what the query names of it, and `chosen` says so."""
+    found = RunFindings(user, run, set(failed_steps(user, run).values_list("pk", flat=True)))
+    listed, clusters = found.of_scanners(), found.clusters()
+    context: dict[str, Any] = {"findings": listed, "clusters": clusters, "seen": {}, "is_scanned": bool(found.kept)}
+    finding = next((row for row in listed if row.key == query.get("scanner")), None)
+    if finding:
+        chosen |= {"scanner": finding.key, "scanner_label": finding.label}
+        context |= {"rows": rows.filter(pk__in=finding.seen), "seen": finding.seen}
+    cluster = next((row for row in clusters if row.name == query.get("cluster")), None)
+    if cluster:
+        chosen["cluster"] = cluster.name
+        context["rows"] = context.get("rows", rows).filter(pk__in=cluster.steps)
+    return context
 
 
 def failed_steps(user: User, run: Run) -> QuerySet[TrajectoryStep]:

@@ -11,6 +11,7 @@ from annotations.hosts.identity import shown
 from annotations.jobs.serializers import MOST, OwnRelatedField
 from annotations.models import Dataset, Split
 from evaluation.models import Score, Shard, Study
+from evaluation.studies.findings import ScannerFinding
 
 
 class StudyRunSerializer(serializers.ModelSerializer):
@@ -114,3 +115,28 @@ class MetricSerializer(serializers.Serializer):
     low = serializers.FloatField()
     high = serializers.FloatField()
     n = serializers.IntegerField()
+
+
+class EstimatedRateSerializer(serializers.Serializer):
+    """A share with its 95 % interval, and the number of steps it is of."""
+
+    value = serializers.FloatField()
+    low = serializers.FloatField()
+    high = serializers.FloatField()
+    n = serializers.IntegerField()
+
+
+class ScannerFindingSerializer(serializers.Serializer):
+    """What a scanner found in a run; precision and recall are null until people judged such steps."""
+
+    scanner = serializers.CharField(source="key")
+    name = serializers.CharField(source="label")
+    count = serializers.SerializerMethodField()
+    steps = serializers.DictField(
+        source="seen", child=serializers.CharField(), help_text="Step of a trajectory -> what it saw."
+    )
+    precision = EstimatedRateSerializer(source="validation.precision", allow_null=True)
+    recall = EstimatedRateSerializer(source="validation.recall", allow_null=True)
+
+    def get_count(self, finding: ScannerFinding) -> int:
+        return len(finding.seen)

@@ -152,7 +152,10 @@ def failing(request: HttpRequest, pk: int) -> HttpResponse:
     """The failed steps of one run, by reason; each leads to its replay."""
     context = failures_context(get_object_or_404(_visible(request), pk=pk), request.GET, request.user)
     page = page_of(request, context.pop("rows"))
-    return render(request, "evaluation/failures.html", context | {"page": page})
+    for row in page:
+        row.seen = context["seen"].get(row.pk, "")
+    may_ask = rules.can(request.user, "manage", context["study"].project)
+    return render(request, "evaluation/failures.html", context | {"page": page, "may_ask": may_ask})
 
 
 def _visible(request: HttpRequest) -> QuerySet[Study]:

@@ -27,6 +27,7 @@ from annotations.releases import releasing
 from annotations.releases.checking import check_dataset
 from evaluation.models import Review
 from evaluation.reviews.choosing import make_queue
+from evaluation.scores.scanning import RunScan
 from tests import factories
 from tests.annotations.small_files import PAGE, write
 from tests.emptying import filled_tables, may_skip_triggers
@@ -206,6 +207,8 @@ def _run(gold: str, world: GoldWorld) -> None:
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)
     for seq, step in enumerate(_steps(told)):
         factories.make_trajectory_step(of_all, step, seq, node_id="4", candidate_ids=["4", "5"])
+    for one in (run, of_all.run):
+        RunScan(one).store()
     study = factories.make_study(world.project, [run])
     study.spent_tokens = 50
     study.save()

@@ -29,14 +29,14 @@ from annotations.models import (
 )
 from annotations.models.pages import compress
 from annotations.models.tallies import Tally
-from evaluation.models import Breakdown, ReviewedRun, Study
+from evaluation.models import Breakdown, ReviewedRun, ScannedRun, Study
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
 
 pytestmark = pytest.mark.django_db
 # Events of the history have a page of their own, the audit trail; what is computed is no table for people.
-COMPUTED = (Tally, Breakdown, ReviewedRun)
+COMPUTED = (Tally, Breakdown, ReviewedRun, ScannedRun)
 OURS = [
     model
     for label in ("annotations", "agents", "evaluation")

@@ -44,7 +44,7 @@ QUERIES = {
     "step-tree": ("?node=2", "?node=2&from=1"),
     "run": ("?order=worst",),
     "study": ("?preset=faithful",),
-    "study-failures": ("?reason=near",),
+    "study-failures": ("?reason=near", "?scanner=sibling"),
     "study-plots": ("?preset=faithful",),
     "paper": ("?dataset=700001", "?preset=corrected"),
     "compare": ("?runs=700001,700002",),

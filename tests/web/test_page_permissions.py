@@ -17,6 +17,7 @@ from agents.models import Trajectory
 from annotations.models import Correction, Invite, Release, Session, Step, Webhook
 from evaluation.models import Study
 from evaluation.reviews.choosing import make_queue
+from evaluation.scores.scanning import RunScan
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.world import World, make_world
@@ -212,6 +213,7 @@ def make_world_of_pages() -> World:
     """A world that has an object for every page."""
     world = make_world()
     project = world.project
+    RunScan(Trajectory.objects.get(pk=world.keys["trajectories"]).run).store()
     hook = Webhook.objects.create(project=project, url="https://example.org/hook", secret="s" * 32)
     invite, _ = Invite.objects.issue(project=project, role="reader")
     verdict = Session.objects.get(pk=world.keys["sessions"]).items.get(stage="verify").assignments.get()

@@ -22,7 +22,7 @@ LISTS = (
 READS = (
     *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
-    *("studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
+    *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))

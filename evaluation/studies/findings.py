@@ -1,0 +1,49 @@
+"""What scanners found in a run, as its page of failures and the API show it to a user."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from agents.models import Run
+from annotations.access.rules import User
+from evaluation.models import ScannedRun
+from evaluation.reviews.validating import ScannerValidation, validate
+from evaluation.scanners import SCANNERS
+from evaluation.scanners.clusters import FailureCluster
+from evaluation.scores.scanning import names
+
+
+@dataclass(frozen=True)
+class ScannerFinding:
+    """What a scanner found in a run: step of a trajectory, by key, -> what it saw, in words."""
+
+    key: str
+    label: str
+    seen: dict[int, str]
+    validation: ScannerValidation
+
+
+class RunFindings:
+    """What is known of the failures of a run that comes with `done`, its stored steps, for a user who may see the
+    failed steps in `visible`."""
+
+    def __init__(self, user: User, run: Run, visible: Collection[int]) -> None:
+        self.user, self.run, self.visible = user, run, visible
+        kept = ScannedRun.objects.filter(run=run, scanners=names(), step_count=run.done)
+        self.kept: ScannedRun | None = kept.first()  # None: its scan is still to come
+
+    def of_scanners(self) -> list[ScannerFinding]:
+        """Of every scanner, in the order of the registry."""
+        if self.kept is None:
+            return []
+        known = validate(self.user, self.run.dataset.project)
+        return [ScannerFinding(key, scanner.label, self._seen(key), known[key]) for key, scanner in SCANNERS.items()]
+
+    def clusters(self) -> list[FailureCluster]:
+        """Failures that are alike; one of which nothing may be seen is left out, as its name tells of gold too."""
+        found = self.kept.clusters if self.kept else []
+        rows = [(row["name"], tuple(pk for pk in row["steps"] if pk in self.visible)) for row in found]
+        return [FailureCluster(name, steps) for name, steps in rows if steps]
+
+    def _seen(self, scanner: str) -> dict[int, str]:
+        found = self.kept.findings.get(scanner, {}) if self.kept else {}
+        return {int(pk): words for pk, words in found.items() if int(pk) in self.visible}
