@@ -1,4 +1,5 @@
-"""What other packages add, by entry point: kinds of stages and their settings, metrics, readers of datasets. Core.
+"""What other packages add, by entry point: kinds of stages and their settings, metrics, scanners of failures,
+readers of datasets. Core.
 
 Each is named in the package's `pyproject.toml` under `[project.entry-points."GROUP"]`; `docs/extending.md` shows how.
 """
@@ -7,6 +8,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 
 STAGES, METRICS, DATASETS = "webnav.stages", "webnav.metrics", "webnav.datasets"
+SCANNERS = "webnav.scanners"
 SETTINGS = "webnav.settings"  # of the kinds of stages
 
 

@@ -94,6 +94,21 @@ def test_every_setting_that_chooses_a_kind_takes_those_of_other_packages() -> No
     assert done.stdout.strip() == "[]"
 
 
+SCANNING = """
+import importlib.metadata as metadata
+what = "evaluation.scanners.definition:Scanner", "webnav.scanners"
+points = [metadata.EntryPoint(name, *what) for name in ("mine", "loop")]
+metadata.entry_points = lambda group: points if group == "webnav.scanners" else []
+from evaluation.scanners import ADDED, SCANNERS
+print(*ADDED, SCANNERS["mine"].__name__, SCANNERS["loop"].label)
+"""
+
+
+def test_scanners_of_other_packages_stand_beside_ours_and_replace_none() -> None:
+    done = subprocess.run([sys.executable, "-c", SCANNING], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "mine Scanner loop"
+
+
 def test_two_packages_cannot_add_the_same_name(monkeypatch) -> None:
     class Point:
         def __init__(self, value: str) -> None:

@@ -25,11 +25,12 @@ def names() -> str:
 
 
 def to_scan() -> QuerySet[Run]:
-    """Runs over recorded steps that are over, and were not scanned as they are now by the scanners of now."""
+    """Runs over recorded steps that are over, and were not scanned as they are now by the scanners of now: those whose
+    scan ended with an error, which have no scanners, last."""
     rows = Run.objects.exclude(state__in=Run.OPEN).filter(dataset__live={})
     stored = rows.annotate(stored=RunTally.total("done", run=OuterRef("pk"))).filter(stored__gt=0)
     is_scanned = Q(scanned__isnull=False, scanned__scanners=names(), scanned__step_count=F("stored"))
-    return stored.exclude(is_scanned).order_by("pk")
+    return stored.exclude(is_scanned).order_by(F("scanned__scanners").desc(nulls_first=True), "pk")
 
 
 def scan_next() -> bool:
@@ -37,11 +38,16 @@ def scan_next() -> bool:
     run = to_scan().first()
     if run is None:
         return False
+    claimed = ScannedRun.objects.filter(run=run)
     ScannedRun.objects.get_or_create(run=run, defaults={"step_count": 0, "scanners": ""})
-    with transaction.atomic():
-        if not ScannedRun.objects.select_for_update(skip_locked=True).filter(run=run).exists():
-            return False
-        RunScan(run).store()
+    try:
+        with transaction.atomic():
+            if not claimed.select_for_update(skip_locked=True).exists():
+                return False
+            RunScan(run).store()
+    except Exception:
+        claimed.update(scanners="")
+        raise
     return True
 
 

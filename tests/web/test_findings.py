@@ -13,6 +13,7 @@ from evaluation.models import Review, ReviewQueue, ReviewReason, ScannedRun, Stu
 from evaluation.reviews.choosing import make_queue
 from evaluation.reviews.validating import ScannerValidation, validate
 from evaluation.scanners import SCANNERS
+from evaluation.scanners.definition import Scanner
 from evaluation.scores.scanning import RunScan, scan_next, to_scan
 from tests import factories
 from tests.signed_in import client_of
@@ -68,6 +69,19 @@ def test_what_was_not_scanned_as_it_is_now_waits_for_it() -> None:
     run.steps.order_by("-seq").first().delete()
     assert list(to_scan()) == [run], "it has other steps now"
     assert ScannedRun.objects.count() == 1
+
+
+def test_a_scan_that_ends_with_an_error_keeps_no_other_run_waiting(monkeypatch) -> None:
+    (_, bad), (_, good) = make_study(), make_study()
+    broken = Scanner("broken", lambda step: 1 // 0, ())
+    with monkeypatch.context() as patched:
+        patched.setitem(SCANNERS, "broken", broken)
+        with pytest.raises(ZeroDivisionError):
+            scan_next()
+    assert [*to_scan()] == [good, bad]
+    assert scan_next()
+    assert scan_next()
+    assert not to_scan().exists()
 
 
 def test_the_trace_tells_memory_reply_and_rank() -> None:
