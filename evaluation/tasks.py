@@ -34,10 +34,11 @@ def count_reviews() -> None:
 
 @shared_task(queue="default")
 def scan_runs() -> None:
-    """Scan the failures of the next run that is over. Repeating the message is harmless."""
+    """Scan the failures of the next run that is over, and go on where more wait. Repeating the message is harmless."""
     from evaluation.scores import scanning
 
-    scanning.scan_next()
+    if scanning.scan_next() and scanning.to_scan().exists():
+        scan_runs.delay()
 
 
 @shared_task(queue="default")

@@ -8,6 +8,7 @@ from django.urls import reverse
 
 from agents.models import Run, TrajectoryStep
 from annotations.models import Role
+from evaluation import tasks
 from evaluation.metrics.judged import wilson
 from evaluation.models import Review, ReviewQueue, ReviewReason, ScannedRun, Study
 from evaluation.reviews.choosing import make_queue
@@ -71,6 +72,19 @@ def test_what_was_not_scanned_as_it_is_now_waits_for_it() -> None:
     assert ScannedRun.objects.count() == 1
 
 
+def test_workers_are_told_of_runs_to_scan_and_go_on_until_none_waits(monkeypatch) -> None:
+    runs, told = [make_study()[1] for _ in range(2)], []
+    monkeypatch.setattr(tasks.scan_runs, "delay", lambda: told.append("scan"))
+    tasks.reap()
+    assert told == ["scan"]
+    tasks.scan_runs()
+    assert told == ["scan", "scan"], "another waits"
+    tasks.scan_runs()
+    tasks.reap()
+    assert len(told) == 2
+    assert {row.run for row in ScannedRun.objects.all()} == set(runs)
+
+
 def test_a_scan_that_ends_with_an_error_keeps_no_other_run_waiting(monkeypatch) -> None:
     (_, bad), (_, good) = make_study(), make_study()
     broken = Scanner("broken", lambda step: 1 // 0, ())
@@ -106,7 +120,7 @@ def test_the_trace_tells_memory_reply_and_rank() -> None:
 
 def test_the_page_of_failures_shows_findings_and_each_leads_to_its_steps() -> None:
     study, run = make_study()
-    assert "within a minute" in page_of(study).content.decode()
+    assert "soon after its end" in page_of(study).content.decode()
     RunScan(run).store()
     page = page_of(study)
     assert {row.key: len(row.seen) for row in page.context["findings"] if row.seen} == {
@@ -198,6 +212,7 @@ def test_people_are_asked_for_what_a_scanner_found_and_that_says_nothing_of_what
     assert sorted(task.step.seq for task in queue.tasks.select_related("step")) == [1, 4]
     assert (queue.probability, str(queue).endswith("(loop)")) == (None, True)
     assert admin.get(reverse("review-queue", args=[queue.pk])).status_code == 200
+    assert "what a scanner found, at random: loop" in admin.get(reverse("review-queues")).content.decode()
     for task in queue.tasks.select_related("step__trajectory"):
         judge(study, task.step, "agent_wrong", "step repeated")
     user = factories.make_user(Role.ADMIN, study.project)
