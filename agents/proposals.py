@@ -16,7 +16,7 @@ from agents.llm.protocol import Llm, Message, Request
 from agents.memory.jobs import endpoint
 from agents.models import Connection
 from agents.prompts.packs import webnav
-from agents.stages.words.generator import complete
+from agents.words.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
 from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
 from annotations.work.desk.edits.mentions import PHENOMENA

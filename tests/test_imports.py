@@ -42,7 +42,7 @@ WINGS = {
     """.split(),
     "agents": """
         prompts encoders guard.policy models llm weblinx types environments recipes trace observations world_model guard
-        stages.words stages.state stages.kind stages.models stages.learned stages.generators
+        words stages.state stages.kind stages.models learned generators
         stages.observe stages.rank stages.recall stages.simplify stages.compose stages.plan stages.imagine stages.act
         stages memory pipeline replay runs live holding training proposals packs connections retention
     """.split(),
@@ -90,7 +90,9 @@ CORE = """
     agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
     agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
-    agents.recipes.published agents.stages agents.stages.* agents.memory.workflow_text agents.llm agents.llm.*
+    agents.recipes.published agents.stages agents.stages.*
+    agents.words agents.words.* agents.generators agents.generators.* agents.learned agents.learned.*
+    agents.memory.workflow_text agents.llm agents.llm.*
     agents.prompts agents.prompts.*
     agents.weblinx agents.weblinx.* agents.environments agents.environments.* agents.world_model agents.world_model.*
     agents.guard agents.guard.*
@@ -124,7 +126,7 @@ SHELL_PACKAGES = {
 WEB = {"models", "views", "api", "admin", "urls", "forms", "serializers", "consumers", "routing", "filters", "apps"}
 MODEL_PACKAGES = {"torch", "transformers", "playwright"}
 # Core modules that are nothing without torch, and those that load them.
-NETWORKS = tuple(f"agents.stages.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train"))
+NETWORKS = tuple(f"agents.learned.{name}" for name in ("network", "flat", "fit", "measure", "model", "train"))
 
 
 def module_name(path: Path) -> str:
@@ -285,7 +287,7 @@ def stages_known_to(stage: str, found: Callable[[str], Iterable[tuple[str, int]]
 
 def test_stages_know_only_the_stages_of_the_table() -> None:
     rooms_there = {name.split(".")[2] for name in rooms() if name.startswith("agents.stages.")}
-    assert rooms_there == STAGES.keys() | {"words", "generators", "learned"}
+    assert rooms_there == STAGES.keys()
     assert {stage: stages_known_to(stage) for stage in STAGES} == STAGES
     order = list(STAGES)
     assert all(order.index(other) < order.index(stage) for stage, others in STAGES.items() for other in others)
@@ -295,8 +297,8 @@ def test_a_stage_that_looks_ahead_is_found() -> None:
     assert stages_known_to("rank", lambda name: [("agents.stages.plan.kinds", 1), ("agents.types", 2)]) == {"plan"}
     assert is_against_the_order("agents.stages.rank.kinds", "agents.stages.plan.kinds")
     assert is_against_the_order("agents.stages.kind", "agents.stages.simplify.groups")
-    assert is_against_the_order("agents.stages.words.generator", "agents.stages.compose.pages")
-    assert not is_against_the_order("agents.stages.plan.kinds", "agents.stages.words.generator")
+    assert is_against_the_order("agents.words.generator", "agents.stages.compose.pages")
+    assert not is_against_the_order("agents.stages.plan.kinds", "agents.words.generator")
 
 
 def test_a_circle_is_found() -> None:

@@ -34,7 +34,7 @@ OF_MARKUP = {
     for place in ("annotations/dom/text.py", "agents/weblinx/pruning.py")
     for pattern in ("<text>(.*?)</text>", "</(.+?)>", "<(.+?)>")
 }
-SHORT = {"agents/stages/words/trajectory_parse.py": 3_000}  # characters that a module's patterns meet at most
+SHORT = {"agents/words/trajectory_parse.py": 3_000}  # characters that a module's patterns meet at most
 
 
 class Pattern(NamedTuple):

@@ -43,7 +43,7 @@ LONGER = {
     # What published code calls with as many.
     "agents.memory.retrieve.DatasetMemory.__init__()": 8,
     "agents.stages.compose.miniwob_prompts.observe()": 8,
-    "agents.stages.words.shown_page.format_input()": 8,
+    "agents.words.shown_page.format_input()": 8,
     "agents.training.samples.PageSamples.__init__()": 8,
 }
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef

@@ -16,7 +16,7 @@ PUBLISHED = {
     "agents.stages.compose.miniwob_prompts": {"abstracts", "act_messages", "own_exemplar", "prompt_type"},
     "agents.stages.imagine.scores": {"value_model_webarena"},
     "agents.stages.recall.select": {"select_multifaceted"},
-    "agents.stages.words.trajectory_page": {"target_observation"},
+    "agents.words.trajectory_page": {"target_observation"},
     "agents.world_model.records": {"read_published"},
     "agents.weblinx.documents": {"training_generators"},
     "agents.weblinx.prompt": {"best_candidates", "turn_candidates"},

@@ -2,5 +2,5 @@
 it.
 
 May import `encoders`, `llm`, `models`, `prompts`, `recipes`, `runs`, `stages`, `stages/imagine`, `stages/recall`,
-`stages/simplify`, `stages/words`, `world_model` and all of `annotations`.
+`stages/simplify`, `words`, `world_model` and all of `annotations`.
 """

@@ -8,8 +8,8 @@ from agents.encoders.embedding import Encoder
 from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.observations import RecordedConversation
 from agents.stages.recall.select import CORRECTED, FAITHFUL, item_text
-from agents.stages.words.trajectory import exemplar_key
-from agents.stages.words.trajectory_page import page_text
+from agents.words.trajectory import exemplar_key
+from agents.words.trajectory_page import page_text
 from annotations.dom.limits import PageError
 from annotations.models import Dataset, Split, Step, Turn
 

@@ -11,8 +11,8 @@ from agents.models import Transition
 from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack
 from agents.stages.imagine.scores import next_state
-from agents.stages.words.generator import complete
 from agents.types import Action
+from agents.words.generator import complete
 from agents.world_model.effects import facts
 from agents.world_model.effects import happenings as happenings_of
 from agents.world_model.records import NO_ACTION, TransitionRecord, described

@@ -25,7 +25,7 @@ from agents.prompts.packs import NoSuchText, Pack, webnav
 from agents.recipes import literature
 from agents.runs.building import memory_encoder, pack_of
 from agents.stages.registry import chosen
-from agents.stages.words.generator import complete, transcript
+from agents.words.generator import complete, transcript
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website
 
 MAX_TOKENS = 1024  # as published

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
 from agents.prompts.packs import Pack, webnav
-from agents.stages.words.generator import complete
-from agents.stages.words.past_step import RationaleRequest
 from agents.types import DecisionUsage
+from agents.words.generator import complete
+from agents.words.past_step import RationaleRequest
 from annotations.models import Rationale
 
 MAX_TOKENS = 100  # as published (planners.md 5.4)

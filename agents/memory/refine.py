@@ -6,8 +6,8 @@ from dataclasses import replace
 from agents.memory.rationales import RationaleWriter
 from agents.observations import RecordedConversation
 from agents.stages.simplify.snippets import SnippetSettings, snippet
-from agents.stages.words.past_step import PastStep, RationaleRequest
 from agents.types import RecordedStep
+from agents.words.past_step import PastStep, RationaleRequest
 
 
 def request_of(step: RecordedStep) -> RationaleRequest:

@@ -8,7 +8,7 @@ from agents.memory.describe import EFFECT
 from agents.prompts.packs import webnav
 from agents.stages.imagine.asking import AROUND_PAGE, NOTHING_DONE, cut_tree, imagining_weights
 from agents.stages.imagine.scores import next_state
-from agents.stages.words.generator import ChatPrompt
+from agents.words.generator import ChatPrompt
 from agents.world_model.predicting import Situation
 from agents.world_model.records import described
 

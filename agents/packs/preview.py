@@ -23,8 +23,6 @@ from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.kind import Parts
 from agents.stages.registry import told
-from agents.stages.words.generator import Generated, PlannerPrompt
-from agents.stages.words.past_step import RationaleRequest
 from agents.types import (
     DecisionUsage,
     Observation,
@@ -33,6 +31,8 @@ from agents.types import (
     RankedCandidate,
     Snippet,
 )
+from agents.words.generator import Generated, PlannerPrompt
+from agents.words.past_step import RationaleRequest
 from annotations.dom.limits import PageError
 from annotations.dom.tree import node_ids
 from annotations.models import Dataset, Split, Step

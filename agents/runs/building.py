@@ -18,7 +18,7 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.registry import predicts_objective, ranking_of, texts_of, unfit
-from agents.stages.words.generator import Generator
+from agents.words.generator import Generator
 from annotations.models import Dataset
 
 __all__ = [

@@ -11,11 +11,11 @@ from agents.llm.protocol import Llm
 from agents.prompts.packs import PACKAGED, Pack, webnav
 from agents.recipes.literature import Recipe
 from agents.stages.state import StepState
-from agents.stages.words.generator import Generator
-from agents.stages.words.past import PastPages
-from agents.stages.words.past_step import MissingRationales
-from agents.stages.words.rankings import Rankings
 from agents.types import Memory, Ranker
+from agents.words.generator import Generator
+from agents.words.past import PastPages
+from agents.words.past_step import MissingRationales
+from agents.words.rankings import Rankings
 from agents.world_model.remembered import Remembered
 
 

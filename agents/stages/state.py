@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.llm.protocol import Image
-from agents.stages.words.generator import PlannerPrompt
 from agents.types import (
     Action,
     Branch,
@@ -19,6 +18,7 @@ from agents.types import (
     RecordedStep,
     Snippet,
 )
+from agents.words.generator import PlannerPrompt
 
 
 @dataclass

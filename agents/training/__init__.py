@@ -2,8 +2,8 @@
 
 Core (no Django): settings, loop, checkpoints, tasks, the model card. Shell: `rows` (database rows to examples) and
 `jobs` (the background job and its rows). May import `encoders`, `llm`, `memory`, `models`, `prompts`, `recipes`,
-`runs`, `stages`, `stages/compose`, `stages/generators`, `stages/imagine`, `stages/learned`, `stages/rank`,
-`stages/simplify`, `stages/words`, `weblinx`, `world_model`, `annotations/access`, `annotations/corpus`,
+`runs`, `stages`, `stages/compose`, `generators`, `stages/imagine`, `learned`, `stages/rank`,
+`stages/simplify`, `words`, `weblinx`, `world_model`, `annotations/access`, `annotations/corpus`,
 `annotations/dom`, `annotations/hosts`, `annotations/jobs`, `annotations/models`, `annotations/sandbox` and
 `annotations/storage`.
 """

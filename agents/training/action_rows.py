@@ -7,12 +7,12 @@ writes the prompt. What the planner asks is kept instead of answered.
 from collections.abc import Iterator
 from typing import Any
 
+from agents.generators.local import prompt_ids
 from agents.pipeline import Pipeline
 from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.weblinx_demos import demo_of
-from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
 from agents.training.asked import Asked
 from agents.training.rows import SplitRows

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agents.stages.generators.local import token_count
-from agents.stages.words.generator import Generated, PlannerPrompt
+from agents.generators.local import token_count
 from agents.types import DecisionUsage
+from agents.words.generator import Generated, PlannerPrompt
 
 
 class Asked:

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Protocol
 
-from agents.stages.words.past_step import PastStep
 from agents.types import PromptWorkflow
+from agents.words.past_step import PastStep
 
 
 @dataclass(frozen=True, slots=True)

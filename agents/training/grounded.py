@@ -1,18 +1,18 @@
-"""Train the planner `grounded` (agents/stages/learned) on the steps of a dataset. Shell."""
+"""Train the planner `grounded` (agents/learned) on the steps of a dataset. Shell."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from agents.encoders.embedding import load_encoder
+from agents.learned.examples import OPERATIONS, Example
 from agents.models import TrainedModel
-from agents.stages.learned.examples import OPERATIONS, Example
 from agents.training.loop import TrainingError
 from agents.training.rows import SplitRows
 from agents.training.settings import changed
 
 if TYPE_CHECKING:
-    from agents.stages.learned.train import Readings
+    from agents.learned.train import Readings
 
 # What this process has read for the training that it works on, by the model's id: its next slice reads no page again.
 _readings: dict[int, "Readings"] = {}
@@ -52,8 +52,8 @@ def examples(rows: SplitRows) -> Iterator[Example]:
 
 def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
     """The learned planner keeps its own checkpoints; a slice ends at the first of them after its time."""
-    from agents.stages.learned import fit
-    from agents.stages.learned.train import NothingToLearn, read, train
+    from agents.learned import fit
+    from agents.learned.train import NothingToLearn, read, train
 
     settings = changed(fit.Settings(), work.params["changes"])
 

@@ -16,7 +16,6 @@ from agents.recipes.settings import PlanSettings, RecallSettings
 from agents.runs.weblinx_demos import demo_of
 from agents.stages.rank.inputs import RankingInput, candidate_input, element_input
 from agents.stages.registry import told
-from agents.stages.words.past_step import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.left_out import LeftOut
 from agents.training.settings import CrossEncoderSettings, DualEncoderSettings, LoopSettings, PlannerSettings
@@ -24,6 +23,7 @@ from agents.types import Observation, RecordedStep
 from agents.weblinx.documents import ElementLimit, training_documents
 from agents.weblinx.query import dmr_query
 from agents.weblinx.turns import ReplayTurn
+from agents.words.past_step import PastStep
 from annotations.dom.elements import elements
 from annotations.dom.limits import PageError
 from annotations.models import Conversation, Dataset, Split, Step

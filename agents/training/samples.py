@@ -13,13 +13,13 @@ from agents.stages.compose.pages import opening
 from agents.stages.compose.shots import shot_messages
 from agents.stages.simplify.groups import snippet_settings
 from agents.stages.simplify.snippets import SnippetSettings, snippet
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
-from agents.stages.words.shown_page import PageTask, PageWording, Paradigm, format_input
 from agents.training.examples import CandidateDraw, PlanningRows, PlanningStep, generator
 from agents.training.left_out import LeftOut
 from agents.training.pairs import Lines
 from agents.training.settings import PlannerSettings
+from agents.words.past_step import PastStep
+from agents.words.sequence import MAX_PIECE, PagePart, input_ids, label_ids, page_messages
+from agents.words.shown_page import PageTask, PageWording, Paradigm, format_input
 from annotations.dom.limits import PageError
 from annotations.dom.tree import node_ids
 from annotations.sandbox.deadline import page_deadline

@@ -7,17 +7,17 @@ is shown, as published, or the step is left out.
 from collections.abc import Iterator
 from typing import Any
 
+from agents.generators.local import prompt_ids
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
-from agents.stages.generators.local import prompt_ids
 from agents.stages.registry import told
-from agents.stages.words.trajectory import answer
-from agents.stages.words.trajectory_page import act_text
 from agents.training.asked import Asked
 from agents.training.left_out import LeftOut
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
 from agents.types import Decision, RecordedStep
+from agents.words.trajectory import answer
+from agents.words.trajectory_page import act_text
 
 
 class TrajectoryRows:

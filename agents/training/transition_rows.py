@@ -4,18 +4,18 @@ Shell."""
 from collections.abc import Iterator
 from typing import Any
 
+from agents.generators.local import prompt_ids, token_count
 from agents.llm.protocol import Message
 from agents.memory.describe import told
 from agents.memory.transitions import Happened, seen_at
 from agents.models import Transition
 from agents.observations import RecordedConversation, past_action
 from agents.prompts.packs import Pack, webnav
-from agents.stages.generators.local import prompt_ids, token_count
 from agents.stages.imagine.asking import NOTHING_DONE, cut_tree
 from agents.stages.imagine.scores import progress_labels
-from agents.stages.words.generator import ChatPrompt
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings
+from agents.words.generator import ChatPrompt
 from agents.world_model.records import answer, described
 
 

@@ -9,10 +9,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from agents.generators.local import LocalGenerator
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes.literature import Recipe, get, override
-from agents.stages.generators.local import LocalGenerator
 from agents.stages.kind import Parts
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import documents

@@ -4,7 +4,7 @@ import random
 from pathlib import Path
 
 from agents.stages.rank.element_text import element_texts
-from agents.stages.words.memory_text import memory_text
+from agents.words.memory_text import memory_text
 from annotations.datasets import reader
 from annotations.datasets.records import ConversationRecord
 from annotations.dom.elements import elements

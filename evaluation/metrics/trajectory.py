@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from agents.stages.words.trajectory import FAITHFUL, TrajectoryQuirks
-from agents.stages.words.trajectory_parse import parse_act
+from agents.words.trajectory import FAITHFUL, TrajectoryQuirks
+from agents.words.trajectory_parse import parse_act
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 

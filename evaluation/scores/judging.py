@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from agents.recipes.settings import Quirks
 from agents.stages.plan.kinds import PublishedJudging
-from agents.stages.words.trajectory import TrajectoryQuirks
-from agents.stages.words.trajectory_page import act_text
 from agents.types import Action, RankedCandidate
+from agents.words.trajectory import TrajectoryQuirks
+from agents.words.trajectory_page import act_text
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1
 from evaluation.metrics.step import step_success

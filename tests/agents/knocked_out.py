@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from agents.stages.simplify.knockout import GROUP_SIZE, rounds
-from agents.stages.words.parse import ParsedReply
+from agents.words.parse import ParsedReply
 
 
 def knock_out(

@@ -2,8 +2,8 @@
 
 import random
 
-from agents.stages.learned.examples import Example
-from agents.stages.learned.train import read, train
+from agents.learned.examples import Example
+from agents.learned.train import read, train
 from agents.types import Observation, PastAction
 
 NAMES = ("Oban", "Mull", "Skye", "Iona", "Jura", "Islay", "Coll", "Tiree", "Rum", "Eigg", "Muck", "Canna")

@@ -18,8 +18,6 @@ from agents.prompts.packs import Pack, webnav
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES, Recipe
 from agents.stages.kind import Parts
-from agents.stages.words.generator import ChatPrompt, Generated, PlannerPrompt
-from agents.stages.words.past_step import RationaleRequest
 from agents.types import (
     DecisionUsage,
     Observation,
@@ -30,6 +28,8 @@ from agents.types import (
     RecordedStep,
     Snippet,
 )
+from agents.words.generator import ChatPrompt, Generated, PlannerPrompt
+from agents.words.past_step import RationaleRequest
 from tests.agents.weblinx_demo import browser, chat, make_demo
 
 PAGE = """<html backend_node_id="1"><body backend_node_id="2">

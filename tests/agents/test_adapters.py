@@ -13,15 +13,15 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from agents.encoders.adapters import FILE, base_of, load
+from agents.generators.local import LocalGenerator
 from agents.llm.protocol import Message
-from agents.stages.generators.local import LocalGenerator
-from agents.stages.words.generator import ChatPrompt
 from agents.training import language
 from agents.training.language import CausalTask, Seq2SeqTask
 from agents.training.loop import train
 from agents.training.presets import PRESETS
 from agents.training.settings import CausalSettings, make_settings
 from agents.training.weights import load_tokenizer
+from agents.words.generator import ChatPrompt
 from tests.agents.training_world import TextSamples, text_pairs
 from tests.tiny_models import tiny_causal, tiny_t5
 

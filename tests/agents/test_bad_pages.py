@@ -7,10 +7,10 @@ import pytest
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.kind import Parts
-from agents.stages.words.generator import Generated
 from agents.types import Decision, DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.documents import training_documents
 from agents.weblinx.turns import Demo
+from agents.words.generator import Generated
 from annotations.dom.limits import MAX_TAGS
 from annotations.sandbox import deadline
 from tests.agents.fixed_ranker import FixedRanker

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.learned.fit import Settings
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.pipeline import Pipeline
 from agents.recipes import checking, literature
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.learned.fit import Settings
 from agents.stages.state import StepState
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.llm_server import prompt_text, serve

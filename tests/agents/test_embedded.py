@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from agents.generators.embedded import EmbeddedGenerator, Room, fitted
 from agents.llm import connection, embedded
 from agents.llm.embedded import CONTEXT, SMOLLM2, EmbeddedLlm
 from agents.llm.errors import LlmError, NotConfigured
@@ -12,10 +13,9 @@ from agents.llm.protocol import GREEDY, Image, Message, Reply, Request, Sampling
 from agents.llm.tokens import counter
 from agents.memory.workflow_text import parse_workflows, workflow_pattern
 from agents.proposals import cuts_grammar, read_cuts, read_rewrites, rewrites_grammar
-from agents.stages.generators.embedded import EmbeddedGenerator, Room, fitted
-from agents.stages.words.generator import ChatPrompt, PagePrompt
-from agents.stages.words.sequence import PagePart
-from agents.stages.words.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
+from agents.words.generator import ChatPrompt, PagePrompt
+from agents.words.sequence import PagePart
+from agents.words.trajectory_parse import act_pattern, in_backticks, parse_act, shown_ids
 from annotations.work.decompose.cuts import SeenStep
 
 WORDS = "apple pear lemon cherry plum grape fig melon".split()

@@ -17,10 +17,10 @@ from agents.prompts.packs import webnav
 from agents.recipes.literature import RECIPES
 from agents.stages.compose.shots import shot_messages
 from agents.stages.registry import unfit
-from agents.stages.words.shown_page import PageWording
-from agents.stages.words.trajectory import naive_demos
 from agents.weblinx.prompt import PromptSettings, messages
 from agents.weblinx.wording import WeblinxWording
+from agents.words.shown_page import PageWording
+from agents.words.trajectory import naive_demos
 from tests import factories
 from tests.agents.author_clones import FILES, clone
 from tests.agents.prompt_world import composed, digest

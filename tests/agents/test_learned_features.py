@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from agents.stages.learned import similarity, spans
-from agents.stages.learned.examples import without_quotes
-from agents.stages.learned.features import columns
-from agents.stages.learned.history import read_history
-from agents.stages.learned.instruction import dates, month_number, normal, ordinal_words, phrase_at, read, times
-from agents.stages.learned.mentions import name_columns
-from agents.stages.learned.page import colour_words, implied_words, read_page
-from agents.stages.learned.prepare import NoCandidates, prepare, template_words
-from agents.stages.learned.texts import TextTable, encode_all
+from agents.learned import similarity, spans
+from agents.learned.examples import without_quotes
+from agents.learned.features import columns
+from agents.learned.history import read_history
+from agents.learned.instruction import dates, month_number, normal, ordinal_words, phrase_at, read, times
+from agents.learned.mentions import name_columns
+from agents.learned.page import colour_words, implied_words, read_page
+from agents.learned.prepare import NoCandidates, prepare, template_words
+from agents.learned.texts import TextTable, encode_all
 from agents.types import Observation, PastAction
 from annotations.dom.tree import parse
 from tests.agents.learned_world import make_examples

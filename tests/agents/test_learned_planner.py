@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, Encoder, HashEncoder
+from agents.learned import train as training
+from agents.learned.fit import Settings
+from agents.learned.model import CONFIG, NotAModel, load
+from agents.learned.train import NothingToLearn
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.learned import train as training
-from agents.stages.learned.fit import Settings
-from agents.stages.learned.model import CONFIG, NotAModel, load
-from agents.stages.learned.train import NothingToLearn
 from agents.types import STAGES, Action
 from tests.agents.learned_world import learn, make_examples
 from tests.agents.test_policy import ListMemory

@@ -12,8 +12,8 @@ from agents.memory.build import SnippetForm, build_exemplars, build_snippets
 from agents.memory.retrieve import ConversationMemory, DatasetMemory
 from agents.models import Exemplar, MemorySnippet, Workflow, WorkflowVector
 from agents.models.memory import ExemplarQuerySet
-from agents.stages.words.memory_text import memory_text
 from agents.types import Observation, Snippet
+from agents.words.memory_text import memory_text
 from annotations.models import Conversation, Dataset, Step
 from tests import factories
 from tests.tiny_models import tiny_encoder

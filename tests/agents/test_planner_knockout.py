@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.stages.simplify.knockout import rounds
-from agents.stages.words.parse import ParsedReply
+from agents.words.parse import ParsedReply
 from tests.agents.knocked_out import knock_out
 
 

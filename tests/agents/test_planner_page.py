@@ -1,6 +1,6 @@
 """Formatting a page for a planner, beyond the conformance cases."""
 
-from agents.stages.words.shown_page import OURS, PageTask, format_input, gold_context
+from agents.words.shown_page import OURS, PageTask, format_input, gold_context
 from annotations.dom.tree import parse
 from tests.annotations.test_dom_prune import FLIGHTS
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.words.parse import (
+from agents.words.parse import (
     CORRECTED,
     FAITHFUL,
     ParsedReply,

@@ -3,8 +3,8 @@
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from agents.stages.words.sequence import PagePart, encode_messages, input_ids, join, label_ids, page_messages
-from agents.stages.words.shown_page import PageTask, format_input
+from agents.words.sequence import PagePart, encode_messages, input_ids, join, label_ids, page_messages
+from agents.words.shown_page import PageTask, format_input
 
 WORDS = "[UNK] </s> page words ask answer one two three four".split()
 

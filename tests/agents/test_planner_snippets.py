@@ -5,8 +5,8 @@ import random
 import pytest
 
 from agents.stages.simplify.snippets import CORRECTED, FAITHFUL, SnippetSettings, draw_candidates, snippet_messages
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.shown_page import OURS
+from agents.words.past_step import PastStep
+from agents.words.shown_page import OURS
 
 PAGE = (
     '<html backend_node_id="1"><select backend_node_id="2" name="size"><text>Small</text></select>'

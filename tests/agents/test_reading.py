@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
+from agents.generators import local, reading
+from agents.generators.local import LocalGenerator
 from agents.llm.protocol import Message, Sampling
-from agents.stages.generators import local, reading
-from agents.stages.generators.local import LocalGenerator
-from agents.stages.words.generator import ChatPrompt
+from agents.words.generator import ChatPrompt
 from tests.tiny_models import tiny_causal, tiny_t5
 
 WORDS = "page link button textbox option input div span form search name date city hotel flight".split()

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from agents.generators.drawing import drawing
+from agents.generators.local import LocalGenerator
 from agents.llm.chat import ChatLlm, Endpoint
 from agents.llm.protocol import Message, Sampling
-from agents.stages.generators.drawing import drawing
-from agents.stages.generators.local import LocalGenerator
-from agents.stages.words.generator import ChatGenerator, ChatPrompt
+from agents.words.generator import ChatGenerator, ChatPrompt
 from tests.agents.llm_server import failure, serve
 from tests.tiny_models import tiny_causal, tiny_t5
 

@@ -6,8 +6,8 @@ import pytest
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import webnav
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.trajectory import (
+from agents.words.past_step import PastStep
+from agents.words.trajectory import (
     abstraction_query,
     act_query,
     chat_tokens,
@@ -18,13 +18,13 @@ from agents.stages.words.trajectory import (
     shown,
     system_message,
 )
-from agents.stages.words.trajectory_page import (
+from agents.words.trajectory_page import (
     observation,
     observed_ids,
     recorded_target,
     target_act,
 )
-from agents.stages.words.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
+from agents.words.trajectory_parse import ActionParts, bare_act, in_backticks, parse_act
 
 LAYOUT = re.compile(r"Observation:\n```\n(.+)\n```\nTask: (.+)\nPrevious actions:\n((?:.|\n)+)\nNext action:")
 PAGE = (

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agents.stages.words.past_step import PastStep
 from agents.training.examples import PlanningStep, RankingStep
 from agents.training.pairs import LinesOf, Pairs, prepare
 from agents.training.samples import PromptAndAnswer
+from agents.words.past_step import PastStep
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agents.stages.learned.history import read_history
+from agents.learned.history import read_history
 from agents.types import PastAction
 from annotations.datasets.weblinx_chat import _newest, parse_call
 from annotations.dom.limits import PageError

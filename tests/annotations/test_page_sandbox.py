@@ -250,7 +250,7 @@ def test_a_worker_gives_a_page_up_in_its_own_process_too() -> None:
 
 
 def test_a_step_whose_page_overruns_fails_alone(monkeypatch) -> None:
-    from agents.stages.words.trajectory_page import page_text
+    from agents.words.trajectory_page import page_text
 
     html, ids = list_page(20_000)
     monkeypatch.setattr(deadline, "SECONDS", 0.02)

@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
+from agents.generators import chosen
 from agents.llm.protocol import LlmInfo, Message, Reply, Request
 from agents.llm.usage import Usage
 from agents.memory.retrieve import DatasetMemory
 from agents.models import Run
 from agents.stages import state
 from agents.stages.compose import trajectories
-from agents.stages.generators import chosen
 from agents.stages.rank.score_file import ScoreFile
-from agents.stages.words import generator
-from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.types import DecisionUsage, PromptExemplar
+from agents.words import generator
+from agents.words.generator import Generated, PlannerPrompt
 from annotations.corpus.importing import import_files
 from annotations.models import Step
 from evaluation.studies import running

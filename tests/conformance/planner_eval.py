@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from agents.stages.words.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
-from agents.stages.words.shown_page import PageTask, Paradigm, format_input
+from agents.words.parse import CORRECTED, FAITHFUL, ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.words.shown_page import PageTask, Paradigm, format_input
 from annotations.dom.tree import parse
 from evaluation.metrics.element import element_accuracy
 from evaluation.metrics.operation import operation_f1

@@ -3,7 +3,7 @@
 import pytest
 
 from agents.prompts.importing.sources import read
-from agents.stages.words.shown_page import PageTask, PageWording, format_input
+from agents.words.shown_page import PageTask, PageWording, format_input
 from tests.agents.author_clones import clone
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of

@@ -3,9 +3,9 @@
 import pytest
 
 from agents.stages.simplify.snippets import SnippetSettings, snippet_messages
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.sequence import PagePart
-from agents.stages.words.shown_page import PageWording
+from agents.words.past_step import PastStep
+from agents.words.sequence import PagePart
+from agents.words.shown_page import PageWording
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

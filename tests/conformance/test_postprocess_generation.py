@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.words.parse import CORRECTED, FAITHFUL, ParsedReply, parse_generation
+from agents.words.parse import CORRECTED, FAITHFUL, ParsedReply, parse_generation
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

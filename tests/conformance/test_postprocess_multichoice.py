@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.words.parse import CORRECTED, FAITHFUL, read_option
+from agents.words.parse import CORRECTED, FAITHFUL, read_option
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

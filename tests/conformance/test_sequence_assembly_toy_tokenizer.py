@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.words.sequence import PagePart, encode_messages
+from agents.words.sequence import PagePart, encode_messages
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

@@ -4,9 +4,9 @@ import pytest
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import webnav
-from agents.stages.words.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
-from agents.stages.words.trajectory_page import observation, target_act
-from agents.stages.words.trajectory_parse import in_backticks
+from agents.words.trajectory import abstraction_query, act_query, chat_tokens, fit, naive_demos, shown
+from agents.words.trajectory_page import observation, target_act
+from agents.words.trajectory_parse import in_backticks
 from evaluation.metrics.trajectory import FAILED, score_act
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agents.stages.words.trajectory_parse import in_backticks, in_fence
+from agents.words.trajectory_parse import in_backticks, in_fence
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of
 

@@ -14,7 +14,7 @@ from agents.stages.compose.miniwob_prompts import (
     observe,
     prompt_type,
 )
-from agents.stages.words.trajectory_parse import in_fence
+from agents.words.trajectory_parse import in_fence
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of, error_of
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.trajectory_page import observation, observed_ids, target_act, target_observation
+from agents.words.past_step import PastStep
+from agents.words.trajectory_page import observation, observed_ids, target_act, target_observation
 from annotations.dom.tree import NODE_ID, parse
 from tests.conformance.cases import params
 from tests.conformance.crashes import crash_of

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from agents.stages.words.trajectory_parse import in_backticks, parse_act
 from agents.types import Action
+from agents.words.trajectory_parse import in_backticks, parse_act
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr
 from annotations.dom.tree import parse

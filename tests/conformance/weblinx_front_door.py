@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.generators import chosen as generator_of_recipe
 from agents.models import Run
 from agents.prompts.render import Prompt as Text
 from agents.recipes.settings import Quirks, RankSettings
 from agents.stages.compose import action_strings
-from agents.stages.generators import chosen as generator_of_recipe
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrRanker
 from agents.stages.rank.inputs import RankingInput
-from agents.stages.words.generator import ChatPrompt, Generated, PlannerPrompt
 from agents.types import DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.turns import Demo
 from agents.weblinx.wording import WeblinxWording
+from agents.words.generator import ChatPrompt, Generated, PlannerPrompt
 from annotations.corpus.importing import import_files
 from annotations.models import Split
 from evaluation.studies import running

@@ -13,8 +13,8 @@ from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
 from agents.models import Run, TrajectoryStep
 from agents.stages.rank.score_file import ScoreFile
-from agents.stages.words import generator
-from agents.stages.words.trajectory_parse import parse_act
+from agents.words import generator
+from agents.words.trajectory_parse import parse_act
 from annotations.corpus.importing import import_files
 from evaluation.studies import running
 from tests import factories

@@ -7,7 +7,7 @@ from typing import Any
 from agents.encoders.embedding import HashEncoder
 from agents.memory.build import embed_workflows
 from agents.models import Workflow
-from agents.stages.words.shown_page import OURS
+from agents.words.shown_page import OURS
 from annotations.models import Dataset, Step
 from tests.agents.llm_server import prompt_text
 from tests.tiny_models import tiny_causal, tiny_cross_encoder, tiny_encoder, tiny_t5

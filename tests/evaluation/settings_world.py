@@ -16,6 +16,9 @@ import pytest
 from agents import observations
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.encoders.weights import MINILM
+from agents.generators import chosen
+from agents.generators.local import prompt_ids
+from agents.learned.fit import Settings
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
 from agents.memory.build import embed_workflows
@@ -27,17 +30,14 @@ from agents.recipes.literature import Recipe
 from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
 from agents.stages import registry
-from agents.stages.generators import chosen
-from agents.stages.generators.local import prompt_ids
 from agents.stages.imagine import asking
-from agents.stages.learned.fit import Settings
 from agents.stages.rank import kinds as rank_kinds
 from agents.stages.rank.dmr import DmrEncoder
 from agents.stages.rank.score_file import ScoreFile
-from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.types import Action, DecisionUsage, Observation, RankedCandidate
 from agents.weblinx.tokens import FastTokenizer
 from agents.weblinx.turns import Demo, PagesByName
+from agents.words.generator import Generated, PlannerPrompt
 from annotations.datasets.records import CandidateRecord
 from annotations.models import Dataset, Rationale, Split, Step, Target, Turn
 from annotations.models.candidates import pack_candidates

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.learned.examples import Example
+from agents.learned.fit import Settings
 from agents.observations import RecordedConversation
-from agents.stages.learned.examples import Example
-from agents.stages.learned.fit import Settings
 from annotations.models import Dataset
 from evaluation.models import Score
 from evaluation.studies import running

@@ -1,6 +1,6 @@
 """Scores of action texts, as published and corrected."""
 
-from agents.stages.words.trajectory import CORRECTED, FAITHFUL
+from agents.words.trajectory import CORRECTED, FAITHFUL
 from evaluation.metrics.trajectory import score_act
 
 

@@ -13,7 +13,7 @@ from django.core.management import call_command
 from agents.models import Run, TrainedModel
 from agents.recipes import literature
 from agents.recipes.literature import RECIPES
-from agents.stages.words.shown_page import OURS
+from agents.words.shown_page import OURS
 from annotations.sample.project import order_sample
 from annotations.tasks import run_job
 from evaluation.models import Study

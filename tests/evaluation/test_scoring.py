@@ -8,8 +8,8 @@ from agents.recipes.settings import Quirks
 from agents.stages.plan.choice import action_of
 from agents.stages.plan.kinds import Planning, PublishedJudging
 from agents.stages.registry import KINDS
-from agents.stages.words.parse import parse_multichoice
 from agents.types import Action, RankedCandidate
+from agents.words.parse import parse_multichoice
 from evaluation.models import Score
 from evaluation.scores.judging import Gold, Judgement, judge, judge_as_published
 from evaluation.scores.scoring import outcomes, store_scores

@@ -9,16 +9,15 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
+from agents.generators.local import prompt_ids
 from agents.memory.retrieve import DatasetMemory
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, planned, snippet_form
-from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
 from agents.stages.registry import trained_for, training_of
-from agents.stages.words.generator import Generated, PlannerPrompt
 from agents.training.card import Training, card
 from agents.training.jobs import start_training
 from agents.training.rows import SplitRows, StepRows
@@ -26,6 +25,7 @@ from agents.training.samples import PageSamples
 from agents.training.settings import PlannerSettings, make_settings
 from agents.training.unlike import unlike_training
 from agents.types import DecisionUsage, Observation, RankedCandidate
+from agents.words.generator import Generated, PlannerPrompt
 from annotations.models import Dataset, Job, Rationale, Split, Step
 from tests import factories
 from tests.evaluation.recipe_world import TEXTS, make_workflows

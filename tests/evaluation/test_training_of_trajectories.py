@@ -6,6 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 
+from agents.generators.local import prompt_ids
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
 from agents.memory.retrieve import DatasetMemory
@@ -16,16 +17,15 @@ from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from agents.runs.building import build_training, memory_encoder, snippet_form
-from agents.stages.generators.local import prompt_ids
 from agents.stages.kind import Parts
 from agents.stages.registry import told, training_of
-from agents.stages.words.trajectory_parse import in_backticks, parse_act
 from agents.training.asked import Asked
 from agents.training.jobs import as_asked
 from agents.training.rows import SplitRows
 from agents.training.settings import PlannerSettings, make_settings
 from agents.training.trajectory_rows import TrajectoryRows
 from agents.training.unlike import unlike_training
+from agents.words.trajectory_parse import in_backticks, parse_act
 from annotations.models import Dataset, Split
 from tests import factories
 from tests.agents.llm_server import serve

@@ -1,4 +1,4 @@
 """Stage `act`: what is done in the end.
 
-May import `guard`, `recipes`, `stages`, `stages/words`, `world_model` and `annotations/dom`.
+May import `guard`, `recipes`, `stages`, `words`, `world_model` and `annotations/dom`.
 """

@@ -1,5 +1,5 @@
 """Stage `compose`: the prompt, out of blocks.
 
-May import `llm`, `prompts`, `recipes`, `stages`, `stages/generators`, `stages/simplify`, `stages/words`, `weblinx`
+May import `llm`, `prompts`, `recipes`, `stages`, `generators`, `stages/simplify`, `words`, `weblinx`
 and `annotations/dom`.
 """

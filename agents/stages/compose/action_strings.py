@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 
+from agents.generators.chosen import generator_of
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
-from agents.stages.generators.chosen import generator_of
 from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.state import StepState
-from agents.stages.words.generator import ChatPrompt
 from agents.weblinx.documents import ElementLimit, documents
 from agents.weblinx.prompt import PromptSettings, messages, plain_text, prompt_turns, user_first
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.tokens import FastTokenizer, SpanTokenizer
 from agents.weblinx.truncation import PromptCandidate
 from agents.weblinx.wording import WeblinxWording
+from agents.words.generator import ChatPrompt
 from annotations.dom.limits import PageError
 
 

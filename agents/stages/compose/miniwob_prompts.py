@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import Pack
-from agents.stages.words.trajectory_parse import in_fence
+from agents.words.trajectory_parse import in_fence
 
 PromptType = Literal["state_act", "obs_act", "multi_state_act", "multi_obs_act"]
 Ask = Callable[[list[Message], tuple[str, ...]], str]  # messages, stop strings -> reply

@@ -8,10 +8,10 @@ from agents.stages.compose.shots import examples, shot_messages
 from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.simplify.groups import Match
 from agents.stages.state import StepState
-from agents.stages.words.generator import PagePrompt
-from agents.stages.words.sequence import PagePart, page_messages
-from agents.stages.words.shown_page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from agents.types import PromptWorkflow
+from agents.words.generator import PagePrompt
+from agents.words.sequence import PagePart, page_messages
+from agents.words.shown_page import PageInput, PageTask, PageWording, Paradigm, choice_letter, format_input
 from annotations.dom.limits import PageError
 
 TRACED_PROMPT = 6_000  # characters of a round's page and question that a trace keeps

@@ -3,8 +3,8 @@
 import re
 
 from agents.prompts.packs import Pack
-from agents.stages.words.sequence import PagePart
-from agents.stages.words.shown_page import Paradigm
+from agents.words.sequence import PagePart
+from agents.words.shown_page import Paradigm
 
 _SHOWN = re.compile(r"'''\n(.*?)\n'''\n\n(.*)", re.DOTALL)  # a page and what is asked about it
 

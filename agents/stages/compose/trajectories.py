@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from itertools import groupby
 
+from agents.generators.chosen import generator_of
 from agents.llm.protocol import Message
 from agents.recipes.literature import Recipe
 from agents.stages.compose.shots import examples
-from agents.stages.generators.chosen import generator_of
 from agents.stages.kind import Parts, StageKind, prompt_of
 from agents.stages.simplify.around import ShownPages
 from agents.stages.state import StepState
-from agents.stages.words.generator import ChatPrompt
-from agents.stages.words.trajectory import (
+from agents.words.generator import ChatPrompt
+from agents.words.trajectory import (
     STOP,
     SYSTEM_TEXTS,
     abstraction_query,
@@ -22,7 +22,7 @@ from agents.stages.words.trajectory import (
     naive_demos,
     system_message,
 )
-from agents.stages.words.trajectory_parse import act_pattern, shown_ids
+from agents.words.trajectory_parse import act_pattern, shown_ids
 
 TRACED_PROMPT = 40_000  # characters of the prompt that a trace keeps, from its end
 

@@ -1,5 +1,5 @@
 """Stage `imagine`: compare what actions would lead to.
 
-May import `encoders`, `llm`, `recipes`, `stages`, `stages/generators`, `stages/words`, `world_model` and
+May import `encoders`, `llm`, `recipes`, `stages`, `generators`, `words`, `world_model` and
 `annotations/dom`.
 """

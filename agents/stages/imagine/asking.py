@@ -5,14 +5,14 @@ from dataclasses import asdict
 from functools import lru_cache
 
 from agents.encoders import weights
+from agents.generators.chosen import generator_of
+from agents.generators.local import LocalGenerator
 from agents.llm.protocol import Message, Sampling
-from agents.stages.generators.chosen import generator_of
-from agents.stages.generators.local import LocalGenerator
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.state import StepState
-from agents.stages.words.generator import ChatGenerator, ChatPrompt, Generated, Generator
 from agents.types import DecisionUsage
+from agents.words.generator import ChatGenerator, ChatPrompt, Generated, Generator
 
 NOTHING_DONE = "None"
 OWN_WEIGHTS = ("trained", "retrieval")  # kinds whose imagine.model is none of the endpoint

@@ -7,8 +7,8 @@ from agents.recipes.literature import Recipe
 from agents.stages.imagine.scores import Frequent, frequent
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.state import StepState
-from agents.stages.words.told import told
 from agents.types import Action, Branch
+from agents.words.told import told
 
 Drawn = tuple[Action | None, ...]
 

@@ -8,11 +8,11 @@ from agents.stages.compose.action_strings import RecordedTurns
 from agents.stages.kind import Parts, StageKind
 from agents.stages.plan.kinds import AskingPlanner
 from agents.stages.state import StepState
-from agents.stages.words.generator import Generated
 from agents.types import Action
 from agents.weblinx.parse import ParsedAction, cast_coordinates, parse_action, predicted_element
 from agents.weblinx.quirks import WeblinxQuirks
 from agents.weblinx.turns import UNKNOWN
+from agents.words.generator import Generated
 from annotations.dom.weblinx_page import UID
 
 OPERATIONS = {

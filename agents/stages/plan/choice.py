@@ -12,10 +12,10 @@ from agents.stages.kind import SEEDS, Parts, StageKind
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.simplify.groups import ElementGroups, LetteredGroups, Match
 from agents.stages.state import StepState
-from agents.stages.words.generator import Generated
-from agents.stages.words.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
-from agents.stages.words.shown_page import Paradigm
 from agents.types import Action
+from agents.words.generator import Generated
+from agents.words.parse import ParsedReply, ParseQuirks, parse_generation, parse_multichoice
+from agents.words.shown_page import Paradigm
 
 ANSWER = "Answer: "  # the examples that MindAct shows to language models have it before the letter
 

@@ -16,7 +16,7 @@ from agents.stages.state import StepState
 from agents.types import Action
 
 if TYPE_CHECKING:
-    from agents.stages.learned.model import LearnedPrediction
+    from agents.learned.model import LearnedPrediction
 
 RANKING = "dual_encoder"  # which tells it the best elements, not their names alone
 SOURCES = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents.encoders.embedding import Encoder
-from agents.stages.words.values import PLACEHOLDER, best_option, candidate_values, words
 from agents.types import Action, Observation
+from agents.words.values import PLACEHOLDER, best_option, candidate_values, words
 from annotations.dom.elements import DescribedElement
 
 TYPED_ROLES = frozenset({"textbox", "searchbox", "spinbutton"})

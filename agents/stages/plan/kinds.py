@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import ClassVar
 
+from agents.generators.chosen import generator_of, sampling_of
 from agents.recipes.literature import Recipe
-from agents.stages.generators.chosen import generator_of, sampling_of
 from agents.stages.kind import Parts, StageKind
 from agents.stages.models import lacking_model
 from agents.stages.state import StepState
-from agents.stages.words.generator import Generated, PlannerPrompt
+from agents.words.generator import Generated, PlannerPrompt
 
 REPAIRED = {
     "repaired": "Errors of the published code that mix up data or only stop it are not reproduced: element numbers "

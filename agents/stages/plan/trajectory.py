@@ -9,8 +9,8 @@ from agents.stages.kind import StageKind
 from agents.stages.plan.kinds import MODEL_SETTINGS, REPAIRED, AskingPlanner, PublishedJudging
 from agents.stages.simplify.around import AroundBest
 from agents.stages.state import StepState
-from agents.stages.words.trajectory_parse import bare_act, in_backticks, parse_act
 from agents.types import Action
+from agents.words.trajectory_parse import bare_act, in_backticks, parse_act
 
 
 class NextAction(AskingPlanner):

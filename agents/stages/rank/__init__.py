@@ -1,5 +1,5 @@
 """Stage `rank`: score a page's elements.
 
-May import `encoders`, `recipes`, `stages`, `stages/learned`, `stages/words`, `weblinx`, `annotations/dom` and
+May import `encoders`, `recipes`, `stages`, `learned`, `words`, `weblinx`, `annotations/dom` and
 `annotations/sandbox`.
 """

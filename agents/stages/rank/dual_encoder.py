@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from agents.recipes.settings import RankSettings
-from agents.stages.words.values import best_option, content_words, words
 from agents.types import Observation
+from agents.words.values import best_option, content_words, words
 from annotations.dom.elements import DescribedElement
 
 NEIGHBOURHOOD = 8.0  # elements within which reading order falls to 1/e

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 
 from agents.stages.rank.element_text import element_texts
 from agents.stages.rank.query import ranker_query
-from agents.stages.words.memory_text import memory_text
 from agents.types import Observation, RankedCandidate
 from agents.weblinx.documents import ElementLimit, documents, render
 from agents.weblinx.query import HISTORY_TURNS, dmr_query
 from agents.weblinx.quirks import FAITHFUL, WeblinxQuirks
 from agents.weblinx.tokens import SpanTokenizer
 from agents.weblinx.turns import Demo, ReplayTurn
+from agents.words.memory_text import memory_text
 from annotations.dom.candidates import format_candidates
 from annotations.dom.elements import elements
 from annotations.dom.tree import Element

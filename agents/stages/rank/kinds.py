@@ -14,10 +14,10 @@ from agents.stages.rank.dmr import DmrEncoder, DmrRanker, dmr_encoder, multiplie
 from agents.stages.rank.inputs import WeblinxText
 from agents.stages.rank.score_file import ScoreFileRanker
 from agents.stages.state import StepState
-from agents.stages.words.rankings import Rankings
 from agents.trace import traced_ranking
 from agents.types import Observation, Ranker
 from agents.weblinx.documents import is_ranked, ranked_turns
+from agents.words.rankings import Rankings
 
 WEBLINX_TEXT = frozenset({"rank.history_turns", "rank.element_limit", "rank.element_limit_unit"})
 

@@ -8,20 +8,20 @@ import numpy as np
 
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
+from agents.learned.prepare import PreparedStep, prepare
 from agents.recipes.literature import Recipe
 from agents.stages.kind import CannotRun, Parts, StageKind
-from agents.stages.learned.prepare import PreparedStep, prepare
 from agents.stages.models import KEPT_MODELS, loaded
 from agents.stages.rank.kinds import lacking_ranker
 from agents.stages.state import StepState
-from agents.stages.words.rankings import Rankings
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate
+from agents.words.rankings import Rankings
 from annotations.dom.elements import DescribedElement
 from annotations.dom.limits import PageError
 
 if TYPE_CHECKING:
-    from agents.stages.learned.model import LearnedModel, LearnedPrediction
+    from agents.learned.model import LearnedModel, LearnedPrediction
 
 
 class LearnedElements(StageKind):
@@ -93,6 +93,6 @@ def _described(element: DescribedElement) -> str:
 
 @lru_cache(maxsize=KEPT_MODELS)
 def _learned(name: str) -> Any:
-    from agents.stages.learned.model import load
+    from agents.learned.model import load
 
     return load(weights.source(name))

@@ -12,9 +12,9 @@ from agents.stages.rank.dual_encoder import score_elements
 from agents.stages.rank.element_text import element_texts
 from agents.stages.rank.kinds import lacking_ranker, model_words
 from agents.stages.state import StepState
-from agents.stages.words.rankings import Rankings
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate, Snippet
+from agents.words.rankings import Rankings
 from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.limits import PageError
 from annotations.sandbox.deadline import page_deadline

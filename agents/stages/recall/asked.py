@@ -8,10 +8,10 @@ from agents.prompts.render import Prompt
 from agents.recipes.literature import Recipe, asked_model
 from agents.stages.kind import CannotRun, Parts, StageKind
 from agents.stages.state import StepState
-from agents.stages.words.generator import complete
-from agents.stages.words.trajectory import ShownStep
-from agents.stages.words.trajectory_page import page_or_nothing
 from agents.types import DecisionUsage, RecordedStep
+from agents.words.generator import complete
+from agents.words.trajectory import ShownStep
+from agents.words.trajectory_page import page_or_nothing
 
 OBJECTIVE_TOKENS = 100
 REWRITE_TOKENS = 200

@@ -10,9 +10,9 @@ from agents.stages.kind import Parts, StageKind
 from agents.stages.recall.asked import BASELINES
 from agents.stages.recall.select import MatchingQuirks, clustered, item_text, query_text, select_fixed, select_task_knn
 from agents.stages.state import StepState
-from agents.stages.words.trajectory_page import page_or_nothing
 from agents.trace import traced_snippets
 from agents.types import RecordedStep, Snippet
+from agents.words.trajectory_page import page_or_nothing
 
 ALL = 1_000_000  # snippets of a conversation
 

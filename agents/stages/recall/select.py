@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from agents.stages.words.memory_text import memory_text
+from agents.words.memory_text import memory_text
 
 Encode = Callable[[list[str]], np.ndarray]
 SortBy = Literal["relevance", "time"]

@@ -10,8 +10,8 @@ from agents.recipes.literature import Recipe
 from agents.stages.kind import SEEDS, Parts, StageKind
 from agents.stages.recall.asked import objectives
 from agents.stages.state import StepState
-from agents.stages.words.trajectory import exemplar_key
 from agents.types import PromptExemplar
+from agents.words.trajectory import exemplar_key
 
 TURNS = "A task is a turn of a conversation: an exemplar is one turn of the train split, not a whole conversation."
 INDUCED_ONLINE = (

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from agents.recipes.literature import Recipe
 from agents.stages.kind import Parts, StageKind
 from agents.stages.state import StepState
-from agents.stages.words.past_step import PastStep, RationaleRequest
-from agents.stages.words.trajectory import ShownStep
-from agents.stages.words.trajectory_page import page_text
 from agents.types import RecordedStep
+from agents.words.past_step import PastStep, RationaleRequest
+from agents.words.trajectory import ShownStep
+from agents.words.trajectory_page import page_text
 from annotations.dom.limits import PageError
 
 

@@ -11,11 +11,11 @@ from agents.stages.kind import Parts, StageKind
 from agents.stages.simplify.knockout import rounds
 from agents.stages.simplify.snippets import SnippetQuirks, SnippetSettings, known_rationale, snippet_messages
 from agents.stages.state import StepState
-from agents.stages.words.parse import ParsedReply
-from agents.stages.words.past_step import PastStep, RationaleRequest
-from agents.stages.words.sequence import PagePart
-from agents.stages.words.shown_page import OURS, PageInput, PageWording, Paradigm
 from agents.types import DecisionUsage, RecordedStep
+from agents.words.parse import ParsedReply
+from agents.words.past_step import PastStep, RationaleRequest
+from agents.words.sequence import PagePart
+from agents.words.shown_page import OURS, PageInput, PageWording, Paradigm
 from annotations.dom.limits import PageError
 
 RATIONALE_TEXTS = {"none": set[str](), "stored": {"rationale_none"}, "model": {"rationale_none", "rationale"}}

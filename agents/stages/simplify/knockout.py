@@ -6,7 +6,7 @@ candidates and answers the groups, of one step or of many in a batch.
 
 from collections.abc import Generator, Sequence
 
-from agents.stages.words.parse import ParsedReply
+from agents.words.parse import ParsedReply
 
 GROUP_SIZE = 5
 

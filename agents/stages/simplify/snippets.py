@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from agents.stages.words.past_step import PastStep, RationaleRequest, Rationales
-from agents.stages.words.sequence import PagePart, page_messages
-from agents.stages.words.shown_page import OURS, PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
+from agents.words.past_step import PastStep, RationaleRequest, Rationales
+from agents.words.sequence import PagePart, page_messages
+from agents.words.shown_page import OURS, PageInput, PageTask, PageWording, Paradigm, format_input, gold_context
 from annotations.sandbox.deadline import page_deadline
 
 NUM_CANDIDATES = 5  # elements of a simplified snippet: the gold one and four others

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from agents.encoders import weights
+from agents.generators.embedded import EmbeddedGenerator, Room
+from agents.generators.local import LocalGenerator
 from agents.llm.embedded import is_embedded
 from agents.llm.protocol import Sampling
-from agents.stages.generators.embedded import EmbeddedGenerator, Room
-from agents.stages.generators.local import LocalGenerator
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
-from agents.stages.words.generator import ChatGenerator, Generator
+from agents.words.generator import ChatGenerator, Generator
 
 
 def sampling_of(parts: Parts) -> Sampling:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.rankings import Rankings
-from agents.stages.words.trajectory import ShownStep, shown
 from agents.types import RecordedStep
+from agents.words.past_step import PastStep
+from agents.words.rankings import Rankings
+from agents.words.trajectory import ShownStep, shown
 from annotations.dom.limits import PageError
 
 KEPT_STEPS = 5_000  # rendered past steps, a few KB each

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass, replace
 
-from agents.stages.words.values import unquoted
 from agents.types import Observation
+from agents.words.values import unquoted
 
 OPERATIONS = ("CLICK", "TYPE", "SELECT", "PRESS")
 

@@ -18,15 +18,15 @@ import numpy as np
 import torch
 
 from agents.encoders.embedding import Encoder
-from agents.stages.learned.arrays import Arrays, collect
-from agents.stages.learned.examples import Example
-from agents.stages.learned.fit import FitState, Settings, begin, run_epoch
-from agents.stages.learned.flat import Flat, flatten
-from agents.stages.learned.measure import measure
-from agents.stages.learned.model import LearnedModel, save, write_json
-from agents.stages.learned.network import Network, Shape
-from agents.stages.learned.prepare import template_words
-from agents.stages.learned.texts import TextTable, encode_all
+from agents.learned.arrays import Arrays, collect
+from agents.learned.examples import Example
+from agents.learned.fit import FitState, Settings, begin, run_epoch
+from agents.learned.flat import Flat, flatten
+from agents.learned.measure import measure
+from agents.learned.model import LearnedModel, save, write_json
+from agents.learned.network import Network, Shape
+from agents.learned.prepare import template_words
+from agents.learned.texts import TextTable, encode_all
 
 METRICS, CHECKPOINT = "metrics.json", "checkpoint"
 

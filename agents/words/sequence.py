@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from agents.stages.words.shown_page import OURS, PageInput
+from agents.words.shown_page import OURS, PageInput
 
 MAX_PIECE = 512  # tokens of one encoded piece; of a page only the first so many are read
 MAX_INPUT = 2048  # tokens of the whole sequence

@@ -4,8 +4,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agents.stages.learned.examples import OPERATIONS
-from agents.stages.learned.instruction import tokens
+from agents.learned.examples import OPERATIONS
+from agents.learned.instruction import tokens
 from agents.types import PastAction
 
 _ROLE = re.compile(r"\[[^\]]*+\]")

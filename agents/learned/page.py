@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from agents.stages.learned.instruction import Date, month_number, normal, ordinal_words, tokens
+from agents.learned.instruction import Date, month_number, normal, ordinal_words, tokens
 from annotations.dom.elements import DescribedElement, elements
 from annotations.dom.tree import Element
 

@@ -12,18 +12,18 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from agents.encoders.embedding import Encoder
-from agents.stages.learned import features
-from agents.stages.learned.arrays import (
+from agents.learned import features
+from agents.learned.arrays import (
     similarity_columns,
     text_numbers,
     value_numbers,
     value_similarity,
 )
-from agents.stages.learned.examples import OPERATIONS
-from agents.stages.learned.flat import tensor
-from agents.stages.learned.network import CandidateRows, Network, Shape, log_softmax
-from agents.stages.learned.prepare import PreparedStep, prepare_values
-from agents.stages.learned.texts import TextTable
+from agents.learned.examples import OPERATIONS
+from agents.learned.flat import tensor
+from agents.learned.network import CandidateRows, Network, Shape, log_softmax
+from agents.learned.prepare import PreparedStep, prepare_values
+from agents.learned.texts import TextTable
 from agents.types import Observation
 
 WEIGHTS, CONFIG = "model.safetensors", "config.json"

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from agents.llm.protocol import Message
 from agents.prompts.packs import Pack
-from agents.stages.words.past_step import PastStep
-from agents.stages.words.trajectory_page import PREVIOUS_TOP_K, observation, target_act
+from agents.words.past_step import PastStep
+from agents.words.trajectory_page import PREVIOUS_TOP_K, observation, target_act
 
 PREVIOUS_ACTIONS = 5  # shown in prompts without trajectories
 EXEMPLARS = 3

@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from agents.stages.learned.arrays import group_shares
-from agents.stages.learned.flat import Batch, Flat, batch
-from agents.stages.learned.network import Network, gold_loss
+from agents.learned.arrays import group_shares
+from agents.learned.flat import Batch, Flat, batch
+from agents.learned.network import Network, gold_loss
 
 CLIP = 1.0
 

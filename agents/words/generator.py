@@ -11,8 +11,8 @@ from agents.llm.errors import BadReply, LlmError, RequestRefused
 from agents.llm.protocol import GREEDY, Image, Llm, Reply, Request, Sampling
 from agents.llm.protocol import Message as ChatMessage
 from agents.llm.tokens import counter
-from agents.stages.words.sequence import PagePart
 from agents.types import DecisionUsage
+from agents.words.sequence import PagePart
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from agents.llm.protocol import Llm, Request, Sampling, exactly
 from agents.llm.tokens import TokenCounter, counter
-from agents.stages.words.generator import ChatGenerator, PagePrompt, PlannerPrompt
-from agents.stages.words.sequence import PagePart
+from agents.words.generator import ChatGenerator, PagePrompt, PlannerPrompt
+from agents.words.sequence import PagePart
 
 
 @dataclass(frozen=True)

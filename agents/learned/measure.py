@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from agents.stages.learned.examples import OPERATIONS
-from agents.stages.learned.flat import Flat, batch
-from agents.stages.learned.network import Network, log_softmax
+from agents.learned.examples import OPERATIONS
+from agents.learned.flat import Flat, batch
+from agents.learned.network import Network, log_softmax
 
 BATCH = 256
 TAKES_VALUE = torch.tensor([operation != "CLICK" for operation in OPERATIONS])

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from agents.stages.learned import features, spans
-from agents.stages.learned.examples import Example
-from agents.stages.learned.history import History, read_history
-from agents.stages.learned.instruction import Instruction, read
-from agents.stages.learned.mentions import word_weights
-from agents.stages.learned.page import PageCandidates, markup_text, name_text, read_page
+from agents.learned import features, spans
+from agents.learned.examples import Example
+from agents.learned.history import History, read_history
+from agents.learned.instruction import Instruction, read
+from agents.learned.mentions import word_weights
+from agents.learned.page import PageCandidates, markup_text, name_text, read_page
 from agents.types import NoCandidates, Observation
 from annotations.dom.elements import DescribedElement
 from annotations.sandbox.deadline import page_deadline

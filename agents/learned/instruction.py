@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from agents.stages.words.values import quoted
+from agents.words.values import quoted
 from annotations.text.stop_words import NO_MENTION
 
 WORD = re.compile(r"[@#]?\w+(?:[.:'’/@-]\w+)*")

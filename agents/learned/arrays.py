@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from agents.stages.learned import similarity
-from agents.stages.learned.examples import OPERATIONS, Example, without_quotes
-from agents.stages.learned.prepare import PreparedStep, Values, prepare, prepare_values
-from agents.stages.learned.texts import TextTable
+from agents.learned import similarity
+from agents.learned.examples import OPERATIONS, Example, without_quotes
+from agents.learned.prepare import PreparedStep, Values, prepare, prepare_values
+from agents.learned.texts import TextTable
 from agents.types import NoCandidates
 from annotations.dom.limits import PageError
 

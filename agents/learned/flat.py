@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from agents.stages.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
-from agents.stages.learned.network import CandidateRows
-from agents.stages.learned.spans import WIDTH
+from agents.learned.arrays import VALUE_EXTRA, Arrays, similarity_columns, value_similarity
+from agents.learned.network import CandidateRows
+from agents.learned.spans import WIDTH
 
 
 @dataclass

@@ -6,8 +6,8 @@ Unlike MindAct's pages these keep angle brackets and the backend node ids themse
 import re
 from collections.abc import Sequence
 
-from agents.stages.words.past_step import PastStep
 from agents.types import Observation
+from agents.words.past_step import PastStep
 from annotations.dom.limits import PageError
 from annotations.dom.prune import prune_tree
 from annotations.dom.text import tree_repr

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from agents.stages.learned.examples import OPERATIONS
+from agents.learned.examples import OPERATIONS
 
 
 @dataclass(frozen=True)

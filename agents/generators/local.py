@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from agents.encoders import adapters
+from agents.generators.drawing import drawing
+from agents.generators.reading import Remembering, encoded
 from agents.llm.protocol import GREEDY, Sampling, cut
-from agents.stages.generators.drawing import drawing
-from agents.stages.generators.reading import Remembering, encoded
-from agents.stages.words.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
-from agents.stages.words.sequence import MAX_INPUT, MAX_PIECE, input_ids
 from agents.types import DecisionUsage
+from agents.words.generator import ChatPrompt, Generated, PagePrompt, PlannerPrompt, transcript
+from agents.words.sequence import MAX_INPUT, MAX_PIECE, input_ids
 
 BATCH_TOKENS = 16_384  # prompt tokens of one batch, padding included
 
