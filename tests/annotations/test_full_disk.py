@@ -11,6 +11,8 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import OperationalError, connection, transaction
 from django.http import HttpResponse
+from django.test import Client
+from redis.exceptions import ResponseError
 
 from agents.training.checkpoint import FILE, save_checkpoint
 from annotations.jobs import full_disk, running
@@ -21,6 +23,7 @@ from webnav_site import health
 
 pytestmark = pytest.mark.django_db
 BYTES = 200 * 1024
+PASSWORD = "a long one that nobody guesses"
 
 
 @pytest.fixture
@@ -115,6 +118,30 @@ def test_a_full_disk_of_postgresql_is_told_and_not_tried_again(monkeypatch) -> N
     assert running.run(job) is False
     job.refresh_from_db()
     assert (job.state, job.last_error) == (Job.State.FAILED, full_disk.MESSAGE)
+
+
+@pytest.mark.parametrize("table", ["auth_user", "django_session"])
+def test_who_cannot_sign_in_as_the_disk_is_full_is_told_so(client: Client, table: str) -> None:
+    user = factories.make_user("annotator", factories.make_project())
+    user.set_password(PASSWORD)
+    user.save()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "CREATE FUNCTION refuse() RETURNS trigger AS $$ BEGIN "
+            "RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$ LANGUAGE plpgsql"
+        )
+        cursor.execute(f"CREATE TRIGGER full_disk BEFORE INSERT OR UPDATE ON {table} EXECUTE FUNCTION refuse()")
+    client.raise_request_exception = False
+    answer = client.post("/login/", {"username": user.username, "password": PASSWORD})
+    page = answer.content.decode()
+    assert answer.status_code == 507
+    assert "disk is full. Free some" in page
+    assert "takes nothing more" in page
+
+
+def test_a_redis_that_cannot_write_means_a_full_disk() -> None:
+    told = "MISCONF Errors writing to the AOF file: No space left on device"
+    assert full_disk.said(ResponseError(told)) == full_disk.MESSAGE
 
 
 def test_other_errors_are_not_a_full_disk() -> None:
