@@ -1,0 +1,37 @@
+"""Goals of hidden conversations out of the splits that earlier versions put them in."""
+
+from argparse import ArgumentParser
+
+from django.core.management.base import BaseCommand
+
+from agents.environments.task_sets import TALKING
+from agents.live.goals import FORMAT
+from annotations.models import Conversation, Dataset
+from annotations.sample.goals import conversations
+
+
+class Command(BaseCommand):
+    """Give each goal that repeats a conversation of the sample the split of that conversation: what agents do towards
+    the goal of a hidden one tells its gold. Nothing is deleted; runs and their scores stay as they are."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--dry-run", action="store_true", help="only say how many there are")
+
+    def handle(self, *, dry_run: bool, **options) -> None:
+        splits = {task: goals.split for task, goals in conversations().items() if goals.split}
+        datasets = Dataset.objects.filter(source_format=FORMAT, live__environment__in=sorted(TALKING))
+        for dataset in datasets.order_by("name"):
+            wrong = [goal.pk for goal in dataset.conversations.all() if self._belongs(goal, splits) != goal.split]
+            if wrong and not dry_run:
+                self._mend(wrong, splits)
+            done = "would get" if dry_run else "got"
+            self.stdout.write(f"{dataset.name}: {len(wrong)} goals {done} the split of their conversation")
+
+    def _belongs(self, goal: Conversation, splits: dict[str, str]) -> str:
+        return splits.get(goal.extra.get("task", ""), goal.split)
+
+    def _mend(self, wrong: list[int], splits: dict[str, str]) -> None:
+        for goal in Conversation.objects.filter(pk__in=wrong):
+            Conversation.objects.filter(pk=goal.pk).update(split=self._belongs(goal, splits))
