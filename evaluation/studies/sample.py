@@ -13,11 +13,11 @@ from django.contrib.auth import get_user_model
 from django.db import transaction
 
 from agents.llm import connection
+from agents.memory.searched import lacking_of
 from agents.models import Run, SavedRecipe
 from agents.recipes import lacking, literature, saved, starters
 from agents.recipes.literature import Recipe
-from agents.stages.registry import planner_of
-from agents.training.preparing import Preparing
+from agents.stages.registry import planner_of, searched
 from annotations.models import Dataset, Project
 from annotations.models.projects import Account
 from evaluation.models import ReviewChoice, ReviewQueue, Study
@@ -172,8 +172,7 @@ def _grow(one: GrowingStudy) -> list[Run]:
             return []
         if study and study.runs.open().exists():
             return []
-        offers = Preparing({one.data: dataset})
-        chosen = next((recipe for recipe in left if _runs_for_nothing(recipe, offers)), None)
+        chosen = next((recipe for recipe in left if _runs_for_nothing(recipe, dataset)), None)
         if chosen is None:
             return []
         if study is not None:
@@ -186,12 +185,12 @@ def _grow(one: GrowingStudy) -> list[Run]:
         return list(study.runs.all())
 
 
-def _runs_for_nothing(recipe: Recipe, offers: Preparing) -> bool:
+def _runs_for_nothing(recipe: Recipe, dataset: Dataset) -> bool:
     """Whether it can run now, and asks no endpoint that people pay for: nobody has ordered this."""
     filled = starters.with_starters(recipe)
     if lacking.asks_endpoint(filled) and not connection.embedded_model(literature.asked_model(filled)):
         return False
-    return not lacking.missing(filled) and not offers.parts(recipe)
+    return not (lacking.missing(filled) or lacking_of(dataset, searched(filled)))
 
 
 def _queue(one: SampleStudy, dataset: Dataset, manager: Account) -> Study:

@@ -22,7 +22,7 @@ from agents.types import DecisionUsage, PromptExemplar
 from agents.words import generator
 from agents.words.generator import Generated, PlannerPrompt
 from annotations.corpus.importing import import_files
-from annotations.models import Step
+from annotations.models import Split, Step
 from evaluation.studies import running
 from tests import factories
 
@@ -155,6 +155,7 @@ class PublishedTask:
         (folder / "data.json").write_text(json.dumps([self._conversation(case["sample"])]))
         report = import_files("mt-mind2web", folder / "data.json", self.dataset, split=SPLIT)
         assert not report.errors, report.errors
+        factories.make_conversation(turns=1, steps=1, split=Split.TRAIN, dataset=self.dataset)  # has the exemplars
         self.score_file = folder / "scores.json"
         self.scores.write(self.score_file)
         self.llm = ScriptedEndpoint(case["responses_in_order"])

@@ -170,5 +170,6 @@ def test_mims_shows_as_many_workflows_as_its_paper_chose_for_the_split(dataset, 
 
     for split in (Split.TEST_WEBSITE, Split.TEST_DOMAIN):
         factories.make_conversation(turns=1, steps=1, split=split, dataset=dataset)
+    make_workflows(dataset)
     assert planned() == [13, 2, 89, 13]
     assert planned(**{"recall.workflow_k": "5"}) == [5, 5, 5, 5], "what somebody sets stands"

@@ -75,7 +75,7 @@ def evaluate(name: str) -> dict[str, Any]:
     """The recipe over the first conversation, with what was trained where it needs weights. Five candidates instead of
     fifty, and short answers: models that know nothing need no more."""
     recipe = literature.get(name)
-    changes = ["rank.top_k=5"]
+    changes = [] if recipe.plan.kind == "first" else ["rank.top_k=5"]
     if recipe.plan.kind not in ("first", "grounded"):
         changes.append("plan.max_new_tokens=20")
     if recipe.rank.kind in RANKERS and not recipe.rank.model:
