@@ -52,6 +52,7 @@ def test_gold_wrong_becomes_release_1_1_and_a_score_that_is_explained(app_server
     sign_in(people[Role.REVIEWER])
     page.goto(app_server.url("/corrections/?state=proposed"))
     page.get_by_role("link", name="to verify", exact=True).click()
+    page.wait_for_load_state("load")  # keys are heard from then on
     page.keyboard.press("a")
     expect(page.locator("dl.facts")).to_contain_text("the next release has it")
     assert world.steps[WRONG].targets.get().node_id == "20"
