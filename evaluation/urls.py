@@ -3,6 +3,7 @@
 from django.urls import path
 
 from evaluation.comparing import views as compare_views
+from evaluation.guard import views as guard_views
 from evaluation.reports import views as report_views
 from evaluation.reviews import queue_views as review_queue_views
 from evaluation.reviews import views as review_views
@@ -26,6 +27,8 @@ urlpatterns = [
     path("studies/<int:pk>/budget/", views.budget, name="study-budget"),
     path("studies/<int:pk>/scores.<str:kind>", views.scores, name="study-scores"),
     path("studies/<int:pk>/report.<str:kind>", report_views.study_report, name="study-report"),
+    path("guard/<slug:slug>/report/", guard_views.guard_report, name="guard-report"),
+    path("guard/<slug:slug>/report.csv", guard_views.guard_report_csv, name="guard-report-csv"),
     path("studies/<int:pk>/failures/", views.failing, name="study-failures"),
     path("trajectories/<int:pk>/reviews/", review_views.of_trajectory, name="trajectory-reviews"),
     path("reviews/", review_views.reviews, name="reviews"),

@@ -14,6 +14,7 @@ from agents.encoders.embedding import HashEncoder
 from agents.guard.policy import Risk
 from agents.models import (
     Exemplar,
+    GuardRule,
     HeldStep,
     MemorySnippet,
     PromptPack,
@@ -304,6 +305,10 @@ def make_study(project: Project | None = None, runs: list[Run] | None = None, **
 def make_shard(run: Run | None = None, **fields: Any) -> Shard:
     fields = {"index": 0, "conversation_ids": [], "step_count": 4} | fields
     return Shard.objects.create(run=run or make_run(), **fields)
+
+
+def make_guard_rule(project: Project, **more: Any) -> GuardRule:
+    return GuardRule.objects.add(**{"project": project, "website": "", "of": "words", "pattern": "book*", **more})
 
 
 def make_held_step(trajectory: Trajectory, seconds: float = 60, **more: Any) -> HeldStep:

@@ -11,6 +11,7 @@ from rest_framework.viewsets import ViewSetMixin
 
 from agents import api as agents
 from agents.connections.api import ConnectionViewSet
+from agents.holding.api import GuardRuleViewSet
 from agents.live.api import LiveGoalsViewSet
 from agents.training.api import TrainedModelViewSet
 from annotations.access import api as access
@@ -20,6 +21,7 @@ from annotations.corpus import api as annotations
 from annotations.jobs import api as jobs
 from annotations.work import api as work
 from annotations.work.desk.write.api import ProposalViewSet
+from evaluation.guard.api import GuardOfDatasetViewSet
 from evaluation.reviews.api import ReviewViewSet
 from evaluation.studies import api as evaluation
 
@@ -57,6 +59,7 @@ router.register("connections", ConnectionViewSet)
 router.register("memory-snippets", agents.MemorySnippetViewSet)
 router.register("exemplars", agents.ExemplarViewSet)
 router.register("workflows", agents.WorkflowViewSet)
+router.register("guard-rules", GuardRuleViewSet)
 router.register("models", TrainedModelViewSet)
 router.register("runs", evaluation.ScoredRunViewSet)
 router.register("trajectories", agents.TrajectoryViewSet)
@@ -72,6 +75,7 @@ def named_file(viewset: type[ViewSetMixin], action: str) -> Callable[..., HttpRe
 
 
 runs, studies = evaluation.ScoredRunViewSet, evaluation.StudyViewSet
+guarded = GuardOfDatasetViewSet.as_view
 urlpatterns = [
     path("auth/login/", access.LoginView.as_view(), name="login"),
     path("auth/logout/", access.LogoutView.as_view(), name="logout"),
@@ -81,5 +85,7 @@ urlpatterns = [
     path("runs/<int:pk>/metrics.csv", named_file(runs, "metrics_csv"), name="run-metrics-csv"),
     path("runs/<int:pk>/trajectories.jsonl", named_file(runs, "trajectories_jsonl"), name="run-trajectories"),
     path("studies/<int:pk>/metrics.csv", named_file(studies, "metrics_csv"), name="study-metrics-csv"),
+    path("datasets/<int:pk>/guard-labels/", guarded({"get": "labels"}), name="dataset-guard-labels"),
+    path("datasets/<int:pk>/guard-report/", guarded({"get": "report"}), name="dataset-guard-report"),
     *router.urls,
 ]

@@ -92,9 +92,8 @@ def _change(request: HttpRequest, project: Project) -> None:
         known = key.isdecimal() and len(key) < 19
         get_object_or_404(project.guard_rules, pk=int(key) if known else 0).delete()
         return
-    told = {name: " ".join(request.POST.get(name, "").replace("\0", "").split()) for name in ("website", "pattern")}
-    chosen = {name: request.POST.get(name, "") for name in ("of", "kind")}
+    told = {name: request.POST.get(name, "").replace("\0", "") for name in ("website", "pattern", "of", "kind")}
     try:
-        GuardRule.objects.add(project=project, created_by=signed_in(request), **told, **chosen)
+        GuardRule.objects.add(project=project, created_by=signed_in(request), **told)
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))

@@ -34,7 +34,8 @@ class GuardRuleQuerySet(models.QuerySet["GuardRule"]):
         return [row.rule for row in self.filter(project=project)]
 
     def add(self, **fields: Any) -> "GuardRule":
-        """A new rule; ValidationError where it is none. A price is compared with nothing."""
+        """A new rule; ValidationError where it is none. A price is compared with nothing, and spaces count once."""
+        fields |= {name: " ".join(fields[name].split()) for name in ("website", "pattern")}
         row = self.model(**fields | ({"pattern": ""} if fields.get("of") == "price" else {}))
         row.full_clean()
         row.save()

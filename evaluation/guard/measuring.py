@@ -10,9 +10,11 @@ from agents.guard.policy import PolicyRule
 from agents.observations import RecordedConversation
 from agents.types import Action
 from agents.world_model.predicting import RetrievedEffects, Situation
-from annotations.agreement import Agreement, cohen, cohen_counts, estimate
+from annotations.agreement import cohen, cohen_counts, estimate
 from annotations.dom.limits import PageError
-from annotations.models import Dataset, Step
+from annotations.models import Conversation, Dataset, Project, Step
+from annotations.models.conversations import ConversationQuerySet
+from annotations.models.datasets import DatasetQuerySet
 from annotations.sandbox.deadline import page_deadline
 from evaluation.guard.labels import StepLabels, packaged_labels
 from evaluation.metrics.judged import wilson
@@ -78,20 +80,35 @@ class GuardMeasurement:
     dataset: Dataset
     rules: Sequence[PolicyRule] = ()
     world_model: RetrievedEffects | None = None
+    sees_test: bool = True  # whether steps of test splits count: their labels tell of gold
 
     @cached_property
     def steps(self) -> list[MeasuredStep]:
         """What the guard says of every labelled step, in order."""
         labels = self._labels()
-        conversations = self.dataset.conversations.filter(turns__steps__in=labels).distinct().in_order()
+        conversations = self._conversations().filter(turns__steps__in=labels).distinct().in_order()
         found: list[MeasuredStep] = []
         for pk in conversations.values_list("pk", flat=True):
             found += self._of_conversation(RecordedConversation(pk), labels)
         return found
 
+    def _conversations(self) -> ConversationQuerySet:
+        rows = self.dataset.conversations.all()
+        return rows if self.sees_test else rows.exclude(split__startswith="test")
+
+    def labels_told(self) -> list[dict[str, Any]]:
+        """The labels of its steps, in order."""
+        labels = self._labels()
+        rows = Step.objects.filter(pk__in=labels).order_by("turn__conversation__position", "turn__index", "index", "pk")
+        places = rows.values_list("pk", "turn__conversation__source_id", "turn__conversation__split")
+        return [
+            {"step": pk, "conversation": conversation, "split": split} | vars(labels[pk])
+            for pk, conversation, split in places
+        ]
+
     def _labels(self) -> dict[int, StepLabels]:
         known = packaged_labels()
-        rows = self.dataset.conversations.filter(source_id__in={conversation for conversation, _ in known})
+        rows = self._conversations().filter(source_id__in={conversation for conversation, _ in known})
         places = rows.values_list("source_id", "turns__steps__source_id", "turns__steps__pk")
         return {pk: known[conversation, step] for conversation, step, pk in places if (conversation, step) in known}
 
@@ -120,19 +137,17 @@ class GuardMeasurement:
             return judge(None, action, website=seen.website, rules=self.rules)
 
     def report(self) -> dict[str, Any]:
-        """Everything that is said of it. ValueError where no step is labelled."""
+        """Everything that is said of it."""
         steps = self.steps
-        if not steps:
-            raise ValueError(f"no step of {self.dataset} is labelled risky or harmless")
         tests = [one for one in steps if one.split.startswith("test")]
         parts = {"train": [one for one in steps if one not in tests], "test": tests}
-        kappa = readings_agree(steps)
         return {
             "dataset": self.dataset.name,
             "steps": len(steps),
             "disputed": sum(one.labels.are_disputed for one in steps),
-            "kappa": {"value": kappa.value, "low": kappa.low, "high": kappa.high},
+            "kappa": readings_agree(steps),
             "world_model": self.world_model is not None,
+            "test_hidden": not self.sees_test,
             "splits": {
                 name: {"steps": len(own)} | {gold: shares(own, counted) for gold, (_, counted) in GOLDS.items()}
                 for name, own in parts.items()
@@ -152,10 +167,20 @@ def shares(steps: Sequence[MeasuredStep], counted: CountsAs) -> dict[str, Any]:
     }
 
 
-def readings_agree(steps: Sequence[MeasuredStep]) -> Agreement:
-    """Cohen's kappa of the two readings; conversations are drawn for its interval."""
+def labelled(project: Project) -> DatasetQuerySet:
+    """The datasets of a project with conversations whose steps have labels."""
+    known = {conversation for conversation, _ in packaged_labels()}
+    rows = Conversation.objects.filter(dataset__project=project, source_id__in=known)
+    return project.datasets.filter(pk__in=rows.values("dataset")).order_by("name")
+
+
+def readings_agree(steps: Sequence[MeasuredStep]) -> dict[str, float | None]:
+    """Cohen's kappa of the two readings; conversations are drawn for its interval. No value of no steps."""
+    if not steps:
+        return {"value": None, "low": None, "high": None}
     by_conversation: dict[str, list[tuple[bool, bool]]] = {}
     for one in steps:
         by_conversation.setdefault(one.conversation, []).append(one.labels.risky)
     counts = {name: cohen_counts(ratings) for name, ratings in by_conversation.items()}
-    return estimate(counts, cohen, len(steps))
+    kappa = estimate(counts, cohen, len(steps))
+    return {"value": kappa.value, "low": kappa.low, "high": kappa.high}

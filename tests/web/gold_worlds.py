@@ -202,6 +202,7 @@ def _run(gold: str, world: GoldWorld) -> None:
         Review.objects.give(trajectory, step, world.people["admin"], verdict, comment=f"It is {gold}.")
     doubted = Correction.objects.ask(_steps(world.hidden)[2], world.people["admin"], f"It is {gold}.")
     doubted.propose(world.people["admin"], "TYPE", gold, "4")
+    factories.make_guard_rule(world.project)
     factories.make_held_step(trajectory, action={"value": gold})
     told = world.dataset.conversations.get(source_id="open")
     of_all = factories.make_trajectory(factories.make_run(world.dataset), told, stored=0)

@@ -185,6 +185,8 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "review-reasons": [{"slug": world.project.slug}],
         "held-step-decide": keys("HeldStep"),
         "guard-rules": [{"slug": world.project.slug}],
+        "guard-report": [{"slug": world.project.slug}],
+        "guard-report-csv": [{"slug": world.project.slug}],
         "trajectory-step": each(keys("Trajectory"), seq=[0, 1, 3]),
         "trajectory-step-view": each(keys("Trajectory"), seq=[0, 1, 2, 3]),
         "trajectory-step-tree": each(keys("Trajectory"), seq=[0, 1]),

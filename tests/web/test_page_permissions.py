@@ -184,6 +184,8 @@ PAGES = {
     "review-queue-next": get("review queue", EXPORTERS),
     "held-step-decide": post("held steps", EXPORTERS),
     "guard-rules": get("project slug"),
+    "guard-report": get("project slug"),
+    "guard-report-csv": get("project slug"),
     "study-plots-csv": get("studies"),
     "study-cancel": post("studies", ADMINS),
     "study-resume": post("studies", ADMINS),

@@ -14,7 +14,7 @@ from tests import factories
 LISTS = (
     *("projects", "memberships", "datasets", "websites", "source-tasks", "conversations", "turns", "steps"),
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
-    "prompt-packs",
+    *("prompt-packs", "guard-rules"),
     *("models", "trajectories", "studies", "shards", "scores", "reviews"),
     *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "comments", "releases"),
 )
@@ -23,6 +23,7 @@ READS = (
     *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
+    *("datasets/{}/guard-labels/", "datasets/{}/guard-report/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
@@ -74,6 +75,7 @@ def make_world(split: str = "train") -> World:
         "exemplars": factories.make_exemplar(train).pk,
         "workflows": factories.make_workflow(dataset).pk,
         "prompt-packs": PromptPack.objects.add(project, Pack("own", 1, {"page_header": "Now:"})).pk,
+        "guard-rules": factories.make_guard_rule(project).pk,
         "models": factories.make_trained_model(dataset).pk,
         "runs": trajectory.run_id,
         "trajectories": trajectory.pk,

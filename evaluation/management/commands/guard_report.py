@@ -30,10 +30,9 @@ class Command(BaseCommand):
         found = Dataset.objects.filter(name=dataset).first()
         if found is None:
             raise CommandError(f"there is no dataset {dataset!r}")
-        try:
-            report = GuardMeasurement(found, world_model=self._world_model(found) if world_model else None).report()
-        except ValueError as error:
-            raise CommandError(str(error)) from error
+        report = GuardMeasurement(found, world_model=self._world_model(found) if world_model else None).report()
+        if not report["steps"]:
+            raise CommandError(f"no step of {found} is labelled risky or harmless")
         self.stdout.write(_dumped(report) if as_json else "\n".join(_lines(report)))
 
     def _world_model(self, dataset: Dataset) -> RetrievedEffects:

@@ -1,0 +1,80 @@
+"""The guard's report as its page draws it and its CSV lists it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from agents.models import GuardRule
+from annotations.access.rules import Rights
+from annotations.models import Dataset, Split
+from evaluation.guard.measuring import GOLDS, GuardMeasurement
+
+WIDTH, PAD = 300, 12  # of the plot of an interval, pixels; its axis lies within
+GOAL = {"recall": 0.95, "false_alarms": 0.05}
+MEASURES = {"recall": "risky steps held", "false_alarms": "harmless steps held up"}
+COLUMNS = ("split", "measure", "risky_where", "value", "low", "high", "hits", "n")
+
+
+def measurement_for(rights: Rights, dataset: Dataset) -> GuardMeasurement:
+    """By the rules of its project as they are now, and of what this person may see."""
+    policy = GuardRule.objects.policy(dataset.project_id)
+    sees_test = rights.sees_gold(dataset.project_id, Split.TEST_TASK)
+    return GuardMeasurement(dataset, rules=policy, sees_test=sees_test)
+
+
+def numbers(report: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """A row for each split, measure and way to count."""
+    for split, found in report["splits"].items():
+        for measure in MEASURES:
+            for gold in GOLDS:
+                yield {"split": split, "measure": measure, "risky_where": gold, **found[gold][measure]}
+
+
+@dataclass(frozen=True)
+class ShareRow:
+    """A share with its interval, in pixels where there is any."""
+
+    split: str
+    words: str
+    counted: str
+    share: dict[str, Any]
+
+    @property
+    def plot(self) -> dict[str, float] | None:
+        if self.share["value"] is None:
+            return None
+        return {name: _pixel(self.share[name]) for name in ("value", "low", "high")}
+
+
+@dataclass(frozen=True)
+class ShareTable:
+    """One measure, of all splits and ways to count, on one axis."""
+
+    title: str
+    goal: float
+    rows: list[ShareRow]
+
+    @property
+    def goal_at(self) -> float:
+        return _pixel(self.goal)
+
+
+def tables(report: dict[str, Any]) -> list[ShareTable]:
+    found = list(numbers(report))
+    return [
+        ShareTable(words, GOAL[measure], [_row(one) for one in found if one["measure"] == measure])
+        for measure, words in MEASURES.items()
+    ]
+
+
+def ticks() -> list[tuple[float, int]]:
+    return [(_pixel(percent / 100), percent) for percent in (0, 25, 50, 75, 100)]
+
+
+def _row(one: dict[str, Any]) -> ShareRow:
+    gold = one["risky_where"]
+    return ShareRow(one["split"], gold, GOLDS[gold][0], one)
+
+
+def _pixel(share: float) -> float:
+    return round(PAD + share * (WIDTH - 2 * PAD), 1)

@@ -1,0 +1,115 @@
+"""The guard's policy and report over REST and on a page: rights, hidden gold, and what the labels are."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from django.urls import reverse
+
+from agents.models import GuardRule
+from annotations.models import Role, Step
+from evaluation.guard.labels import HARMLESS
+from evaluation.guard.measuring import GuardMeasurement
+from evaluation.guard.shown import WIDTH, ShareRow
+from tests import factories
+from tests.evaluation.sample_rows import import_website
+from tests.signed_in import client_of
+
+RULES = "/api/guard-rules/"
+
+
+@pytest.fixture
+def dataset(db: None, tmp_path: Path):
+    return import_website(tmp_path, "casaverde")
+
+
+def add(client, project, **rule):
+    return client.post(RULES, {"project": project.slug, **rule}, content_type="application/json")
+
+
+def test_an_admin_lists_adds_and_removes_rules(db: None) -> None:
+    project = factories.make_project()
+    admin = client_of(factories.make_user(Role.ADMIN, project, username="ada"))
+    made = add(admin, project, website="nordline", of="words", pattern="save  list", kind="")
+    assert (made.status_code, made.json()["pattern"], made.json()["created_by"]) == (201, "save list", "ada")
+    assert [one["id"] for one in admin.get(RULES).json()["results"]] == [made.json()["id"]]
+    assert admin.delete(f"{RULES}{made.json()['id']}/").status_code == 204
+    assert not GuardRule.objects.exists()
+
+
+@pytest.mark.parametrize("role", [Role.REVIEWER, Role.ANNOTATOR, Role.READER])
+def test_others_read_rules_and_change_none(db: None, role: str) -> None:
+    row = factories.make_guard_rule(factories.make_project())
+    client = client_of(factories.make_user(role, row.project))
+    assert client.get(f"{RULES}{row.pk}/").json()["pattern"] == "book*"
+    assert client.delete(f"{RULES}{row.pk}/").status_code == 403
+    assert add(client, row.project, of="words", pattern="x", kind="pay").status_code == 403
+    assert client_of(factories.make_user(Role.ADMIN)).delete(f"{RULES}{row.pk}/").status_code == 404
+    assert GuardRule.objects.get() == row
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"of": "words", "pattern": "", "kind": "pay"},
+        {"of": "smell", "pattern": "x", "kind": "pay"},
+        {"of": "words", "pattern": "x", "kind": "eat"},
+        {"of": "words", "pattern": "book*", "kind": "pay"},
+        {"of": "words", "pattern": "x", "more": 1},
+        {"of": "words", "pattern": "x\0", "kind": "pay"},
+        {"of": "words", "pattern": "x" * 201},
+    ],
+)
+def test_what_is_no_rule_is_refused(db: None, rule: dict) -> None:
+    row = factories.make_guard_rule(factories.make_project())
+    answer = add(client_of(factories.make_user(Role.ADMIN, row.project)), row.project, **rule)
+    assert answer.status_code == 400, answer.content
+    assert GuardRule.objects.count() == 1
+
+
+def test_the_report_is_the_commands_by_the_rules_of_the_project(dataset) -> None:
+    client = client_of(factories.make_user(Role.ADMIN, dataset.project))
+    address = f"/api/datasets/{dataset.pk}/guard-report/"
+    assert client.get(address).json() == GuardMeasurement(dataset).report()
+    factories.make_guard_rule(dataset.project, pattern="*", kind="")
+    report = client.get(address).json()
+    assert report["splits"]["test"]["agreed"]["recall"]["hits"] == 0
+    page = client.get(reverse("guard-report", args=[dataset.project.slug])).content.decode()
+    assert len(report["missed"]) == 4
+    for one in report["missed"]:
+        assert f'href="{reverse("step", args=[one["step"]])}"' in page
+    assert "<strong>one author</strong>" in page
+    assert "not two people" in " ".join(page.split())
+
+
+def test_the_labels_are_listed_in_order(dataset) -> None:
+    labels = client_of(factories.make_user(Role.ADMIN, dataset.project)).get(
+        f"/api/datasets/{dataset.pk}/guard-labels/"
+    )
+    found = labels.json()
+    assert len(found) == 42 == Step.objects.filter(pk__in=[one["step"] for one in found]).count()
+    assert sum(one["lasting"] != HARMLESS for one in found) == 4
+
+
+def test_test_labels_are_hidden_with_their_gold(dataset) -> None:
+    client = client_of(factories.make_user(Role.READER, dataset.project))
+    assert client.get(f"/api/datasets/{dataset.pk}/guard-labels/").json() == []
+    report = client.get(f"/api/datasets/{dataset.pk}/guard-report/").json()
+    assert (report["steps"], report["test_hidden"], report["missed"]) == (0, True, [])
+    page = client.get(reverse("guard-report", args=[dataset.project.slug])).content.decode()
+    assert "No labelled steps that you may see" in " ".join(page.split())
+
+
+def test_the_csv_has_a_row_for_each_split_measure_and_way_to_count(dataset) -> None:
+    client = client_of(factories.make_user(Role.ADMIN, dataset.project))
+    text = client.get(reverse("guard-report-csv", args=[dataset.project.slug])).content.decode()
+    rows = list(csv.DictReader(text.splitlines()))
+    assert len(rows) == 2 * 2 * 3
+    of_test = next(one for one in rows if (one["split"], one["measure"]) == ("test", "recall"))
+    assert (of_test["risky_where"], of_test["hits"], of_test["n"], of_test["value"]) == ("agreed", "4", "4", "1.0")
+
+
+def test_an_interval_lies_on_the_axis() -> None:
+    plot = ShareRow("test", "agreed", "", {"value": 1.0, "low": 0.5, "high": 1.0}).plot
+    assert plot == {"value": WIDTH - 12, "low": WIDTH / 2, "high": WIDTH - 12}
+    assert ShareRow("test", "agreed", "", {"value": None, "low": None, "high": None}).plot is None
