@@ -12,7 +12,7 @@ from agents.types import Action
 from agents.world_model.predicting import RetrievedEffects, Situation
 from annotations.agreement import cohen, cohen_counts, estimate
 from annotations.dom.limits import PageError
-from annotations.models import Conversation, Dataset, Project, Step
+from annotations.models import Conversation, Dataset, Step
 from annotations.models.conversations import ConversationQuerySet
 from annotations.models.datasets import DatasetQuerySet
 from annotations.sandbox.deadline import page_deadline
@@ -167,11 +167,11 @@ def shares(steps: Sequence[MeasuredStep], counted: CountsAs) -> dict[str, Any]:
     }
 
 
-def labelled(project: Project) -> DatasetQuerySet:
+def labelled(project_id: int) -> DatasetQuerySet:
     """The datasets of a project with conversations whose steps have labels."""
     known = {conversation for conversation, _ in packaged_labels()}
-    rows = Conversation.objects.filter(dataset__project=project, source_id__in=known)
-    return project.datasets.filter(pk__in=rows.values("dataset")).order_by("name")
+    rows = Conversation.objects.filter(dataset__project=project_id, source_id__in=known)
+    return Dataset.objects.filter(project=project_id, pk__in=rows.values("dataset")).order_by("name")
 
 
 def readings_agree(steps: Sequence[MeasuredStep]) -> dict[str, float | None]:

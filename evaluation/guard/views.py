@@ -39,7 +39,7 @@ def guard_report_csv(request: HttpRequest, slug: str) -> HttpResponseBase:
 def _asked(request: HttpRequest, slug: str) -> tuple[Project, list[Dataset], Dataset | None]:
     """The project, its datasets with labels, and the one that is asked for: the first of them."""
     project = get_object_or_404(rules.projects(request.user), slug=slug)
-    datasets = list(labelled(project))
+    datasets = list(labelled(project.pk))
     name = request.GET.get("dataset", "")
     found = get_object_or_404(project.datasets, name=name.replace("\0", "")) if name else next(iter(datasets), None)
     return project, datasets, found
