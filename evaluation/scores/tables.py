@@ -92,8 +92,14 @@ class ScoreTable:
 
     @property
     def times(self) -> str:
-        """`more` for people: "1.4", "8"."""
-        return "" if self.more is None else f"{self.more:.1f}" if self.more < 3 else f"{self.more:,.0f}"
+        """`more` for people: "1.4", "8"; "" where hardly more are needed, as of intervals that only just touch."""
+        return (
+            ""
+            if self.more is None or self.more < 1.05
+            else f"{self.more:.1f}"
+            if self.more < 3
+            else f"{self.more:,.0f}"
+        )
 
     @property
     def grouping(self) -> str:

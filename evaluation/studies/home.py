@@ -19,6 +19,7 @@ from annotations.work.desk.measure.progress import STATES, progress_of
 from annotations.work.desk.queue import waiting
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
+from evaluation.studies.watching import NAME as WATCHED
 from evaluation.studies.watching import may_watch
 from evaluation.studies.worth import worth_a_look
 
@@ -146,10 +147,10 @@ def held_up(progress: Any) -> str:
 
 def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | None:
     """The last study with scores as intervals of its main metric, on the split that most of its runs are on. `live`: of
-    such datasets only; {} is of recorded ones."""
+    such datasets only; {} is of recorded ones. One conversation that somebody watches says nothing of agents."""
     of_these = {} if live is None else {"run__dataset__live": live}
     scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True, **of_these))
-    study = rules.visible(user, Study.objects.filter(scored)).first()
+    study = rules.visible(user, Study.objects.filter(scored).exclude(name=WATCHED)).first()
     if study is None:
         return None
     runs = list(study.runs_with_progress())

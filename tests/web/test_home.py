@@ -9,6 +9,7 @@ from django.urls import reverse
 from agents.models import Run
 from annotations.models import Assignment, Campaign
 from evaluation.models import ReviewQueue
+from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
 from tests.web.reading import source
 from tests.web.test_page_permissions import make_world_of_pages
@@ -103,6 +104,10 @@ def test_the_last_study_with_scores_is_drawn_and_one_without_is_not() -> None:
     assert 'aria-label="40.0, from 30.0 to 50.0"' in page
     assert f'href="/studies/{study.pk}/failures/"' in page
     assert "Find out which agent works" not in page
+    watched = factories.make_run(run.dataset, state="done", recipe_name="watched")
+    factories.make_study(study.project, [watched], name=WATCHED)
+    add_scores(watched, turn_success=1.0)
+    assert 'aria-label="100.0' not in home(client), "one conversation that somebody watched says nothing of agents"
     other = client_of(factories.make_user("admin"))
     assert "Which agent works" not in home(other)
 

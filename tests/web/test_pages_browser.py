@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
+from agents.models import Run
 from annotations.models import Conversation, Job, Step
 from tests import factories
 from tests.app_server import AppServer
@@ -201,6 +202,9 @@ def test_no_page_breaks_its_content_policy_or_scrolls_sideways(app_server, page,
     world = make_world()
     keys = world.keys
     sign_in(factories.make_user("admin", world.project))
+    run = Run.objects.get(pk=keys["runs"])
+    run.recipe["rank"]["model"] = "a-model-of-a-name-as-long-as-people-give-them-2026-11"
+    run.save()
     dataset = Step.objects.get(pk=keys["steps"]).turn.conversation.dataset
     paths = [
         *("/", "/datasets/", "/datasets/import/", "/jobs/", "/people/", "/tokens/", "/runs/", "/studies/", "/recipes/"),

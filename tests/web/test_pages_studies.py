@@ -123,6 +123,11 @@ def test_rows_are_sorted_by_the_plotted_metric_and_plotted_on_one_scale() -> Non
     assert first.high == table.ticks[-1][0]
 
 
+@pytest.mark.parametrize(("more", "said"), [(None, ""), (1.0, ""), (1.4, "1.4"), (8.2, "8")])
+def test_how_many_more_conversations_are_needed_is_said_where_it_is_more(more: float | None, said: str) -> None:
+    assert tables.ScoreTable("test_task", [], more=more).times == said
+
+
 def test_what_intervals_do_not_tell_apart_lies_on_one_band_and_a_link_compares_it() -> None:
     study, best = make_study()
     close, far = (factories.make_run(best.dataset, split=best.split, recipe_name=name) for name in ("close", "far"))
