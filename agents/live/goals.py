@@ -17,9 +17,12 @@ MOST_GOALS = 20_000
 
 
 def new_goals(project: Project, name: str, environment: str, steps: int = STEPS, seconds: int = SECONDS) -> Dataset:
-    """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind."""
+    """A stored dataset without goals, or the one of that name. ValueError where that one is of another kind, or another
+    project's, of which nothing else is told."""
     fields: dict[str, Any] = {"project": project, "source_format": FORMAT, **goal_fields(environment, steps, seconds)}
     dataset, _ = Dataset.objects.get_or_create(name=name, defaults=fields)
+    if dataset.project_id != project.pk:
+        raise ValueError(f"the dataset {name} belongs to another project")
     if differs := dataset.differs_from(fields["live"]):
         raise ValueError(differs)
     return dataset

@@ -129,6 +129,13 @@ def test_a_dataset_that_is_full_takes_no_more(project: Project, monkeypatch) -> 
         goals.LiveGoals(dataset, None).add(["click-test"], range(1, 3))  # type: ignore[arg-type]
 
 
+def test_goals_of_another_project_are_neither_told_nor_added_to(project: Project) -> None:
+    goals.new_goals(factories.make_project(), "theirs", "miniwob", steps=6)
+    for steps in (6, 7):
+        with pytest.raises(ValueError, match=r"^the dataset theirs belongs to another project$"):
+            goals.new_goals(project, "theirs", "miniwob", steps=steps)
+
+
 def test_goals_are_not_mixed_with_recorded_steps_or_made_by_those_who_may_not(project: Project) -> None:
     recorded = factories.make_dataset(project)
     with pytest.raises(ValidationError, match="recorded steps"):
