@@ -38,6 +38,7 @@ class ShareRow:
     words: str
     counted: str
     share: dict[str, Any]
+    band: tuple[float, float]  # where the goal is reached: from, and how wide, pixels
 
     @property
     def plot(self) -> dict[str, float] | None:
@@ -52,14 +53,13 @@ class ShareTable:
 
     title: str
     goal: str
-    band: tuple[float, float]  # where the goal is reached: from, and how wide, pixels
     rows: list[ShareRow]
 
 
 def tables(report: dict[str, Any]) -> list[ShareTable]:
     found = list(numbers(report))
     return [
-        ShareTable(MEASURES[measure], words, _band(*reached), [_row(one) for one in found if one["measure"] == measure])
+        ShareTable(MEASURES[measure], words, [_row(one, reached) for one in found if one["measure"] == measure])
         for measure, (words, reached) in GOAL.items()
     ]
 
@@ -68,13 +68,9 @@ def ticks() -> list[tuple[float, int]]:
     return [(_pixel(percent / 100), percent) for percent in (0, 25, 50, 75, 100)]
 
 
-def _row(one: dict[str, Any]) -> ShareRow:
-    gold = one["risky_where"]
-    return ShareRow(one["split"], gold, GOLDS[gold][0], one)
-
-
-def _band(start: float, end: float) -> tuple[float, float]:
-    return _pixel(start), round(_pixel(end) - _pixel(start), 1)
+def _row(one: dict[str, Any], reached: tuple[float, float]) -> ShareRow:
+    gold, (start, end) = one["risky_where"], map(_pixel, reached)
+    return ShareRow(one["split"], gold, GOLDS[gold][0], one, (start, round(end - start, 1)))
 
 
 def _pixel(share: float) -> float:

@@ -1,7 +1,7 @@
 """Stored scores as the tables of a study's page: recipes × metrics with intervals, and their interval plot."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
 from agents.environments.task_sets import TALKING
@@ -67,6 +67,7 @@ class RunRow:
     settings: dict[str, tuple]  # those that differ from the named recipe
     cells: list[IntervalValue | None]
     plot: IntervalPlot | None = None
+    band: tuple[float, float] | None = None  # of what cannot be told from the best, all their intervals: from, how wide
 
 
 @dataclass
@@ -80,15 +81,6 @@ class ScoreTable:
     sizes: list[str] = field(default_factory=list)
     tied: int = 0  # so many rows from the best on cannot be told from it by their intervals
     more: float | None = None  # with so many times as much data the first two of them would be told apart
-
-    @property
-    def band(self) -> tuple[float, float] | None:
-        """Where the intervals of what cannot be told apart lie: from a pixel on, and how wide."""
-        plots = [row.plot for row in self.rows[: self.tied] if row.plot]
-        if not plots:
-            return None
-        low = min(plot.low for plot in plots)
-        return low, max(plot.high for plot in plots) - low
 
     @property
     def times(self) -> str:
@@ -197,9 +189,17 @@ def _sort_and_plot(table: ScoreTable, column: int | None, width: int, shown: lis
     step = 0.1 if high - low <= 0.5 else 0.2
     values = [low + place * step for place in range(int((high - low) / step + 1.001))]
     table.ticks = [(pixel(value), round(100 * value)) for value in values]
-    table.rows = [
-        RunRow(row.run, row.label, row.settings, row.cells, _plot(row.cells[column], pixel)) for row in table.rows
-    ]
+    table.rows = [replace(row, plot=_plot(row.cells[column], pixel)) for row in table.rows]
+    table.rows[: table.tied] = _on_one_band(table.rows[: table.tied])
+
+
+def _on_one_band(tied: list[RunRow]) -> list[RunRow]:
+    """The rows with the band on which all their intervals lie."""
+    plots = [row.plot for row in tied if row.plot]
+    if not plots:
+        return tied
+    low = min(plot.low for plot in plots)
+    return [replace(row, band=(low, max(plot.high for plot in plots) - low)) for row in tied]
 
 
 def _plot(score: IntervalValue | None, pixel) -> IntervalPlot | None:

@@ -110,6 +110,6 @@ def test_the_csv_has_a_row_for_each_split_measure_and_way_to_count(dataset) -> N
 
 
 def test_an_interval_lies_on_the_axis() -> None:
-    plot = ShareRow("test", "agreed", "", {"value": 1.0, "low": 0.5, "high": 1.0}).plot
+    plot = ShareRow("test", "agreed", "", {"value": 1.0, "low": 0.5, "high": 1.0}, (0, 0)).plot
     assert plot == {"value": WIDTH - 12, "low": WIDTH / 2, "high": WIDTH - 12}
-    assert ShareRow("test", "agreed", "", {"value": None, "low": None, "high": None}).plot is None
+    assert ShareRow("test", "agreed", "", {"value": None, "low": None, "high": None}, (0, 0)).plot is None
