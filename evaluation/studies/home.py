@@ -42,6 +42,8 @@ def context(request: HttpRequest) -> dict[str, Any]:
     keys = iter(range(2 if returned else 1, 10))
     may_evaluate, listed = rules.projects(user, "evaluate").exists(), saved.listed(user)
     ready = [recipe.name for recipe in preparing.ready(user, listed)]
+    last = plot(user)
+    recorded = plot(user, {}) if last and last["dataset"].is_live else last
     return {
         "returned": returned,
         "defects": defects_of(returned),
@@ -54,8 +56,8 @@ def context(request: HttpRequest) -> dict[str, Any]:
         ),
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
-        "plot": plot(user),
-        "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if (recorded := plot(user, {})) else [],
+        "plot": last,
+        "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if recorded else [],
         "campaigns": campaigns(user),
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
