@@ -159,12 +159,14 @@ def _errors(
 
 def _no_base(base: str) -> str:
     """Why no host can start from these weights; "" where one can, or may fetch them when the training begins."""
+    if embedded.is_embedded(base):
+        return embedded.lacking(base)
     try:
-        if base and not embedded.is_embedded(base):
+        if base:
             weights.check(base)
     except ValueError as error:
         return f"{error}; give --base a folder with weights, a model trained here, or a name of the Hugging Face hub."
-    return embedded.lacking(base) if embedded.is_embedded(base) else ""
+    return ""
 
 
 def _lacking(recipe: Recipe | None) -> str:

@@ -1,6 +1,7 @@
 """Goals of hidden conversations out of the splits that earlier versions put them in."""
 
 from argparse import ArgumentParser
+from collections.abc import Iterable
 
 from django.core.management.base import BaseCommand
 
@@ -8,6 +9,8 @@ from agents.environments.task_sets import TALKING
 from agents.live.goals import FORMAT
 from annotations.models import Conversation, Dataset
 from annotations.sample.goals import conversations
+
+AT_ONCE = 500
 
 
 class Command(BaseCommand):
@@ -23,15 +26,18 @@ class Command(BaseCommand):
         splits = {task: goals.split for task, goals in conversations().items() if goals.split}
         datasets = Dataset.objects.filter(source_format=FORMAT, live__environment__in=sorted(TALKING))
         for dataset in datasets.order_by("name"):
-            wrong = [goal.pk for goal in dataset.conversations.all() if self._belongs(goal, splits) != goal.split]
-            if wrong and not dry_run:
-                self._mend(wrong, splits)
+            wrong = self._moved(dataset.conversations.all(), splits)
+            if not dry_run:
+                Conversation.objects.bulk_update(wrong, ["split"], batch_size=AT_ONCE)
             done = "would get" if dry_run else "got"
             self.stdout.write(f"{dataset.name}: {len(wrong)} goals {done} the split of their conversation")
 
-    def _belongs(self, goal: Conversation, splits: dict[str, str]) -> str:
-        return splits.get(goal.extra.get("task", ""), goal.split)
-
-    def _mend(self, wrong: list[int], splits: dict[str, str]) -> None:
-        for goal in Conversation.objects.filter(pk__in=wrong):
-            Conversation.objects.filter(pk=goal.pk).update(split=self._belongs(goal, splits))
+    def _moved(self, goals: Iterable[Conversation], splits: dict[str, str]) -> list[Conversation]:
+        """Those that belong to another split, with it."""
+        moved = []
+        for goal in goals:
+            belongs = splits.get(goal.extra.get("task", ""), goal.split)
+            if belongs != goal.split:
+                goal.split = belongs
+                moved.append(goal)
+        return moved
