@@ -27,6 +27,7 @@ from agents.recipes import literature
 from agents.runs import events
 from agents.runs.building import build_pipeline
 from agents.runs.episodes import Episode, Outcome, Seen
+from agents.runs.runner import Tell
 from agents.stages import registry
 from agents.types import Decision
 from annotations.environment import env_number
@@ -56,7 +57,7 @@ class LiveRun:
         fenced: Callable[[], AbstractContextManager[None]],
         on_batch: Callable[[], Any],
         llm: Llm | None,
-        tell: Callable[[str], Any],
+        tell: Tell,
         environments: int = ENVIRONMENTS,
     ) -> None:
         self.run, self.fenced, self.on_batch, self.llm, self.tell = run, fenced, on_batch, llm, tell
@@ -74,7 +75,7 @@ class LiveRun:
         waiting = deque(self._waiting(conversation_ids))
         if not waiting:
             return 0
-        self.tell("opening browsers")
+        self.tell("opening browsers", loaded=True)
         self.active: dict[EnvironmentProcess, LiveEpisode] = {}
         self.held: dict[EnvironmentProcess, HeldEpisode] = {}
         self.idle_since: float | None = None
@@ -84,7 +85,7 @@ class LiveRun:
             for _ in range(min(self.environments - len(self.active), len(waiting))):
                 free.append(self._open())
             count = len(free) + len(self.active)
-            self.tell(f"acting in {count} browser{'s' if count > 1 else ''}")
+            self.tell(f"acting in {count} browser{'s' if count > 1 else ''}", loaded=True)
             while waiting or self.active:
                 self._begin(free, waiting)
                 if self.active:

@@ -46,6 +46,12 @@ class Judged(Protocol):
     def gold_rank(self) -> int | None: ...
 
 
+class Tell(Protocol):
+    """Hears what a worker is at before the first results, and from when on it has the models that it decides with."""
+
+    def __call__(self, phase: str, *, loaded: bool = False) -> Any: ...
+
+
 Judge = Callable[[Decision, Step], Judged]
 
 
@@ -117,7 +123,7 @@ def run_conversations(
     fenced: Callable[[], AbstractContextManager[None]],
     on_batch: Callable[[], Any] = lambda: None,
     llm: Llm | None = None,
-    tell: Callable[[str], Any] = lambda phase: None,
+    tell: Tell = lambda phase, *, loaded=False: None,
 ) -> int:
     """Decide the missing steps of some conversations; the number of results stored.
 
@@ -129,7 +135,7 @@ def run_conversations(
     pipeline = build_pipeline(run, llm)
     tell("embedding what is recalled")
     pipeline.prepare(conversation_ids)
-    tell(f"deciding, {recipe.batch_size} steps at a time")
+    tell(f"deciding, {recipe.batch_size} steps at a time", loaded=True)
 
     def decide(batch: Sequence[UndecidedStep]) -> Callable[[Sequence[Observation]], list[Decision]]:
         if not registry.fails_unasked(recipe):

@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
@@ -125,12 +125,11 @@ L = TypeVar("L", bound="Leased")
 
 class LeaseQuerySet(HeldQuerySet[L]):
     def claimable(self) -> Self:
-        free = Q(lease_until=None) | Q(lease_until__lt=Now())
-        return self.filter(free, state__in=[Leased.State.QUEUED, Leased.State.RUNNING], attempt__lt=MAX_ATTEMPTS)
+        return self.filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
 
     def claim(self, pk: int) -> L | None:
         """The row under a new lease, or None when somebody else holds it or it needs no work. A row that its worker
-        died with is free at once: its message comes back before the reaper does.
+        died with, or whose lease ran out, is reaped first: its message comes back before the reaper does.
 
         One conditional UPDATE, so that any number of callers get it at most once.
         """
@@ -139,10 +138,8 @@ class LeaseQuerySet(HeldQuerySet[L]):
 
     def _claim(self, pk: int) -> L | None:
         taken = self.model.anew() | {"state": Leased.State.RUNNING, "lease_owner": owner_name()}
-        if not self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken):
-            return None
-        self._leave_last_words(pk)  # of a worker whose lease ran out
-        return self.get(pk=pk)
+        taken_now = self.claimable().filter(pk=pk).update(attempt=F("attempt") + 1, **taken)
+        return self.get(pk=pk) if taken_now else None
 
     def _leave_last_words(self, pk: int) -> last_words.LastWords | None:
         """Put on the row what a dead worker of this machine has left behind."""
@@ -153,28 +150,36 @@ class LeaseQuerySet(HeldQuerySet[L]):
 
     def reap(self) -> list[int]:
         """Free the leases of dead workers; park rows that used up their attempts. Ids that may run again."""
+        lost = self._lost()
+        for pk in lost.values_list("pk", flat=True):
+            self._leave_last_words(pk)
+        lost.filter(attempt__gte=MAX_ATTEMPTS).park(self.model._parked_because)
+        lost.update(state=Leased.State.QUEUED, lease_owner="", **Leased.FREE)
+        return list(self.claimable().values_list("pk", flat=True))
+
+    def _lost(self) -> Self:
+        """Those whose workers are dead or silent."""
         running = self.filter(state=Leased.State.RUNNING)
         owners = set(running.values_list("lease_owner", flat=True))
         # By owner, not by row: a row that somebody has claimed meanwhile stays theirs.
-        lost = Q(lease_until__lt=Now()) | Q(lease_owner__in=[owner for owner in owners if owner and _is_gone(owner)])
-        for pk in running.filter(lost).values_list("pk", flat=True):
-            self._leave_last_words(pk)
+        gone = [owner for owner in owners if owner and _is_gone(owner)]
+        return running.filter(Q(lease_until__lt=Now()) | Q(lease_owner__in=gone))
+
+    def park(self, because: Callable[[L], str]) -> None:
+        """Try these no more; each says why."""
         error_id = errors.new_id()
         parked = 0
-        for row in running.filter(lost, attempt__gte=MAX_ATTEMPTS):
-            parked += running.filter(lost, attempt__gte=MAX_ATTEMPTS, pk=row.pk).update(
+        for row in self:
+            parked += self.filter(pk=row.pk).update(
                 state=Leased.State.FAILED,
                 finished_at=Now(),
                 error_id=error_id,
-                last_error=row._parked_because(),
+                last_error=because(row),
                 **Leased.FREE,
             )
         if parked:
-            errors.remember(
-                "job", f"{parked} of {self.model._meta.model_name} died with their workers", error_id=error_id
-            )
-        running.filter(lost).update(state=Leased.State.QUEUED, lease_owner="", **Leased.FREE)
-        return list(self.filter(state=Leased.State.QUEUED).values_list("pk", flat=True))
+            name = self.model._meta.model_name
+            errors.remember("job", f"{parked} of {name} died with their workers", error_id=error_id)
 
 
 class Leased(Held):
@@ -216,6 +221,11 @@ class Leased(Held):
 
     def _parked_because(self) -> str:
         """Said of a row whose workers died again and again; its last words are on it already."""
+        died = f"Its worker died {MAX_ATTEMPTS} times without an error message and stored nothing in between"
+        return f"{died}{self.killed_text()}"
+
+    def killed_text(self) -> str:
+        """The end of a sentence about workers that were killed: what they held, and what needs less memory."""
         held = [
             f"{size / 1024**3:.1f} GB{of}"
             for size, of in (
@@ -226,10 +236,7 @@ class Leased(Held):
         ]
         held_text = f"; it held up to {' and '.join(held)}" if held else ""
         advice = self.memory_advice()
-        return (
-            f"Its worker died {MAX_ATTEMPTS} times without an error message and stored nothing in between (killed, or "
-            f"out of memory{held_text}).{f' If memory was short: {advice}' if advice else ''}"
-        )
+        return f" (killed, or out of memory{held_text}).{f' If memory was short: {advice}' if advice else ''}"
 
     @property
     def is_over(self) -> bool:

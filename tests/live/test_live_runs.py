@@ -174,7 +174,7 @@ def test_a_run_that_is_stopped_goes_on_where_it_was_and_episodes_under_way_begin
     run = planned(goals)
     shard = run.shards.get()
     with pytest.raises(LeaseLost):
-        LiveRun(run, nullcontext, lambda: None, None, lambda phase: None).play(shard.conversation_ids)
+        LiveRun(run, nullcontext, lambda: None, None, lambda phase, loaded=False: None).play(shard.conversation_ids)
     before = set(run.trajectories.filter(state=Trajectory.State.DONE).values_list("pk", flat=True))
     assert run.trajectories.filter(state=Trajectory.State.RUNNING).exists()
     run = played(run)
