@@ -1,6 +1,8 @@
 """Read endpoints of recipes, memory, runs and trajectories."""
 
-from django.db.models import OuterRef, QuerySet
+from typing import Any
+
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponseBase, StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -12,7 +14,7 @@ from rest_framework.response import Response
 
 from agents import filters, serializers
 from agents.memory import workflow_rows
-from agents.models import Exemplar, MemorySnippet, PromptPack, Run, RunTally, Trajectory, TrajectoryStep, Workflow
+from agents.models import Exemplar, MemorySnippet, PromptPack, Run, Trajectory, TrajectoryStep, Workflow
 from agents.recipes import literature, saved, starters
 from annotations.access import rules
 from annotations.access.api_rules import ReadOnlyViewSet
@@ -113,9 +115,9 @@ class RunViewSet(ReadOnlyViewSet):
         return serializers.RunSerializer if self.action == "list" else serializers.RunDetailSerializer
 
     def get_queryset(self) -> QuerySet[Run]:
-        rows = super().get_queryset()
+        rows: Any = super().get_queryset()
         # The detail is what a progress bar asks.
-        return rows.annotate(stored=RunTally.total("done", run=OuterRef("pk"))) if self.action == "retrieve" else rows
+        return rows.with_stored() if self.action == "retrieve" else rows
 
     @extend_schema(responses={(200, "application/x-ndjson"): OpenApiTypes.BINARY})
     def trajectories_jsonl(self, request: Request, pk: str) -> HttpResponseBase:

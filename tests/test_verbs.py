@@ -105,16 +105,18 @@ def test_a_module_that_writes_rows_is_found() -> None:
     assert writers_of({"Turn"}, "Turn.objects.filter(index=1).update(index=2)\nStep.objects.create()") == set()
 
 
-VIEWS = re.compile(r"(?:^|\.|_)(?:views|api|page)$")
-STORING = {"save", "bulk_create", "bulk_update", "get_or_create", "update_or_create"}
-OF_OTHERS = {"form", "serializer", "saving"}  # Django's and REST's, which store their own row; a module of edits
+VIEWS = re.compile(r"(?:^|\.|_)(?:views|api|page|forms)$")
+STORING = {"save", "create", "bulk_create", "bulk_update", "get_or_create", "update_or_create", "select_for_update"}
+COUNTING = {"annotate", "aggregate", "alias", "raw", "extra"}  # what a set of rows says about itself
+# Django's and REST's, which store their own row; a module of edits
+OF_OTHERS = {"form", "serializer", "saving", "super()"}
 DJANGOS = {"annotations.access.sign_in_views"}  # an account is a row of Django
 
 
 def stores(source: str) -> list[int]:
-    """Lines that store what they have put together themselves, instead of asking a row for it."""
+    """Lines that store, lock or count what they have put together themselves, instead of asking rows for it."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
-    found = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in STORING]
+    found = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in STORING | COUNTING]
     return [call.lineno for call in found if not OF_OTHERS & set(ast.unparse(call.func).split("."))]
 
 
@@ -126,3 +128,5 @@ def test_views_ask_rows_and_store_nothing_themselves() -> None:
 
 def test_a_view_that_stores_is_found() -> None:
     assert stores("hook.is_active = False\nhook.save()\nform.save()\nRow.objects.get_or_create(name=1)") == [2, 4]
+    assert stores("Row.objects.create(name=1)\nsuper().create(request)\nrows.annotate(n=Count('x'))") == [1, 3]
+    assert stores("rows.filter(pk=1)\nrows.select_for_update()\nsuper().save()") == [2]

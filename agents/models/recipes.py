@@ -1,9 +1,21 @@
 """Recipes that people derived from others."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 
 from annotations.models import Project
+
+
+class SavedRecipeQuerySet(models.QuerySet["SavedRecipe"]):
+    def keep(
+        self, name: str, parent: str, changes: Mapping[str, str], *, project: Project, by: Any, description: str = ""
+    ) -> "SavedRecipe":
+        """A new one of a project, as it differs from the parent."""
+        told = {"name": name, "description": description, "parent": parent, "changes": dict(changes)}
+        return self.create(**told, project=project, created_by=by)
 
 
 class SavedRecipe(models.Model):
@@ -16,6 +28,8 @@ class SavedRecipe(models.Model):
     project = models.ForeignKey(Project, models.CASCADE, related_name="recipes")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SavedRecipeQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -34,6 +34,10 @@ class RunQuerySet(models.QuerySet["Run"]):
         here = {"run": OuterRef("pk")}
         return self.annotate(done=RunTally.total("done", **here), failed=RunTally.total("failed", **here))
 
+    def with_stored(self) -> Self:
+        """Runs with `stored`, how many of their steps are."""
+        return self.annotate(stored=RunTally.total("done", run=OuterRef("pk")))
+
     def open(self) -> Self:
         """Those that wait or are under way."""
         return self.filter(state__in=Run.OPEN)

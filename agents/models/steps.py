@@ -8,6 +8,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
 from django.db.models import Q
+from django.db.models.fields.json import KT
 
 from agents.models.runs import Run, RunTally
 from agents.models.trajectories import Trajectory
@@ -39,6 +40,10 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
     def failed(self) -> Self:
         """Those whose action is not the gold one."""
         return self.with_gold().filter(success=False)
+
+    def with_representation(self) -> Self:
+        """With what each did, in words, read without the rest of its trace."""
+        return self.annotate(representation=KT("trace__act__representation"))
 
     def not_asked(self) -> Self:
         """Those that were failed without asking, because their gold element was out of reach."""

@@ -88,14 +88,8 @@ class DeriveForm(forms.Form):
     def save(self, user: Any) -> SavedRecipe:
         """Store it; the form must be valid."""
         data = self.cleaned_data
-        return SavedRecipe.objects.create(
-            name=data["name"],
-            description=data["description"],
-            parent=self.parent.name,
-            changes=self.changes(),
-            project=data["project"],
-            created_by=user,
-        )
+        told = {"project": data["project"], "description": data["description"]}
+        return SavedRecipe.objects.keep(data["name"], self.parent.name, self.changes(), by=user, **told)
 
     def stages(self) -> Iterator[tuple[str, list[forms.BoundField]]]:
         """(stage, its fields) in order, for the template."""

@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.conf import settings
-from django.db.models import Exists, OuterRef, QuerySet, Sum
+from django.db.models import Exists, OuterRef, QuerySet
 
 from annotations.datasets import READERS, WRITERS
 from annotations.forms import FilterForm, choice_field, row_field
@@ -26,7 +26,7 @@ class ConversationFilterForm(FilterForm):
 
     def __init__(self, data, dataset: Dataset) -> None:
         super().__init__(data)
-        self.tally = ConversationTally.objects.filter(dataset=dataset).order_by()
+        self.dataset = dataset
         used = ConversationTally.by_split(dataset.pk).values_list("split", flat=True)
         names = dataset.websites.order_by("name").values_list("name", flat=True).distinct()
         choice_field(self, "split").choices = [("", "all splits"), *((split, split) for split in used)]
@@ -57,8 +57,7 @@ class ConversationFilterForm(FilterForm):
         if "q" in chosen:
             return applied.count()
         names = {"split": "split", "website": "website__name"}
-        rows = self.tally.filter(**{names[field]: value for field, value in chosen.items()})
-        return rows.aggregate(n=Sum("conversations"))["n"] or 0
+        return ConversationTally.count_of(self.dataset.pk, **{names[field]: value for field, value in chosen.items()})
 
 
 class ExportForm(forms.Form):

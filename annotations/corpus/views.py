@@ -1,6 +1,5 @@
 """Pages of datasets, conversations and steps."""
 
-from django.db.models import OuterRef, Subquery
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 
@@ -9,7 +8,7 @@ from annotations.access.rules import Sight
 from annotations.corpus.changes import changes_between
 from annotations.corpus.forms import ConversationFilterForm, ExportForm
 from annotations.corpus.step_page import TABS, sight_of, step_page, tree_fragment
-from annotations.models import Conversation, ConversationTally, Dataset, Step, Turn
+from annotations.models import Conversation, ConversationTally, Dataset, Step
 from annotations.paging import page_of
 
 
@@ -96,9 +95,7 @@ def _workbench(request: HttpRequest, found: Conversation, step_pk: int | None) -
 
 def _list_rows(pks: list[int]) -> list[Conversation]:
     """Rows with what they begin with, for one page of a list only."""
-    said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
-    rows = Conversation.objects.for_list().filter(pk__in=pks).annotate(first_instruction=Subquery(said[:1]))
-    return list(rows.in_order())
+    return list(Conversation.objects.for_list().filter(pk__in=pks).in_order().with_first_instruction())
 
 
 def visible_dataset(request: HttpRequest, name: str) -> Dataset:

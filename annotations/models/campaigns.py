@@ -128,6 +128,12 @@ class Campaign(models.Model):
         """Whether work is handed out."""
         return self.deleted_at is None and self.closed_at is None
 
+    def begin(self, user: Any, guidelines: str) -> None:
+        """Store it for the first time, as made by a person, with the first version of its guidelines."""
+        self.created_by = user
+        self.save()
+        self.guidelines.create(version=1, text=guidelines, created_by=user)
+
     def close(self) -> None:
         """Hand out nothing more."""
         self.closed_at = timezone.now()

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
 
 import pgtrigger
 from django.conf import settings
 from django.db import models
-from django.db.models import Count, Exists, OuterRef, Prefetch, Q
+from django.db.models import Count, Exists, OuterRef, Prefetch, Q, QuerySet, Subquery
 
 from annotations.datasets.recorder_marks import put_back
 from annotations.datasets.records import (
@@ -94,6 +94,10 @@ class ConversationQuerySet(models.QuerySet["Conversation"]):
     def for_list(self) -> Self:
         """Conversations with what a list row shows."""
         return self.select_related("website", "dataset")
+
+    def with_first_instruction(self) -> QuerySet[Any, Any]:
+        said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")
+        return self.annotate(first_instruction=Subquery(said[:1]))
 
     def with_steps(self) -> Self:
         """Turns, steps and targets, without pages or candidates: four queries whatever the size."""

@@ -123,6 +123,10 @@ class AssignmentQuerySet(HeldQuerySet["Assignment"]):
         """Those that hold a slot in a stage of a campaign."""
         return self.active().filter(item__session__campaign=campaign, item__stage=stage)
 
+    def with_step_count(self) -> Self:
+        """With `steps`, how many their sessions have."""
+        return self.annotate(steps=Count("item__session__tasks__conversation__turns__steps"))
+
     def begun_sessions(self, campaign: Campaign) -> set[int]:
         """Sessions that somebody has work on: their tasks are fixed."""
         rows = self.active().filter(item__session__campaign=campaign)

@@ -1,10 +1,10 @@
 """What people say about work, and whom it reaches: comments, mentions, webhooks, keys."""
 
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Q
+from django.db.models import Count, Q
 from django.utils import timezone
 
 from annotations.models.assignments import Assignment
@@ -123,6 +123,18 @@ class Mention(models.Model):
         return f"{self.user} in {self.comment_id}"
 
 
+class WebhookQuerySet(models.QuerySet["Webhook"]):
+    def with_counts(self) -> Self:
+        """With how many of its deliveries wait, were sent and failed, by the name of the state."""
+        states = Delivery.State.values
+        counts = {state: Count("deliveries", filter=Q(deliveries__state=state)) for state in states}
+        return self.annotate(**counts)
+
+    def add(self, project: Project, url: str, events: list[str], *, secret: str, by: User) -> "Webhook":
+        """A new address of a project."""
+        return self.create(project=project, url=url, events=events, secret=secret, created_by=by)
+
+
 class Webhook(models.Model):
     """An address outside that is told what happens in a project, signed with a secret."""
 
@@ -133,6 +145,8 @@ class Webhook(models.Model):
     is_active = models.BooleanField(default=True)
     created_by = models.ForeignKey(USER, models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = WebhookQuerySet.as_manager()
 
     def __str__(self) -> str:
         return self.url

@@ -82,6 +82,11 @@ class ConversationTally(Tally):
         return cls._counted(rows.filter(website__name__in=websites) if websites else rows)
 
     @classmethod
+    def count_of(cls, dataset_id: int, **chosen: str) -> int:
+        """Conversations of a dataset whose `split` and `website__name` are as chosen."""
+        return cls.objects.filter(dataset=dataset_id, **chosen).aggregate(n=Sum("conversations"))["n"] or 0
+
+    @classmethod
     def by_website(cls, dataset_id: int) -> QuerySet:
         """The same per website with conversations: `website__name` and the counts."""
         return cls._counted(cls.objects.filter(dataset=dataset_id).order_by("website__name").values("website__name"))

@@ -25,6 +25,12 @@ class ReviewChoice(models.TextChoices):
     SCANNER = "scanner", "what a scanner found, at random"
 
 
+class ReviewQueueQuerySet(models.QuerySet["ReviewQueue"]):
+    def with_size(self) -> Self:
+        """With `size`, how many steps each asks for."""
+        return self.annotate(size=Count("tasks"))
+
+
 class ReviewQueue(models.Model):
     """Some steps of a study's runs, in an order, each to be judged by `overlap` people."""
 
@@ -38,6 +44,8 @@ class ReviewQueue(models.Model):
     seed = models.BigIntegerField(default=0)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = ReviewQueueQuerySet.as_manager()
 
     class Meta:
         ordering = ["-id"]

@@ -4,7 +4,8 @@ from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.utils import timezone
 
 from agents.models import Run, Trajectory, TrajectoryStep
@@ -65,6 +66,10 @@ class ReviewReasonQuerySet(models.QuerySet["ReviewReason"]):
             self.bulk_create(made, ignore_conflicts=True)
         return rows
 
+    def with_given(self) -> Self:
+        """With `given`, how often each was."""
+        return self.annotate(given=Count("reviews"))
+
     def offered(self) -> Self:
         return self.filter(retired_at=None)
 
@@ -104,6 +109,13 @@ class ReviewQuerySet(models.QuerySet["Review"]):
     def of_step(self, trajectory: Trajectory, seq: int | None) -> Self:
         """Of one step of a trajectory, or of the whole of it."""
         return self.filter(trajectory=trajectory, step__seq=seq) if seq is not None else self.of_whole(trajectory)
+
+    def with_representation(self) -> Self:
+        """With what the judged step did, in words, read without the rest of its trace."""
+        return self.annotate(representation=KeyTextTransform("representation", KeyTransform("act", "step__trace")))
+
+    def count_by_verdict(self) -> dict[str, int]:
+        return dict(self.order_by().values_list("verdict").annotate(Count("pk")))
 
     def of_whole(self, trajectory: Trajectory) -> Self:
         return self.filter(trajectory=trajectory, step=None)

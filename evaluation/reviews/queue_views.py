@@ -3,7 +3,7 @@
 from typing import Any
 
 from django.contrib import messages
-from django.db.models import Count, QuerySet
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -40,11 +40,7 @@ def review_queues(request: HttpRequest) -> HttpResponse:
             messages.error(request, str(error))
             return redirect(f"{reverse('review-queues')}?study={study.pk}")
         return redirect("review-queue", queue.pk)
-    rows = (
-        rules.visible(request.user, ReviewQueue.objects.select_related("study"))
-        .annotate(size=Count("tasks"))
-        .order_by("-pk")
-    )
+    rows = rules.visible(request.user, ReviewQueue.objects.select_related("study").with_size()).order_by("-pk")
     context = {
         "page": page_of(request, rows),
         "studies": studies[:200],

@@ -5,8 +5,7 @@ from typing import Any
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
-from django.db.models import Count, QuerySet
-from django.db.models.fields.json import KeyTextTransform, KeyTransform
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -111,8 +110,8 @@ def reviews(request: HttpRequest) -> HttpResponse:
     chosen = ReviewFilter(request.GET, queryset=rows, request=request)
     if not chosen.is_valid():
         raise Http404
-    found = chosen.qs
-    counts = dict(found.order_by().values_list("verdict").annotate(Count("pk")))
+    found: Any = chosen.qs
+    counts = found.count_by_verdict()
     context = {
         "page": page_of(request, found),
         "filter": chosen,
@@ -156,9 +155,8 @@ def _csv_row(one: Review) -> dict[str, Any]:
 
 
 def _visible(request: HttpRequest) -> QuerySet[Review]:
-    rows = rules.visible(request.user, Review.objects.standing())
+    rows = rules.visible(request.user, Review.objects.standing().with_representation())
     rows = rules.gold_filter(request.user, rows, "trajectory__conversation__split", "trajectory__run__dataset__project")
-    rows = rows.annotate(representation=KeyTextTransform("representation", KeyTransform("act", "step__trace")))
     shown = rows.select_related("trajectory__run__dataset", "trajectory__conversation", "step", "reason", "reviewer")
     return shown.defer("step__trace", "step__candidate_ids", "step__candidate_scores", "step__branches")
 
@@ -173,7 +171,7 @@ def review_reasons(request: HttpRequest, slug: str) -> HttpResponse:
         rules.require(request.user, "manage", project)
         _change_reason(request, project)
         return redirect("review-reasons", project.slug)
-    rows = ReviewReason.objects.of(project).annotate(given=Count("reviews"))
+    rows = ReviewReason.objects.of(project).with_given()
     groups = [(label, [row for row in rows if row.verdict == key], key) for key, label in ReviewVerdict.choices]
     may = rules.can(request.user, "manage", project)
     return render(request, "evaluation/review_reasons.html", {"project": project, "groups": groups, "may": may})

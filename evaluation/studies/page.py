@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
-from django.db.models.fields.json import KT
 from django.http import Http404, QueryDict
 
 from agents.models import Run, Trajectory, TrajectoryStep
+from agents.models.steps import TrajectoryStepQuerySet
 from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from annotations.access import rules
@@ -184,7 +184,7 @@ def _scanned_context(
     return context
 
 
-def failed_steps(user: User, run: Run) -> QuerySet[TrajectoryStep]:
+def failed_steps(user: User, run: Run) -> TrajectoryStepQuerySet:
     """Of a run, without those of test splits for users who may not see their gold: a failed guess says what gold is
     not."""
     rows = run.steps.failed()
@@ -196,8 +196,7 @@ def failure_rows(user: User, run: Run, query: QueryDict) -> tuple[QuerySet[Traje
     rows = failed_steps(user, run).select_related(
         "trajectory__conversation__website", "step__turn__conversation__dataset"
     )
-    rows = rows.annotate(representation=KT("trace__act__representation"))
-    rows = rows.defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
+    rows = rows.with_representation().defer("trace", "step__candidates", "candidate_ids", "candidate_scores")
     chosen: dict[str, str] = {}
     reason = next((r for r in failures.reasons(run.top_k) if r.key == query.get("reason")), None)
     if reason:

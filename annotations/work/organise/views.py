@@ -4,13 +4,13 @@ from typing import Any
 
 from django.contrib import messages
 from django.db import transaction
-from django.db.models import Count, OuterRef, Prefetch, Subquery
+from django.db.models import Prefetch
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask, Turn
+from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask
 from annotations.work.desk import moving_on
 from annotations.work.desk.campaigns.views import managed_campaign
 from annotations.work.desk.edits.json_body import read_body
@@ -83,7 +83,7 @@ def open_work(request: HttpRequest, pk: int) -> HttpResponse:
     campaign = managed_campaign(request, pk)
     batch = request.POST.get("batch", "").strip()[:100]
     with transaction.atomic():
-        waiting = list(campaign.sessions.unopened().select_related("campaign__project").select_for_update(of=("self",)))
+        waiting = campaign.sessions.unopened().locked()
         for session in waiting:
             session.join_batch(batch)
             moving_on.open_work(session)
@@ -108,13 +108,11 @@ def state(campaign: Campaign) -> dict[str, Any]:
 
 def task_rows(campaign: Campaign) -> list[dict[str, Any]]:
     """All tasks of the source dataset in its order, without their pages."""
-    said = Turn.objects.filter(conversation=OuterRef("pk"), index=0).values("instruction")[:1]
-    counts = {"n_turns": Count("turns", distinct=True), "n_steps": Count("turns__steps")}
-    rows = campaign.source.conversations.annotate(text=Subquery(said), **counts).order_by("position", "pk")
+    rows = campaign.source.conversations.in_order().with_first_instruction()
     return [
         {"id": pk, "name": name, "site": site, "split": split, "text": text or "", "turns": turns, "steps": steps}
         for pk, name, site, split, text, turns, steps in rows.values_list(
-            "pk", "source_id", "website__name", "split", "text", "n_turns", "n_steps"
+            "pk", "source_id", "website__name", "split", "first_instruction", "turn_count", "step_count"
         )
     ]
 

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from annotations.forms import FilterForm, choice_field, row_field
-from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Guideline, Item, Stage
+from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Stage
 from annotations.models.queue import ItemQuerySet
 from annotations.work.desk.campaigns.assigning import Order
 from annotations.work.desk.propose import proposing
@@ -111,15 +111,13 @@ class CampaignForm(forms.ModelForm):
     @transaction.atomic
     def save_for(self, user: Any) -> Campaign:
         """Store it; a new campaign gets its project, its maker and first guidelines."""
-        campaign = self.save(commit=False)
+        campaign = self.instance
         campaign.rubric = self.cleaned_data["rubric"]
         campaign.project = campaign.source.project
-        is_new = campaign.pk is None
-        if is_new:
-            campaign.created_by = user
-        campaign.save()
-        if is_new:
-            Guideline.objects.create(campaign=campaign, version=1, text=FIRST_GUIDELINES, created_by=user)
+        if campaign.pk is None:
+            campaign.begin(user, FIRST_GUIDELINES)
+        else:
+            super().save()
         return campaign
 
 

@@ -1,7 +1,6 @@
 """My queue: what is mine over all campaigns, the next item, and why there is none."""
 
 from django.contrib import messages
-from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
@@ -66,9 +65,7 @@ def _page(request: HttpRequest, reasons: list[tuple[Campaign, str, str]]) -> Htt
     done = own.filter(state=Assignment.State.SUBMITTED, item__session__deleted_at=None)
     may = {ability: rules.projects(request.user, ability).exists() for ability in ("annotate", "review", "manage")}
     context = {
-        "mine": waiting.mine(signed_in(request)).annotate(
-            steps=Count("item__session__tasks__conversation__turns__steps")
-        )[:SHOWN],
+        "mine": waiting.mine(signed_in(request)).with_step_count()[:SHOWN],
         "done": done.select_related("item__session__campaign").order_by("-submitted_at")[:DONE_SHOWN],
         "to_do": [(one, key) for key, one in enumerate(waiting.waiting(signed_in(request)), 1)],
         "reasons": reasons,

@@ -9,6 +9,7 @@ from django.db.models import Count, QuerySet
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import Account
+from annotations.models.queue import AssignmentQuerySet
 from annotations.work.desk.queue.claiming import is_capped
 
 # What waits for verification holds up what is done already, so it comes first.
@@ -56,7 +57,7 @@ def places(user: Account, among: list[Campaign]) -> list[tuple[Campaign, Stage]]
     return [(c, stage) for c in among for stage in STAGES if c.project_id in able[stage.ability]]
 
 
-def mine(user: Account) -> QuerySet[Assignment, Any]:
+def mine(user: Account) -> AssignmentQuerySet:
     """Their unfinished assignments that can be worked on, in the order in which they should be."""
     own = rules.visible(user, Assignment.objects.filter(user=user))
     open_ones = own.filter(item__session__campaign__deleted_at=None, item__session__campaign__closed_at=None)

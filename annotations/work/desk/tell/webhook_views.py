@@ -1,7 +1,6 @@
 """Webhooks of the projects that a user administers: addresses, what they are told, and what became of it."""
 
 from django.contrib import messages
-from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
@@ -10,6 +9,7 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Delivery, Webhook
+from annotations.models.remarks import WebhookQuerySet
 from annotations.paging import page_of
 from annotations.work.desk.tell import webhooks as sending
 from annotations.work.desk.tell.events import EVENTS
@@ -34,9 +34,7 @@ def add(request: HttpRequest, slug: str) -> HttpResponse:
         return _page(request, wrong=str(error), wrong_project=project, url=url)
     if len(url) > MAX_URL or set(events) - set(EVENTS):
         return _page(request, wrong="This address is too long, or an event is unknown.", wrong_project=project, url=url)
-    hook = Webhook.objects.create(
-        project=project, url=url, events=events, secret=sending.new_secret(), created_by=signed_in(request)
-    )
+    hook = Webhook.objects.add(project, url, events, secret=sending.new_secret(), by=signed_in(request))
     return _page(request, fresh=hook)
 
 
@@ -86,15 +84,14 @@ def _hook(request: HttpRequest, pk: int) -> Webhook:
     return get_object_or_404(_hooks(request), pk=pk)
 
 
-def _hooks(request: HttpRequest) -> QuerySet[Webhook]:
+def _hooks(request: HttpRequest) -> WebhookQuerySet:
     rows = Webhook.objects.filter(project__in=rules.projects(request.user, "manage"))
     return rows.select_related("project", "created_by")
 
 
 def _page(request: HttpRequest, **extra) -> HttpResponse:
-    counts = {state: Count("deliveries", filter=Q(deliveries__state=state)) for state in ("waiting", "sent", "failed")}
     by_project: dict[int, list[Webhook]] = {}
-    for hook in _hooks(request).annotate(**counts).order_by("url", "id"):
+    for hook in _hooks(request).with_counts().order_by("url", "id"):
         by_project.setdefault(hook.project_id, []).append(hook)
     projects = list(rules.projects(request.user, "manage").order_by("name"))
     for project in projects:
