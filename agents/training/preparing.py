@@ -18,7 +18,7 @@ from agents.stages import registry
 from agents.training.jobs import start_training
 from annotations.access import rules
 from annotations.live import Live, span_text
-from annotations.models import Dataset, Job, Project, Split, Step
+from annotations.models import Dataset, Job, Project, Split
 
 # On two cores that do nothing else.
 STARTING_SECONDS = 30  # loading the libraries and the weights, scoring the dev examples
@@ -148,7 +148,7 @@ def make_cheap(project: Project, say: Callable[[str], None]) -> None:
     """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes, first what most
     of them lack; the pages of recipes say so."""
     datasets: dict[str, Dataset] = {}
-    for dataset in project.datasets.filter(conversations__split=Split.TRAIN).distinct().order_by("pk"):
+    for dataset in project.datasets.with_split(Split.TRAIN).order_by("pk"):
         datasets.setdefault(reads(dataset), dataset)
     for part in Preparing(datasets).cheap():
         start(part, user=None)
@@ -158,7 +158,7 @@ def make_cheap(project: Project, say: Callable[[str], None]) -> None:
 def datasets_for(user: Any, ability: str | None = "train") -> dict[str, Dataset]:
     """The datasets to prepare from, by what recipes read: of those whose project the user may train in (None: belongs
     to), the first with a train split. `user` None: the command line."""
-    rows = Dataset.objects.filter(conversations__split=Split.TRAIN).distinct().order_by("pk")
+    rows = Dataset.objects.with_split(Split.TRAIN).order_by("pk")
     if user is not None:
         rows = rows.filter(project__in=rules.projects(user, ability))
     found: dict[str, Dataset] = {}
@@ -174,7 +174,7 @@ def reads(dataset: Dataset) -> str:
 def _training(starter: Starter, dataset: Dataset) -> Ingredient | None:
     if starters.is_here(starter):
         return None
-    steps = min(Step.objects.of_dataset(dataset, Split.TRAIN).count(), MOST_STEPS)
+    steps = min(dataset.recorded_counts(Split.TRAIN)[1], MOST_STEPS)
     seconds = STARTING_SECONDS + round(steps * STEP_SECONDS[starter.kind])
     model = TrainedModel.objects.filter(name=starter.name).select_related("job").first()
     says = f"train the ranker {starter.name} from {starter.base} on {steps} steps of {dataset.name}"
@@ -198,6 +198,5 @@ def _make_way(starter: Starter) -> None:
 
 def _limit(dataset: Dataset) -> int | None:
     """So many train conversations that they have about MOST_STEPS steps; None: all."""
-    steps = Step.objects.of_dataset(dataset, Split.TRAIN).count()
-    conversations = dataset.conversations.filter(split=Split.TRAIN).count()
+    conversations, steps = dataset.recorded_counts(Split.TRAIN)
     return None if steps <= MOST_STEPS else max(1, conversations * MOST_STEPS // steps)

@@ -5,7 +5,7 @@ from collections.abc import Collection
 from typing import Any, Self
 
 from django.db import connection, models
-from django.db.models import F, OuterRef
+from django.db.models import F, OuterRef, Sum
 
 from annotations.models.projects import Project
 from annotations.models.tallies import ConversationTally
@@ -49,6 +49,11 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
     def for_list(self) -> Self:
         """Datasets with what the list page shows."""
         return self.select_related("project").counted()
+
+    def with_split(self, split: str) -> Self:
+        """Those that have conversations of a split."""
+        of_split = ConversationTally.total("conversations", dataset=OuterRef("pk"), split=split)
+        return self.alias(of_split=of_split).filter(of_split__gt=0)
 
     def free_name(self, stem: str) -> str:
         """The stem, or with a number after it where that name is taken."""
@@ -125,9 +130,15 @@ class Dataset(models.Model):
         """The websites that it has conversations on, by name, with how many."""
         return list(ConversationTally.by_website(self.pk).values_list("website__name", "conversation_count"))
 
+    def recorded_counts(self, split: str) -> tuple[int, int]:
+        """How many conversations and steps a split has."""
+        row = ConversationTally.by_split(self.pk).filter(split=split).first()
+        return (row["conversation_count"], row["step_count"]) if row else (0, 0)
+
     def recorded_websites(self, split: str, names: Collection[str] | None = None) -> list["Website"]:
         """Its sites with recorded steps in a split, by domain; the named ones, or ValueError where one is none."""
-        recorded = self.conversations.filter(split=split, turns__steps__isnull=False)
+        counted = ConversationTally.objects.filter(dataset=self, split=split).order_by().values("website")
+        recorded = counted.annotate(recorded=Sum("steps")).filter(recorded__gt=0)
         sites = list(self.websites.filter(pk__in=recorded.values("website")).order_by("domain", "subdomain", "name"))
         if names is None:
             return sites

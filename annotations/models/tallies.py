@@ -23,9 +23,8 @@ class Tally(models.Model):
 
     @classmethod
     def total(cls, name: str, **outer) -> Coalesce:
-        """The count `name` of the outer row, for an annotation; `outer`: a key and its OuterRef."""
-        (key,) = outer
-        rows = cls._default_manager.filter(**outer).order_by().values(key)
+        """The count `name` of the outer row, for an annotation; `outer`: keys, each an OuterRef or a value."""
+        rows = cls._default_manager.filter(**outer).order_by().values(*outer)
         return Coalesce(Subquery(rows.annotate(total=Sum(name)).values("total")), 0)
 
     @classmethod
