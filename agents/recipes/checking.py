@@ -202,6 +202,7 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "imagine.top_p": PROMPTED,
     "imagine.page_tokens": PROMPTED,
     "quirks.wq22_imagines_every_sample": IMAGINED,
+    "quirks.webarena_hides_repeated_texts": ASKED_WORLD,
     "quirks.wq23_takes_sample_of_that_place": (
         lambda recipe, blocks: IMAGINED[0](recipe, blocks) and planner_of(recipe).repeats,
         f"{IMAGINED[1]} and {REPEATING}",

@@ -284,6 +284,9 @@ class Quirks(SettingGroup):
     wq23_takes_sample_of_that_place: bool = quirk(
         "the sample drawn at the best action's place among the frequent ones is taken, not that action"
     )
+    webarena_hides_repeated_texts: bool = quirk(
+        "a world model that is asked sees a page without texts that repeat a line shortly before, even a new count"
+    )
     unread_samples_compete: bool = quirk("a sample without an action competes, and none may be the most frequent one")
     first_utterance_is_extra: bool = quirk("the first utterance is shown beside the last five, not among them")
 

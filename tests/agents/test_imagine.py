@@ -18,21 +18,21 @@ from annotations.dom.accessibility import accessibility_tree
 from annotations.dom.tree import parse
 from tests.agents.fixed_ranker import FixedRanker
 from tests.agents.llm_server import LlmServer, failure, prompt_text, serve
-from tests.agents.test_policy import ListMemory, observation
+from tests.agents.test_policy import PAGE, ListMemory, observation
 
 RESERVE, IMPRINT, HARBOUR = Action("CLICK", "11"), Action("CLICK", "13"), Action("TYPE", "5", "Bergen")
 WRITTEN = {RESERVE: "CLICK [11]", IMPRINT: "CLICK [13]", HARBOUR: "TYPE [5] [Bergen]", None: "nothing"}
 RANKING = tuple(RankedCandidate(node, 1.0, rank, node) for rank, node in enumerate(("11", "13", "5")))
 
 
-def decided(reply: Callable, name: str = "cot", **changes: str) -> tuple[Decision, LlmServer]:
+def decided(reply: Callable, name: str = "cot", html: str = PAGE, **changes: str) -> tuple[Decision, LlmServer]:
     """One decision of a recipe of the corrected preset, with an endpoint that answers by `reply`."""
     changes = {"preset": "corrected", "rank.model": "fixed"} | {k.replace("__", "."): v for k, v in changes.items()}
     recipe = literature.override(literature.get(name), changes)
     with serve(reply) as server:
         llm = ChatLlm(Endpoint(server.url, "m"))
         parts = Parts(recipe, 7, llm, ListMemory(), CachedEncoder(HashEncoder()), ranker=FixedRanker(*RANKING))
-        (decision,) = Pipeline.of(parts).decide([observation("Reserve it.")])
+        (decision,) = Pipeline.of(parts).decide([observation("Reserve it.", html)])
     return decision, server
 
 
@@ -104,6 +104,20 @@ def test_the_best_valued_action_is_taken_whatever_its_frequency():
     assert decision.seconds["imagine"] > 0
     imagined = next(prompt_text(body) for body in server.requests if "You know how" in prompt_text(body))
     assert "[11] button 'Reserve'" in imagined, "the page as an accessibility tree"
+
+
+def test_a_text_that_repeats_a_line_is_hidden_from_the_world_model_in_the_published_way_alone():
+    drawn = sampled(RESERVE, RESERVE, IMPRINT)
+    changes = {"plan__samples": "3", "imagine__value_samples": "1"}
+    page = PAGE.replace("</body>", '<p backend_node_id="15"><text backend_node_id="16">Imprint</text></p></body>')
+    shown = {}
+    for hides in ("true", "false"):
+        _, server = decided(drawn, "wma", page, **changes, quirks__webarena_hides_repeated_texts=hides)
+        shown[hides] = [text for body in server.requests if "CURRENT OBSERVATION" in (text := prompt_text(body))]
+    assert len(shown["true"]) == len(shown["false"]) == 4, "imagined and valued"
+    assert all("link 'Imprint'" in text for text in shown["true"] + shown["false"])
+    assert all("StaticText 'Imprint'" in text for text in shown["false"])
+    assert not any("StaticText 'Imprint'" in text for text in shown["true"])
 
 
 def test_another_model_may_imagine_and_at_more_length_than_the_planner():

@@ -14,6 +14,7 @@ from agents.stages.models import lacking_model
 from agents.stages.state import StepState
 from agents.world_model.records import described
 from annotations.dom.accessibility import accessibility_tree
+from annotations.dom.webarena import pruned
 
 UNREAD = "the world model's answer could not be read"
 VALUED = ("samples", "value", "value_samples", "value_model", "share_weight", "model")
@@ -139,7 +140,8 @@ class WorldModel(Imagining):
         return super().texts(recipe) | {"world_model"} | further
 
     def page(self, tree: str) -> str:
-        return self.asking.cut(tree)
+        hides = self.recipe.quirks.webarena_hides_repeated_texts
+        return self.asking.cut(pruned(tree) if hides else tree)
 
     def imagine(self, considered: Sequence[Considered]) -> None:
         for level in range(self.recipe.imagine.depth):
@@ -173,6 +175,10 @@ class WorldModel(Imagining):
 
 class TrainedWorldModel(WorldModel):
     """A model trained here (manage.py train_world_model) says what each of the most frequent actions leads to."""
+
+    def page(self, tree: str) -> str:
+        """As in training, where nothing is hidden."""
+        return self.asking.cut(tree)
 
     def _asking(self) -> Asking:
         return Asking.of_weights(self.parts, "imagine.model", self.recipe.imagine.model)
