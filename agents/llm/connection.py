@@ -15,6 +15,7 @@ from agents.encoders.once import asked_once
 from agents.llm import embedded
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
+from agents.llm.usage import Prices
 
 if TYPE_CHECKING:
     from agents.llm.calls import Endpoint
@@ -64,6 +65,19 @@ def lacking(model: str = "") -> str:
     wanted = ["LLM_BASE_URL"] + ([] if model else ["LLM_MODEL"])
     unset = [name for name in wanted if not os.environ.get(name)]
     return f"an LLM endpoint: set {' and '.join(unset)}" if unset else ""
+
+
+def prices(model: str = "") -> Prices | None:
+    """What requests for `model` cost; None where it is not known, or nothing answers them."""
+    if embedded_model(model):
+        return Prices(0.0, 0.0)
+    from agents.llm.calls import endpoint_settings  # its client takes most of a second to load
+
+    try:
+        endpoint = _connection(model) or endpoint_settings("LLM", model)
+    except (ValueError, NotConfigured):
+        return None
+    return endpoint.prices
 
 
 def connected(model: str = "") -> Llm:

@@ -39,5 +39,9 @@ class Prices:
         if not all(math.isfinite(price) and price >= 0 for price in (self.prompt, self.completion)):
             raise ValueError(f"a price must be 0 or more, got {self.prompt} and {self.completion}")
 
-    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+    def text(self) -> str:
+        """ "1 and 2 for a million tokens read and written"."""
+        return f"{self.prompt:g} and {self.completion:g} for a million tokens read and written"
+
+    def cost(self, prompt_tokens: float, completion_tokens: float) -> float:
         return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6

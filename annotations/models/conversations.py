@@ -1,6 +1,6 @@
 """Conversations, their turns and steps, gold targets and rationales."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from typing import Any, Self
 
@@ -87,6 +87,13 @@ def _counted_by_conversation(sql: str) -> list[pgtrigger.Trigger]:
 
 
 class ConversationQuerySet(models.QuerySet["Conversation"]):
+    def to_decide(self, split: str = "", websites: Collection[str] = (), *, episodes: bool = False) -> Self:
+        """Those of a dataset that a run decides, in order: with recorded steps, or goals of `episodes`, without any; of
+        one split, and on some websites only, by name, where these are given."""
+        rows = self.in_order().filter(**({"step_count": 0} if episodes else {"step_count__gt": 0}))
+        rows = rows.filter(split=split) if split else rows
+        return rows.filter(website__name__in=websites) if websites else rows
+
     def in_order(self) -> Self:
         """As the source has them, which lists, exports and runs keep."""
         return self.order_by("position", "id")

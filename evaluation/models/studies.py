@@ -228,21 +228,16 @@ def _with(amount: Spent) -> dict[str, CombinedExpression]:
 def _conversations(dataset: Dataset, split: str, limit: int | None, websites: Sequence[str]) -> list[Conversation]:
     if split and split not in Split.values:
         raise ValueError(f"unknown split {split!r}; choose one of {', '.join(Split.values)}")
-    rows = dataset.conversations.in_order()
-    if split:
-        rows = rows.filter(split=split)
     where = f"split {split} of {dataset.name}" if split else dataset.name
     if websites:
-        there = rows.filter(website__name__in=websites).values_list("website__name", flat=True)
+        of_split = dataset.conversations.filter(**({"split": split} if split else {}))
+        there = of_split.filter(website__name__in=websites).values_list("website__name", flat=True)
         if unknown := sorted({*websites} - {*there}):
             raise ValueError(f"{where} has no website {unknown[0]!r}")
-        rows = rows.filter(website__name__in=websites)
+    found = list(dataset.conversations.to_decide(split, websites, episodes=dataset.is_live)[:limit])
     if dataset.is_live:
-        found = list(rows.filter(step_count=0)[:limit])
         for conversation in found:
             conversation.step_count = 1  # an episode counts as one, whatever steps it will take
-    else:
-        found = list(rows.filter(step_count__gt=0)[:limit])
     if not found:
         raise ValueError(f"{where} has no conversation with steps")
     return found

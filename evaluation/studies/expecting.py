@@ -1,96 +1,237 @@
-"""What a study would be before it starts: how many steps, how long, and for how much, from runs of the same recipes."""
+"""What a study would be before it starts: how many steps, how long, and for how much, as runs here have taken."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 
-from django.db.models import Avg
+from django.db.models import Avg, Exists, OuterRef
 from django.http import QueryDict
 
-from agents.models import Run
+from agents.llm import connection
+from agents.llm.usage import Prices
+from agents.models import Run, TrajectoryStep
+from agents.recipes import literature
+from agents.recipes.declaring import values_of
+from agents.recipes.lacking import asks_endpoint
+from agents.recipes.literature import Recipe
 from annotations.access import rules
 from annotations.access.rules import User
 from annotations.live import span_text
-from annotations.models import ConversationTally, Dataset
+from annotations.models import Dataset
+from evaluation.metrics.scores import PRESETS
+from evaluation.models import Shard
+from evaluation.studies.forms import settings_in
+from evaluation.studies.running import as_it_runs, unready
+
+LOOKED_AT = 10  # of the last runs of a recipe
+# What changes neither how long a step takes nor what it costs.
+WITHOUT_WEIGHT = ("prompts.", "quirks.", "preset")
+
+
+@dataclass(frozen=True)
+class StepPace:
+    """What a step, or an episode, took in a run. `differs`: settings that it had otherwise; `kin`: the recipe that ran,
+    where it is another one that plans alike."""
+
+    seconds: float
+    prompt_tokens: float
+    completion_tokens: float
+    differs: tuple[str, ...] = ()
+    kin: str = ""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Of one recipe on all that is asked for. None: not known. `because` says what is not known, or that it cannot
+    run."""
+
+    recipe: str
+    seconds: float | None = None
+    cost: float | None = 0.0
+    because: str = ""
+    differs: tuple[str, ...] = ()
+    kin: str = ""
 
 
 @dataclass(frozen=True)
 class Expected:
-    """The runs and steps of a study that is not started yet. `seconds` and `money` are of the recipes that have run."""
+    """The runs and steps of a study that is not started yet, and what each recipe takes."""
 
     runs: int
     steps: int  # recorded ones to decide; of live goals episodes
-    seconds: float
-    money: float
-    unknown: list[str]  # recipes that nobody has run here yet
     unit: str = "step"
+    recipes: list[Forecast] = field(default_factory=list)
+    waiting: int = 0  # runs of other studies that come before it
+
+    @property
+    def seconds(self) -> float:
+        """Of the recipes of which it is known."""
+        return sum(one.seconds or 0.0 for one in self.recipes)
+
+    @property
+    def cost(self) -> float:
+        """Of the recipes of which it is known."""
+        return sum(one.cost or 0.0 for one in self.recipes)
 
     def sentences(self) -> list[str]:
         """For the form, one thing each."""
         said = [f"{_counted(self.runs, 'run')} of {_counted(self.steps, self.unit)} in all."]
+        said += _each(one.because for one in self.recipes if one.because)
         if self.seconds:
-            said.append(f"About {span_text(self.seconds)} on one worker, as earlier runs took.")
-        if self.unknown:
-            said.append(f"How long is not known of {', '.join(self.unknown)}: nobody has run it here yet.")
-        if self.money:
-            said.append(f"Model calls for about {self.money:.2f}, at the prices of earlier runs.")
-        elif not self.unknown:
+            said.append(f"About {span_text(self.seconds)} on one worker with its models loaded, as earlier runs took.")
+        said += _each(
+            f"{one.recipe} has not run here yet: it is taken to be as slow as {one.kin}, which plans alike."
+            for one in self.recipes
+            if one.kin
+        )
+        if different := {name for one in self.recipes for name in one.differs}:
+            said.append(f"Earlier runs had other settings, so it may be more or less: {', '.join(sorted(different))}.")
+        if self.cost:
+            said.append(f"Model calls for about {self.cost:.2g}, at the prices of today.")
+        elif all(one.cost == 0 for one in self.recipes):
             said.append("No call that costs money.")
+        if self.waiting:
+            said.append(f"It begins when its turn comes: {_counted(self.waiting, 'other run')} came before it.")
         return said
 
 
 def expected(
     user: User,
     dataset: Dataset,
-    recipes: list[str],
-    splits: list[str],
-    limit: int | None,
+    recipes: Sequence[Recipe],
+    splits: Sequence[str] = (),
+    limit: int | None = None,
     websites: Sequence[str] = (),
+    overrides: dict[str, str] | None = None,
 ) -> Expected:
-    """Of recipes × splits; no split means the whole dataset, no website all of them."""
-    rows = {row["split"]: row for row in ConversationTally.by_split(dataset.pk, websites)}
-    counted = "conversation_count" if dataset.is_live else "step_count"
-    steps = sum(_steps(row, counted, limit) for split, row in rows.items() if not splits or split in splits)
-    seconds = money = 0.0
-    unknown = []
-    for name in recipes:
-        found = _pace(user, name, dataset)
-        if found is None:
-            unknown.append(name)
-        else:
-            seconds, money = seconds + steps * found[0], money + steps * found[1]
-    unit = "episode" if dataset.is_live else "step"
-    return Expected(len(recipes) * max(len(splits), 1), steps * len(recipes), seconds, money, unknown, unit)
+    """Of recipes × splits as `running.create_study` takes them; no split means the whole dataset, no website all. A
+    preset is one of the `overrides`."""
+    live, rows_of = dataset.is_live, dataset.conversations.to_decide
+    runs = [rows_of(split, websites, episodes=live) for split in splits or [""]]
+    counts = [list(rows.values_list("step_count", flat=True)[:limit]) for rows in runs]
+    steps = sum(len(found) if live else sum(found) for found in counts)
+    forecasts = [_forecast(user, recipe, dataset, steps, overrides or {}) for recipe in recipes]
+    unit = "episode" if live else "step"
+    waiting = Run.objects.open().filter(shards__in=Shard.objects.open()).distinct().count()
+    return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, waiting)
 
 
-def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: list[str]) -> Expected | None:
+def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: dict[str, Recipe]) -> Expected | None:
     """What a form's fields ask for as an address has them; None before a dataset and a recipe are chosen."""
     dataset = datasets.get(query.get("dataset", ""))
-    recipes = [name for name in query.getlist("recipes") or [query.get("recipe", "grounded")] if name in offered]
+    recipes = [offered[name] for name in query.getlist("recipes") if name in offered]
     if dataset is None or not recipes:
         return None
     limit = query.get("limit", "")
-    most = int(limit) if limit.isdecimal() else None
-    return expected(user, dataset, recipes, query.getlist("splits"), most, query.getlist("websites"))
+    most = int(limit) if limit.isdecimal() and int(limit) else None
+    try:
+        changed = settings_in(query.get("overrides", ""))
+    except ValueError:  # said when it is sent; half a line is no setting yet
+        changed = {}
+    there = set(dataset.conversations.values_list("split", flat=True).distinct())
+    splits = [split for split in query.getlist("splits") if split in there]
+    if (preset := query.get("preset", "")) in PRESETS:
+        changed["preset"] = preset
+    return expected(user, dataset, recipes, splits, most, query.getlist("websites"), changed)
 
 
-def _steps(row: dict[str, int], counted: str, limit: int | None) -> int:
-    """Of a split, or of its first conversations as if they were like the others."""
-    share = 1.0 if limit is None else min(1.0, limit / row["conversation_count"])
-    return round(row[counted] * share)
+def _forecast(user: User, recipe: Recipe, dataset: Dataset, steps: int, overrides: dict[str, str]) -> Forecast:
+    name, preset = recipe.name, overrides.get("preset")
+    try:
+        recipe = as_it_runs(recipe, {key: value for key, value in overrides.items() if key != "preset"}, preset)
+    except ValueError as error:
+        return Forecast(name, None, None, f"{name} cannot run so: {error}.")
+    if reason := unready(recipe, dataset):
+        return Forecast(name, None, None, f"{reason}.")
+    pace = _Past(user, dataset, recipe).pace()
+    answers = asks_endpoint(recipe) and not connection.embedded_model(literature.asked_model(recipe))
+    cost, said = _cost(recipe, pace, steps) if answers else (0.0, "")
+    if pace is None:
+        return Forecast(name, None, cost, f"How long is not known of {name}: nobody has run it here yet.{said}")
+    if answers and "plan.model" in pace.differs:  # who answers settles how long
+        asked_of = literature.asked_model(recipe) or "the installation's model"
+        said = f"How long is not known of {name}: {asked_of} has not answered it here yet.{said}"
+        return Forecast(name, None, cost, said, pace.differs, pace.kin)
+    return Forecast(name, steps * pace.seconds, cost, said.strip(), pace.differs, pace.kin)
 
 
-def _pace(user: User, recipe: str, dataset: Dataset) -> tuple[float, float] | None:
-    """Seconds and money of a step in the last run of a recipe that this person may see; of live goals those of an
-    episode in the same environment, which are acted at once."""
-    ran = rules.visible(user, Run.objects.filter(recipe_name=recipe, state=Run.State.DONE))
-    if dataset.is_live:
-        live = ran.filter(dataset__live__environment=dataset.live["environment"]).first()
-        return live.pace_of_episodes() if live else None
-    run = ran.filter(dataset__live={}).first()
-    if run is None:
+def _cost(recipe: Recipe, pace: StepPace | None, steps: int) -> tuple[float | None, str]:
+    """Of calls to an endpoint, and what is not known of it."""
+    model = literature.asked_model(recipe)
+    prices, named = connection.prices(model), model or "the installation's model"
+    if prices is None:
+        return None, f" What calls of {named} cost is not known: it has no prices."
+    if pace is None or not pace.prompt_tokens:
+        return _unless_free(prices), f" Calls of {named} cost {prices.text()}; how many tokens is not known."
+    return steps * prices.cost(pace.prompt_tokens, pace.completion_tokens), ""
+
+
+def _unless_free(prices: Prices) -> float | None:
+    return None if prices.prompt or prices.completion else 0.0
+
+
+class _Past:
+    """The runs that tell of a recipe, as it will run: those that this person may see and that have stored steps; of
+    live goals those in the same environment, as a whole episode is told of there."""
+
+    def __init__(self, user: User, dataset: Dataset, recipe: Recipe) -> None:
+        self.recipe, self.is_live = recipe, dataset.is_live
+        has_steps = Exists(TrajectoryStep.objects.filter(run=OuterRef("pk")))
+        ran = rules.visible(user, Run.objects.filter(has_steps))
+        environment = dataset.live.get("environment")
+        where = {"dataset__live__environment": environment} if self.is_live else {"dataset__live": {}}
+        self.ran = ran.filter(**where).order_by("-pk")
+
+    def pace(self) -> StepPace | None:
+        """Of the run with the fewest other settings, the latest of these; of a recipe that plans alike where there is
+        none."""
+        return self._of_own() or self._of_kin()
+
+    def _of_own(self) -> StepPace | None:
+        runs = list(self.ran.filter(recipe_name=self.recipe.name)[:LOOKED_AT])
+        differing = [(_differing(self.recipe, run), run) for run in runs]
+        known = [(differs, run) for differs, run in differing if differs is not None]
+        if not known:
+            return None
+        differs, run = min(known, key=lambda pair: ("plan.model" in pair[0], len(pair[0])))
+        return self._told(run, differs)
+
+    def _of_kin(self) -> StepPace | None:
+        plan, alike = self.recipe.plan, {"recipe__plan__kind": self.recipe.plan.kind}
+        alike |= {"recipe__plan__model": plan.model, "recipe__plan__backend": plan.backend}
+        if not asks_endpoint(self.recipe):
+            alike |= {"recipe__rank__kind": self.recipe.rank.kind, "recipe__rank__base": self.recipe.rank.base}
+        run = self.ran.exclude(recipe_name=self.recipe.name).filter(**alike).first()
+        return self._told(run, (), kin=run.recipe_name) if run else None
+
+    def _told(self, run: Run, differs: tuple[str, ...], kin: str = "") -> StepPace | None:
+        mean = run.steps.aggregate(
+            ms=Avg("milliseconds"), prompt=Avg("prompt_tokens"), completion=Avg("completion_tokens")
+        )
+        seconds, each = (mean["ms"] or 0.0) / 1000, 1.0
+        if self.is_live:
+            episodes = run.pace_of_episodes()
+            if episodes is None:
+                return None
+            seconds, each = episodes[0], run.steps.count() / run.trajectories.count()
+        return StepPace(seconds, (mean["prompt"] or 0) * each, (mean["completion"] or 0) * each, differs, kin)
+
+
+def _differing(recipe: Recipe, run: Run) -> tuple[str, ...] | None:
+    """The settings that a run had otherwise; None where an older version wrote them so that they cannot be read."""
+    try:
+        had = values_of(literature.from_dict(run.recipe))
+    except (TypeError, ValueError, KeyError):
         return None
-    mean = run.steps.aggregate(milliseconds=Avg("milliseconds"), cost=Avg("cost"))
-    return (mean["milliseconds"] or 0.0) / 1000, mean["cost"] or 0.0
+    return tuple(
+        name
+        for name, value in values_of(recipe).items()
+        if had.get(name) != value and not name.startswith(WITHOUT_WEIGHT)
+    )
+
+
+def _each(said: Iterable[str]) -> list[str]:
+    """Each sentence once, in order."""
+    return list(dict.fromkeys(said))
 
 
 def _counted(number: int, noun: str) -> str:

@@ -7,9 +7,11 @@ from django.db.models import QuerySet
 
 from agents.encoders import weights
 from agents.memory.searched import lacking_of
+from agents.models import Run
 from agents.recipes import checking, starters
 from agents.recipes.literature import Recipe
 from agents.stages.registry import searched
+from annotations.access import rules
 from annotations.access.rules import User
 from annotations.forms import choice_field
 from annotations.models import Dataset
@@ -18,6 +20,30 @@ from evaluation.models.studies import BudgetLimits
 from evaluation.studies.running import create_study
 
 LESS_OFTEN = ("seed", "preset", "overrides", "budget_tokens", "budget_cost", "budget_seconds", "name")
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """Dotted name -> value as text, from lines of key=value. ValueError names the line that is none."""
+    settings: dict[str, str] = {}
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        key, equals, value = line.partition("=")
+        if not equals or not key.strip():
+            raise ValueError(f"Line {number}: write key=value, for example rank.top_k=20.")
+        settings[key.strip()] = value.strip()
+    return settings
+
+
+def at_hand(user: User, datasets: QuerySet[Dataset]) -> str:
+    """The name of the dataset that is chosen before anybody chooses: that of the last study, else the first that was
+    imported; "" where there is none."""
+    ran = (
+        rules.visible(user, Run.objects.filter(dataset__in=datasets))
+        .order_by("-pk")
+        .values_list("dataset__name", flat=True)
+    )
+    return ran.first() or datasets.order_by("pk").values_list("name", flat=True).first() or ""
 
 
 class StudyForm(forms.Form):
@@ -73,16 +99,10 @@ class StudyForm(forms.Form):
         return self.datasets[self.cleaned_data["dataset"]]
 
     def clean_overrides(self) -> dict[str, str]:
-        """Dotted name -> value as text."""
-        settings: dict[str, str] = {}
-        for number, line in enumerate(self.cleaned_data["overrides"].splitlines(), 1):
-            if not line.strip():
-                continue
-            key, equals, value = line.partition("=")
-            if not equals or not key.strip():
-                raise forms.ValidationError(f"Line {number}: write key=value, for example rank.top_k=20.")
-            settings[key.strip()] = value.strip()
-        return settings
+        try:
+            return settings_in(self.cleaned_data["overrides"])
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
 
     def clean(self) -> dict[str, Any]:
         """Every setting must exist in every chosen recipe, have a fitting value, and leave nothing missing."""

@@ -103,16 +103,28 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
         raise ValueError(f"seed must lie in 0..{2**31 - 1}, got {wrong[0]}")
 
 
+def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
+    """The recipe with its settings changed and with what stands in here for models that it does not name. ValueError
+    says which setting is wrong."""
+    varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
+    return starters.with_starters(varied)
+
+
+def unready(recipe: "literature.Recipe", dataset: Dataset) -> str:
+    """Why it cannot run on a dataset yet, with how to mend it; "" where it can."""
+    if lacking := missing(recipe):
+        return f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}"
+    if lacking := lacking_of(dataset, searched(recipe)):
+        return f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}"
+    return ""
+
+
 def _recipe(
     recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None, dataset: Dataset
 ) -> "literature.Recipe":
-    varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
-    recipe = starters.with_starters(varied)
-    lacking = missing(recipe)
-    if lacking:
-        raise ValueError(f"{recipe.name} cannot run yet: it needs {'; '.join(lacking)}")
-    if lacking := lacking_of(dataset, searched(recipe)):
-        raise ValueError(f"{recipe.name} cannot run on {dataset.name} yet: {'; '.join(lacking)}")
+    recipe = as_it_runs(recipe, overrides, preset)
+    if reason := unready(recipe, dataset):
+        raise ValueError(reason)
     return recipe
 
 

@@ -1,9 +1,11 @@
 """Home, and the pages of studies."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
@@ -19,7 +21,7 @@ from evaluation.scores import exporting, plots
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import home, watching
 from evaluation.studies.expecting import asked
-from evaluation.studies.forms import BudgetForm, StudyForm, budget_of
+from evaluation.studies.forms import BudgetForm, StudyForm, at_hand, budget_of
 from evaluation.studies.page import failures_context, plots_context, study_context
 from evaluation.studies.running import resume_study
 
@@ -39,10 +41,12 @@ def study_new(request: HttpRequest) -> HttpResponse:
     datasets = Dataset.objects.filter(project__in=rules.projects(request.user, "evaluate")).order_by("name")
     if not rules.projects(request.user, "evaluate").exists():
         raise PermissionDenied("Starting a study needs the role of an admin in a project; ask one of its admins.")
-    only = datasets.get().name if datasets.count() == 1 else ""
-    chosen = request.GET.get("recipe", "grounded")
     offered = saved.listed(request.user)
-    initial = {"dataset": request.GET.get("dataset", only), "recipes": [r.name for r in offered if r.name == chosen]}
+    chosen = request.GET.getlist("recipes") or [request.GET.get("recipe", "grounded")]
+    initial = {
+        "dataset": request.GET.get("dataset", at_hand(request.user, datasets)),
+        "recipes": [recipe.name for recipe in offered if recipe.name in chosen],
+    }
     form = StudyForm(request.POST or None, datasets=datasets, offered=offered, initial=initial)
     if request.method == "POST" and form.is_valid():
         try:
@@ -54,9 +58,18 @@ def study_new(request: HttpRequest) -> HttpResponse:
         "form": form,
         "recipes": [row for row in listed if not row[1] or row[0].name in form["recipes"].value()],
         "unready": [row for row in listed if row[1] and row[0].name not in form["recipes"].value()],
-        "expected": asked(request.user, request.POST or request.GET, form.datasets, [one.name for one in offered]),
+        "expected": asked(request.user, _filled_in(request, initial), form.datasets, form.offered),
     }
     return render(request, "evaluation/study_new.html", context)
+
+
+def _filled_in(request: HttpRequest, initial: dict[str, Any]) -> QueryDict:
+    """The fields of the form as an address has them, with what is chosen before anybody chooses."""
+    fields = (request.POST or request.GET).copy()
+    fields.setdefault("dataset", initial["dataset"])
+    if not request.POST:
+        fields.setlist("recipes", initial["recipes"])
+    return fields
 
 
 @require_POST

@@ -6,6 +6,7 @@ from django.test import Client
 
 from agents.live import goals, jobs
 from agents.models import Run
+from agents.recipes import literature
 from annotations.jobs import running, stopping
 from annotations.models import Dataset, Job, Project
 from evaluation.studies.expecting import expected
@@ -199,8 +200,8 @@ def test_episodes_take_as_long_as_those_of_the_last_live_run(project: Project) -
     for seed in range(4):
         factories.make_conversation(dataset=dataset, turns=1, steps=0, split="dev", extra={"task": "t", "seed": seed})
     user = factories.make_user("admin", project)
-    told = expected(user, dataset, ["grounded"], ["dev"], None)
-    assert (told.steps, told.unit, told.unknown) == (4, "episode", ["grounded"])
+    told = expected(user, dataset, [literature.get("grounded")], ["dev"])
+    assert (told.steps, told.unit, told.recipes[0].seconds) == (4, "episode", None)
     recorded = factories.make_run(factories.make_dataset(project), recipe_name="grounded", state=Run.State.DONE)
     factories.make_trajectory(recorded, factories.make_conversation(dataset=recorded.dataset))
-    assert expected(user, dataset, ["grounded"], [], None).unknown == ["grounded"], "recorded steps tell nothing of it"
+    assert expected(user, dataset, [literature.get("grounded")]).seconds == 0, "recorded steps tell nothing of it"

@@ -1,11 +1,16 @@
 """The study form says what a study would take before it starts, and folds away the recipes that cannot run."""
 
+import dataclasses
+from typing import Any
+
 import pytest
 from django.test import Client
 
-from agents.models import Run
+from agents.models import Connection, Run
+from agents.recipes import checking, literature
 from annotations.models import Dataset
-from evaluation.studies.expecting import Expected, expected
+from evaluation.studies.expecting import Expected, Forecast, expected
+from evaluation.studies.running import create_study
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.reading import source
@@ -24,46 +29,126 @@ def dataset() -> Dataset:
 
 @pytest.fixture
 def ran(dataset: Dataset) -> Run:
-    """A run of `grounded` whose steps took half a second and cost a thousandth each."""
+    """A run of `grounded` whose steps took half a second each."""
     run = factories.make_run(dataset, recipe_name="grounded", state="done")
     factories.make_trajectory(run, dataset.conversations.first())
-    run.steps.update(milliseconds=500, cost=0.001)
+    run.steps.update(milliseconds=500)
     return run
 
 
-def of(dataset: Dataset, recipes: list[str], *splits: str, limit: int | None = None) -> Expected:
-    return expected(factories.make_user("admin", dataset.project), dataset, recipes, list(splits), limit)
+def of(dataset: Dataset, recipes: list[str], *splits: str, limit: int | None = None, **more: Any) -> Expected:
+    user = factories.make_user("admin", dataset.project)
+    return expected(user, dataset, [literature.get(name) for name in recipes], splits, limit, **more)
 
 
-def test_steps_time_and_money_follow_from_the_last_run_of_a_recipe(dataset: Dataset, ran: Run) -> None:
-    assert of(dataset, ["grounded"], "train") == Expected(1, 12, 6.0, pytest.approx(0.012), [])
-    assert of(dataset, ["grounded"]) == Expected(1, 18, 9.0, pytest.approx(0.018), [])
+def test_steps_and_time_follow_from_the_last_run_of_a_recipe(dataset: Dataset, ran: Run) -> None:
+    found = of(dataset, ["grounded"], "train")
+    assert (found.runs, found.steps, found.seconds, found.cost) == (1, 12, 6.0, 0.0)
+    assert of(dataset, ["grounded"]).seconds == 9.0
     assert of(dataset, ["grounded"], "train", "test_task").runs == 2
+    factories.make_run(dataset, recipe_name="grounded", state="queued")
+    assert of(dataset, ["grounded"], "train").seconds == 6.0, "one without a step tells nothing"
 
 
-def test_the_first_conversations_count_as_the_others_do(dataset: Dataset, ran: Run) -> None:
-    assert of(dataset, ["grounded"], "train", limit=1).steps == 6
-    assert of(dataset, ["grounded"], "train", limit=50).steps == 12
+def test_the_first_conversations_count_as_the_study_takes_them(dataset: Dataset, ran: Run) -> None:
+    factories.make_conversation(dataset=dataset, split="train", turns=1, steps=1, position=0)
+    assert of(dataset, ["grounded"], "train", limit=1).steps == 1
+    assert of(dataset, ["grounded"], limit=2).steps == 7, "the first two of the dataset, not of each split"
+    assert of(dataset, ["grounded"], "train", "test_task", limit=1).steps == 7
+    admin = factories.make_user("admin", dataset.project)
+    for splits, limit in ((["train"], 2), ([""], 3), (["train", "test_task"], None)):
+        study = create_study(
+            user=admin, dataset=dataset, recipes=["grounded"], splits=splits, limit=limit, publish=False
+        )
+        told = of(dataset, ["grounded"], *filter(None, splits), limit=limit)
+        assert (told.runs, told.steps) == (study.runs.count(), sum(run.step_count for run in study.runs.all()))
 
 
 def test_the_conversations_on_some_websites_count_alone(dataset: Dataset, ran: Run) -> None:
     site = dataset.conversations.first().website
     steps = 6 * dataset.conversations.filter(website=site).count()
-    found = expected(factories.make_user("admin", dataset.project), dataset, ["grounded"], [], None, [site.name])
-    assert found.steps == steps
+    assert of(dataset, ["grounded"], websites=[site.name]).steps == steps
     page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&websites={site.name}")
     assert f"1 run of {steps} steps in all." in page
 
 
 def test_a_recipe_that_nobody_has_run_is_named(dataset: Dataset, ran: Run) -> None:
-    found = of(dataset, ["grounded", "mindact"], "train")
-    assert (found.steps, found.seconds, found.unknown) == (24, 6.0, ["mindact"])
-    assert "How long is not known of mindact: nobody has run it here yet." in found.sentences()
+    found = of(dataset, ["grounded", "dmr-minilm"], "train")
+    said = found.sentences()
+    assert found.steps == 24
+    assert found.recipes[1].seconds is None
+    assert any(
+        sentence.startswith("dmr-minilm cannot run") or "not known of dmr-minilm" in sentence for sentence in said
+    )
+    assert "About 6 s on one worker with its models loaded, as earlier runs took." in said
 
 
 def test_a_run_of_another_project_says_nothing(dataset: Dataset) -> None:
-    factories.make_run(factories.make_dataset(), recipe_name="grounded", state="done")
-    assert of(dataset, ["grounded"]).unknown == ["grounded"]
+    other = factories.make_run(factories.make_dataset(), recipe_name="grounded", state="done")
+    factories.make_trajectory(other)
+    assert of(dataset, ["grounded"]).recipes == [
+        Forecast("grounded", None, 0.0, "How long is not known of grounded: nobody has run it here yet.")
+    ]
+
+
+def test_a_recipe_that_plans_alike_tells_of_one_that_nobody_has_run(dataset: Dataset, ran: Run) -> None:
+    recipe = dataclasses.replace(literature.get("grounded"), name="mine", parent="grounded")
+    (found,) = expected(factories.make_user("admin", dataset.project), dataset, [recipe], ["train"]).recipes
+    assert (found.seconds, found.kin) == (6.0, "grounded")
+
+
+def test_changed_settings_are_asked_of_and_what_is_wrong_is_said(dataset: Dataset, ran: Run) -> None:
+    changed = of(dataset, ["grounded"], "train", overrides={"recall.k": "1"})
+    assert changed.recipes[0].differs == ("recall.k",)
+    assert "Earlier runs had other settings, so it may be more or less: recall.k." in changed.sentences()
+    slow = factories.make_run(
+        dataset,
+        recipe_name="grounded",
+        state="running",
+        recipe=literature.to_dict(checking.vary(literature.get("grounded"), {"recall.k": "1"})),
+    )
+    factories.make_trajectory(slow, dataset.conversations.first())
+    slow.steps.update(milliseconds=2000)
+    assert of(dataset, ["grounded"], "train", overrides={"recall.k": "1"}).seconds == 24.0
+    assert of(dataset, ["grounded"], "train").seconds == 6.0, "the one with the same settings, not the last"
+    wrong = of(dataset, ["grounded"], overrides={"recall.kk": "1"})
+    assert wrong.recipes[0].because.startswith("grounded cannot run so: ")
+    page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&overrides=recall.kk%3D1")
+    assert "grounded cannot run so" in page
+
+
+@pytest.fixture
+def paid(dataset: Dataset) -> dict[str, str]:
+    """Settings by which a connection answers whose calls cost money; nobody has asked it yet."""
+    Connection.objects.create(
+        name="fake", base_url="https://llm.example/v1", model="large", price_prompt=1.0, price_completion=2.0
+    )
+    return {"plan.model": "fake", "rank.kind": "score_file", "rank.model": __file__}
+
+
+def test_an_endpoint_that_a_setting_names_costs_what_its_connection_says(
+    dataset: Dataset, paid: dict[str, str]
+) -> None:
+    (unknown,) = of(dataset, ["bare"], "train", overrides=paid).recipes
+    assert unknown.cost is None
+    assert "Calls of fake cost 1 and 2 for a million tokens read and written" in unknown.because
+    assert "No call that costs money." not in of(dataset, ["bare"], overrides=paid).sentences()
+    run = factories.make_run(
+        dataset,
+        recipe_name="bare",
+        state="done",
+        recipe=literature.to_dict(checking.vary(literature.get("bare"), paid)),
+    )
+    factories.make_trajectory(run, dataset.conversations.first())
+    run.steps.update(milliseconds=100, prompt_tokens=1000, completion_tokens=500)
+    found = of(dataset, ["bare"], "train", overrides=paid)
+    assert found.cost == pytest.approx(12 * 0.002)
+    assert "Model calls for about 0.024, at the prices of today." in found.sentences()
+
+
+def test_what_waits_before_it_is_counted(dataset: Dataset, ran: Run) -> None:
+    factories.make_shard(factories.make_run(dataset, state="queued"))
+    assert "It begins when its turn comes: 1 other run came before it." in of(dataset, ["grounded"]).sentences()
 
 
 def form(dataset: Dataset, query: str = "") -> str:
@@ -74,8 +159,10 @@ def form(dataset: Dataset, query: str = "") -> str:
 def test_the_form_says_it_for_what_is_chosen(dataset: Dataset, ran: Run) -> None:
     page = form(dataset, f"?dataset={dataset.name}&recipes=grounded&splits=train")
     assert "1 run of 12 steps in all." in page
-    assert "About 6 s on one worker, as earlier runs took." in page
+    assert "About 6 s on one worker with its models loaded, as earlier runs took." in page
     assert "12 steps" not in form(dataset, "?dataset=none&recipes=grounded")
+    assert "1 run of 18 steps in all." in form(dataset), "the dataset at hand and grounded are chosen"
+    assert "steps in all" not in form(dataset, f"?dataset={dataset.name}&recipe="), "no recipe is chosen"
 
 
 def test_recipes_that_lack_something_are_folded_away(dataset: Dataset) -> None:

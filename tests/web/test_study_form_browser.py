@@ -28,3 +28,18 @@ def test_an_answer_that_comes_late_does_not_replace_that_of_a_later_choice(app_s
         late[0].continue_()
     page.wait_for_timeout(300)
     expect(expected).to_contain_text("2 steps")
+
+
+def test_what_is_changed_or_not_chosen_is_part_of_what_is_foretold(app_server, page, sign_in) -> None:
+    dataset = factories.make_dataset()
+    factories.make_conversation(turns=1, steps=2, dataset=dataset)
+    sign_in(factories.make_user("admin", dataset.project))
+    page.goto(app_server.url("/studies/new/"))
+    expected = page.locator("#expected")
+    expect(expected).to_contain_text("1 run of 2 steps in all.")
+    page.get_by_text("Seed, preset, changed settings").click()
+    page.locator("[name=overrides]").fill("recall.kk=1")
+    page.locator("[name=overrides]").blur()
+    expect(expected).to_contain_text("grounded cannot run so")
+    page.locator("[name=recipes][value=grounded]").uncheck()
+    expect(expected).to_contain_text("Choose a dataset and a recipe")

@@ -3,7 +3,7 @@ import { readAgain } from "../shared/parts.js";
 
 const form = /** @type {HTMLFormElement} */ (document.querySelector(".study-form"));
 const OF_DATASET = ["splits", "websites"];
-const ASKED = ["dataset", "recipes", ...OF_DATASET, "limit"];
+const ASKED = ["dataset", "recipes", ...OF_DATASET, "limit", "overrides", "preset"];
 
 form.addEventListener("change", (event) => {
   const { name } = /** @type {HTMLInputElement} */ (event.target);
@@ -12,5 +12,6 @@ form.addEventListener("change", (event) => {
   for (const [key, value] of new FormData(form)) {
     if (ASKED.includes(key) && !(name === "dataset" && OF_DATASET.includes(key))) asked.append(key, String(value));
   }
+  if (!asked.has("recipes")) asked.append("recipe", ""); // none, not the one that is chosen first
   readAgain(`${location.pathname}?${asked}`, name === "dataset" ? [...OF_DATASET, "expected"] : ["expected"]);
 });
