@@ -13,11 +13,12 @@ from annotations.jobs import stopping
 with told_in_a_line(exit_code=3):  # limits of pages are read when what keeps them is loaded
     from annotations.sandbox import deadline
 from webnav_site import devices, heartbeats, registry, services  # noqa: F401  connect signals: who is alive, holds what
+from webnav_site.broker import PromptAMQP
 from webnav_site.monitor import tasks, workers  # noqa: F401  connect the signals of logs, counters and workers' facts
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 
-app = Celery("webnav")
+app = Celery("webnav", amqp=PromptAMQP)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 

@@ -34,7 +34,9 @@ def url(var: Path, database: str = "webnav") -> str:
     _outwait(var)
     try:
         server = _server(var)
-    except (subprocess.SubprocessError, OSError, RuntimeError) as error:
+        if server._postmaster_info is None:  # it is kept from an attempt of this process that failed
+            server.ensure_postgres_running()
+    except (subprocess.SubprocessError, OSError, RuntimeError, AssertionError) as error:
         log = var / "postgres" / "log"
         tail = log.read_text().strip().splitlines()[-1:] if log.exists() else []
         raise ServiceError(f"PostgreSQL did not start: {' '.join(tail) or error}") from error

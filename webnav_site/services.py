@@ -139,6 +139,8 @@ def redis_answers() -> bool:
 
     try:
         return bool(_redis_client().ping())
+    except redis.ResponseError as error:  # it lives and says that its disk is full, to a ping too
+        return str(error).startswith("MISCONF")
     except (redis.RedisError, OSError, ValueError, ServiceError):
         return False
 
@@ -180,7 +182,8 @@ def _redis_port(file: Path, may_move: bool) -> int:
                 probe.bind(("127.0.0.1", port))
             except OSError:
                 continue
-        file.write_text(str(port))
+        if port not in kept:  # on a full disk writing it again would leave an empty file
+            file.write_text(str(port))
         return port
     if not others:
         raise ServiceError(

@@ -12,7 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-from supervisor import supervisord
+from supervisor import events, supervisord
 
 from webnav_site import services
 from webnav_site.supervision import lock, processes, programs
@@ -21,6 +21,7 @@ LOCK = 3  # supervisord closes inherited files from 5 on when it is told to relo
 ORIGIN = "WEBNAV_ORIGIN"  # in its environment: where people find the app
 ROOM = 2_000_000  # bytes that a start writes at most: configuration, lock, first lines of logs
 LOOK_SECONDS = 1
+LONGEST_WAIT = 5  # seconds until a process is started again
 LEFT_SECONDS = 3  # for what is left of a killed supervisor to end by itself
 
 
@@ -76,10 +77,21 @@ def wait_for_room(folder: Path) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+def start_soon(event: events.ProcessStateEvent) -> None:
+    """What ends as soon as it starts is started again a second later each time, without limit: after an hour of a full
+    disk nobody wants to wait minutes more."""
+    process = event.process
+    if process.backoff > LONGEST_WAIT:
+        process.backoff = LONGEST_WAIT
+        process.delay = time.time() + LONGEST_WAIT
+
+
 class PromptSupervisor(supervisord.Supervisor):
-    """Starts its processes at once: supervisord listens first, for a second in which nobody asks it anything."""
+    """Starts its processes at once, and again soon: supervisord listens first, for a second in which nobody asks it
+    anything."""
 
     def runforever(self) -> None:
+        events.subscribe(events.ProcessStateBackoffEvent, start_soon)
         for group in sorted(self.process_groups.values()):
             group.transition()
         super().runforever()

@@ -38,7 +38,7 @@ serverurl = unix://{socket}
 programs = {names}
 priority = 100
 """
-# It is started again however often it ends, a second later each time in a row.
+# It is started again however often it ends, a second later each time in a row (`daemon.start_soon`: five at most).
 _PROGRAM = """
 [program:{name}]
 command = {python} -m webnav_site.supervision.{command}
