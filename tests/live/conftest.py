@@ -24,14 +24,6 @@ def has_chromium() -> None:
         pytest.skip(missing)
 
 
-@pytest.fixture(scope="module")
-def miniwob(has_chromium) -> Iterator[EnvironmentProcess]:
-    """One browser for the tests of a file."""
-    process = EnvironmentProcess("miniwob")
-    yield process
-    process.close()
-
-
 class KeptBrowser(EnvironmentProcess):
     """Closing it leaves it to the next test: starting one takes two seconds of a processor."""
 
@@ -58,6 +50,14 @@ def browsers_to_close() -> Iterator[None]:
     for kept in KeptBrowser.idle:
         kept.kill()
     KeptBrowser.idle.clear()
+
+
+@pytest.fixture(scope="module")
+def miniwob(has_chromium, browsers_to_close) -> Iterator[EnvironmentProcess]:
+    """One browser for the tests of a file."""
+    process = KeptBrowser.take("miniwob")
+    yield process
+    process.close()
 
 
 @pytest.fixture

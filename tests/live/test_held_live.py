@@ -18,7 +18,7 @@ from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
 RISK = {"kind": "order", "why": "“Click Me!” says so", "by": "page", "sure": None}
 
 

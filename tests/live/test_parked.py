@@ -12,7 +12,7 @@ from evaluation.studies.running import create_study, run_inline
 from tests import factories
 from tests.live.oracle_agent import OraclePipeline, play_oracles
 
-pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("kept_browsers")]
 TASKS = ["login-user", "enter-text"]  # of three steps and of two
 
 
