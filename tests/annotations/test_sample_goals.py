@@ -8,8 +8,6 @@ from annotations.sample.page import VisitState
 from annotations.sample.script import ScriptedAction
 from annotations.sample.visit import FAULT, Disturbance, SiteVisit
 
-NAMES = list(conversations())
-
 
 def begun(goals: ConversationGoals, seed: int = 0) -> SiteVisit:
     state = VisitState(page="home", **goals.start)

@@ -17,7 +17,7 @@ from agents.models import Run, Trajectory
 from agents.types import Action, Decision, Observation
 from annotations.dom.tree import parse
 from annotations.models import Dataset
-from annotations.sample.build import SITES, find_target, record
+from annotations.sample.build import SCRIPTS, SITES, find_target, record
 from annotations.sample.goals import conversations
 from annotations.sample.missing import NOTHING_MORE
 from annotations.sample.page import VisitState
@@ -25,6 +25,8 @@ from annotations.sample.script import ScriptedAction, read_script
 from annotations.sample.visit import FAULT, SiteVisit
 
 pytestmark = pytest.mark.browser
+# Read, not walked as `conversations` does: every process of the tests collects them.
+NAMES = [script.name for site in sorted(SITES) for script in read_script(SCRIPTS / f"{site}.txt")]
 BOX = re.compile(r'bounding_box_rect="[^"]*"')
 
 
@@ -69,7 +71,6 @@ def test_pages_are_those_of_the_recorded_sample(sites) -> None:
     """But for boxes, which the recorded ones only estimate."""
     name = "nordline-a-better-berth"
     pages = walk(sites, name)
-    from annotations.sample.build import SCRIPTS
 
     script = next(one for one in read_script(SCRIPTS / "nordline.txt") if one.name == name)
     recorded = [step["cleaned_html"] for turn in record(SITES["nordline"], script)["turns"] for step in turn["actions"]]
@@ -87,7 +88,7 @@ def _plain(html: str) -> list[tuple[str, dict[str, str], str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("name", list(conversations()))
+@pytest.mark.parametrize("name", NAMES)
 def test_the_recorded_path_reaches_every_turn(sites, name: str, seed: int) -> None:
     walk(sites, name, seed)
 
