@@ -1,10 +1,13 @@
 """Events for live pages. An event says that something new is stored, never what: a lost one only delays the page."""
 
+import asyncio
 import logging
+import os
+from functools import cache
+from threading import Thread
 from typing import TypedDict
 
 import redis
-from asgiref.sync import async_to_sync
 from channels.layers import get_channel_layer
 
 logger = logging.getLogger(__name__)
@@ -31,6 +34,15 @@ def publish(group: str, seq: int, state: str) -> None:
     layer = get_channel_layer()
     assert layer is not None  # the settings name one
     try:
-        async_to_sync(layer.group_send)(group, {**Nudge(type="nudge", seq=seq, state=state)})
+        sent = layer.group_send(group, {**Nudge(type="nudge", seq=seq, state=state)})
+        asyncio.run_coroutine_threadsafe(sent, _loop_of(os.getpid())).result()
     except (redis.RedisError, OSError) as error:
         logger.warning("could not tell %s about step %d: %s", group, seq, error)
+
+
+@cache
+def _loop_of(process: int) -> asyncio.AbstractEventLoop:
+    """One for all events of a process, which keeps its connection; a process that was forked starts its own."""
+    loop = asyncio.new_event_loop()
+    Thread(target=loop.run_forever, name="events", daemon=True).start()
+    return loop
