@@ -13,7 +13,7 @@ class _Pages:
     """Pages and boxes of the steps of a conversation; the last few stay decoded."""
 
     def __init__(self, steps: list[Step]) -> None:
-        self._steps = {step.source_index: step.pk for step in steps}
+        self._steps = {step.source_index: step for step in steps}
         self.page_html_of = lru_cache(maxsize=8)(self._page_html)
         self.bboxes_of = lru_cache(maxsize=8)(self._bboxes)
 
@@ -25,17 +25,14 @@ class _Pages:
         """uid -> bounding box on the turn's page; None when there is no page or no such file."""
         return self.bboxes_of(turn.index)
 
-    def _step(self, index: int) -> Step | None:
-        pk = self._steps.get(index)
-        rows = Step.objects.select_related("turn", "snapshot__dictionary", "raw_snapshot__dictionary")
-        return rows.defer("candidates").get(pk=pk) if pk is not None else None
-
     def _page_html(self, index: int) -> str | None:
-        step = self._step(index)
-        return weblinx_turns.page_html(step) if step else None
+        if (step := self._steps.get(index)) is None:
+            return None
+        rows = Step.objects.select_related("raw_snapshot__dictionary").only("raw_snapshot")
+        return weblinx_turns.page_html(rows.get(pk=step.pk))
 
     def _bboxes(self, index: int) -> Mapping[str, RecordedBox] | None:
-        step = self._step(index)
+        step = self._steps.get(index)
         return weblinx_turns.bboxes(step) if step else None
 
 

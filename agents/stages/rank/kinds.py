@@ -16,7 +16,7 @@ from agents.stages.rank.score_file import ScoreFileRanker
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import Observation, Ranker
-from agents.weblinx.documents import is_ranked, ranked_turns
+from agents.weblinx.documents import is_ranked
 from agents.words.rankings import Rankings
 
 WEBLINX_TEXT = frozenset({"rank.history_turns", "rank.element_limit", "rank.element_limit_unit"})
@@ -162,5 +162,5 @@ def _with_page(observation: Observation) -> Observation:
     demo = observation.demo
     if demo is None or has_own_page(observation):
         return observation
-    earlier = [turn.index for turn in ranked_turns(demo) if turn.index < observation.demo_turn]
-    return replace(observation, demo_turn=earlier[-1]) if earlier else observation
+    earlier = (turn.index for turn in reversed(demo.turns[: observation.demo_turn]) if is_ranked(demo, turn))
+    return replace(observation, demo_turn=next(earlier, observation.demo_turn))
