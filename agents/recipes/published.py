@@ -52,6 +52,14 @@ RECIPES_OF_ROWS = {
 }
 # The same for rows that repeat another table's: they have a place in their own table only
 REPEATED_ROWS = {("Self-MAP", "3", "Self-MAP"): "self-map"}
+# Rows of a recipe with other settings: these, and nothing else, may differ from it
+VARIANTS: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {
+    ("WMA", "6", "WMA, fine-tuned value"): ("wma", {"imagine.value": "progress"}),
+    **{
+        ("WMA", "9", f"k = {k}, d = {d}"): ("wma", {"imagine.samples": f"{k}", "imagine.depth": f"{d}"})
+        for k, d in ((1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (9, 1))
+    },
+}
 # (source, table) -> what it shows, in our words: the tables that compare systems, in the order in which they are listed
 TABLES = {
     ("Self-MAP", "2"): "Agents on conversations, by kind of test split",
@@ -192,11 +200,13 @@ def _recipe_of(row: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class PrintedRow:
-    """One row of a table: system, model and our recipe for it ("": none), and (split, metric) -> (value, unit)."""
+    """One row of a table: system, model, our recipe for it ("": none) and settings that it changes, and
+    (split, metric) -> (value, unit)."""
 
     system: str
     model: str
     recipe: str
+    settings: dict[str, str]
     values: dict[tuple[str, str], tuple[float, str]]
 
 
@@ -207,8 +217,9 @@ def rows_of(source: str, table: str) -> list[PrintedRow]:
         if (cell["source"], cell["table"]) != (source, table):
             continue
         key = cell["system"], cell.get("model", "")
-        recipe = _recipe_of(cell) or REPEATED_ROWS.get((source, table, cell["system"]), "")
-        row = rows.setdefault(key, PrintedRow(*key, recipe, {}))
+        place = source, table, cell["system"]
+        recipe, settings = VARIANTS.get(place, (_recipe_of(cell) or REPEATED_ROWS.get(place, ""), {}))
+        row = rows.setdefault(key, PrintedRow(*key, recipe, settings, {}))
         metric = OUR_METRICS.get(cell["metric"], cell["metric"])
         row.values[cell.get("split", ""), metric] = cell["value"], cell["unit"]
     return list(rows.values())

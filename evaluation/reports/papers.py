@@ -2,14 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 from django.db.models import QuerySet
 
 from agents.models import Run
-from agents.recipes import published
+from agents.recipes import literature, published
+from agents.recipes.declaring import values_of
 from agents.recipes.literature import RECIPES
 from agents.recipes.published import PrintedRow
-from agents.recipes.starters import missing_of, stands_in
+from agents.recipes.starters import missing_of, stands_in, with_starters
 from annotations.models import Dataset
 from evaluation.metrics import label
 from evaluation.models import Score, Study
@@ -17,6 +19,11 @@ from evaluation.models import Score, Study
 UNITS = {"percent": "", "fraction": "", "dollars": "$", "seconds": "s", "points": "points", "count": ""}
 SITES = {"shopping", "cms", "reddit", "gitlab", "map", "all", "figure_6"}  # of WebArena, which has no splits
 SECONDS = "seconds_per_step_A5000"
+# Settings that say which models and machines answer; the ends of their names
+MACHINES = (
+    *(".model", ".value_model", ".base", ".encoder", ".backend", ".pack", "_tokens"),
+    *("batch_size", "name", "parent", "description"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class PaperRow:
     system: str
     model: str
     recipe: str
+    settings: dict[str, str] = field(default_factory=dict)  # in which it differs from the recipe
     cells: list[PaperCell] = field(default_factory=list)
     stands_in: list[str] = field(default_factory=list)  # what small models stand in for in our runs here
 
@@ -151,7 +159,7 @@ class _Filling:
 
     def __init__(self, runs: QuerySet[Run], dataset: Dataset | None, data: str, preset: str, recipes: set[str]) -> None:
         self.dataset, self.data = dataset, data
-        self.newest: dict[tuple[str, str], Run] = {}
+        self.newest: dict[tuple[str, str], list[Run]] = {}  # of each mixture one, the newest first
         self.scores: dict[tuple[int, str], Score] = {}
         self.splits: set[str] = set()
         self.lacking = dict(zip(recipes, missing_of(RECIPES[name] for name in recipes), strict=True))
@@ -159,29 +167,33 @@ class _Filling:
             return
         self.splits = set(dataset.conversations.values_list("split", flat=True).distinct())
         done = runs.filter(dataset=dataset, recipe_name__in=recipes, state=Run.State.DONE, limit=None, websites=[])
-        for run in done.order_by("id"):
-            self.newest[run.recipe_name, run.split] = run
-        for score in Score.objects.headline(preset).filter(run__in=self.newest.values()):
+        mixtures = done.order_by("recipe_sha256", "split", "-id").distinct("recipe_sha256", "split")
+        for run in sorted(mixtures, key=lambda one: -one.pk):
+            self.newest.setdefault((run.recipe_name, run.split), []).append(run)
+        every = [run for found in self.newest.values() for run in found]
+        for score in Score.objects.headline(preset).filter(run__in=every):
             self.scores[score.run_id, score.metric] = score
 
     def row(self, printed: PrintedRow, columns: Iterable[tuple[str, str]]) -> PaperRow:
-        row = PaperRow(printed.system, printed.model, printed.recipe)
+        row = PaperRow(printed.system, printed.model, printed.recipe, printed.settings)
         for split, metric in columns:
             value, unit = printed.values.get((split, metric), (None, ""))
-            row.cells.append(self._cell(printed.recipe, split, metric, value, unit))
+            row.cells.append(self._cell(printed, split, metric, value, unit))
         if any(cell.run for cell in row.cells):
             row.stands_in = stands_in(RECIPES[printed.recipe])
         return row
 
-    def _cell(self, recipe: str, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
-        run = self.newest.get((recipe, split)) if recipe else None
+    def _cell(self, printed: PrintedRow, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
+        recipe = printed.recipe
+        others = self.newest.get((recipe, split), []) if recipe else []
+        run = next((one for one in others if is_as_printed(one.recipe, printed, split)), None)
         if run is not None and metric == SECONDS:
             return PaperCell(value, unit, seconds=run.seconds_per_step(), run=run)
         if run is not None and (score := self.scores.get((run.pk, metric))) is not None:
             return PaperCell(value, unit, score, run=run)
-        return PaperCell(value, unit, why=self._why(recipe, split, run))
+        return PaperCell(value, unit, why=self._why(recipe, split, run, bool(others)))
 
-    def _why(self, recipe: str, split: str, run: Run | None) -> str:
+    def _why(self, recipe: str, split: str, run: Run | None, others: bool) -> str:
         """What a number of ours would need; the first thing that is lacking."""
         if not recipe:
             return "no recipe here has these settings"
@@ -190,9 +202,27 @@ class _Filling:
         if split and split not in self.splits and split not in ("ood", *self.splits):
             of_site = "the site" if split in SITES else "conversations of"
             return f"needs {of_site} {split}"
-        if self.lacking[recipe]:
-            return f"needs {self.lacking[recipe][0]}"
-        return "no such score of this run" if run is not None else "not run yet"
+        if run is not None:
+            return "no such score of this run"
+        if others:
+            return "run with other settings only"
+        return f"needs {self.lacking[recipe][0]}" if self.lacking[recipe] else "not run yet"
+
+
+def is_as_printed(stored: dict[str, Any], printed: PrintedRow, split: str) -> bool:
+    """Whether the recipe of a run, as it is stored, is the one of a row: it has the row's settings, and otherwise
+    differs by nothing but what machines differ by, or small models that stand in for large ones change."""
+    try:
+        own = literature.from_dict(stored)
+    except (KeyError, TypeError, ValueError):  # of an older version
+        return False
+    settings = published.settings_on(printed.recipe, split) | printed.settings
+    meant = literature.override(literature.with_preset(RECIPES[printed.recipe], own.preset), settings)
+    differ = literature.changed(own, meant)
+    if printed.settings.keys() & differ.keys():
+        return False
+    small = values_of(with_starters(meant))
+    return all(own_value == small[name] or name.endswith(MACHINES) for name, (_, own_value) in differ.items())
 
 
 def preset_of(text: str) -> str:

@@ -4,9 +4,9 @@ import pytest
 from django.urls import reverse
 
 from agents.models import Run
-from agents.recipes import published
+from agents.recipes import literature, published
 from annotations.models import Dataset
-from evaluation.reports.papers import key_of, paper_table, slug_of
+from evaluation.reports.papers import is_as_printed, key_of, paper_table, slug_of
 from tests import factories
 from tests.evaluation.test_reports import add_run
 from tests.signed_in import client_of
@@ -84,3 +84,42 @@ def test_pages_show_only_runs_that_their_reader_may_see(client) -> None:
     assert "8 of 135" in client_of(member).get(reverse("papers")).content.decode()
     assert client_of(member).get(reverse("paper", args=["none"])).status_code == 404
     assert client_of(member).get(f"{address}?dataset=x&preset=y").status_code == 200
+
+
+@pytest.mark.django_db
+def test_a_mixture_stands_in_no_row_of_its_recipe_but_another_machine_does() -> None:
+    dataset = factories.make_dataset(name="mt", source_format="mt-mind2web")
+    factories.make_conversation(dataset=dataset, split="test_website")
+    place = "test_website", "turn_success"
+    add_run(dataset, "self-map", "test_website", overrides={"recall.k": "7"}, shift=0.2)
+    assert cells(table(), "self-map")[place].why == "run with other settings only"
+    published_run = add_run(dataset, "self-map", "test_website", overrides={"plan.model": "own", "batch_size": "2"})
+    add_run(dataset, "self-map", "test_website", overrides={"recall.memory": "none"}, shift=0.2)
+    assert cells(table(), "self-map")[place].run == published_run
+
+
+def stored(**changes: str) -> dict:
+    named = {name.replace("__", "."): value for name, value in changes.items()}
+    return literature.to_dict(literature.override(literature.get("wma"), named))
+
+
+@pytest.mark.django_db
+def test_a_row_that_is_a_variant_is_of_runs_with_its_settings() -> None:
+    """Figure 6: so many actions are imagined, so many steps deep. Table 6: the value function, fine-tuned."""
+    rows = {row.system: row for table in ("6", "9") for row in published.rows_of("WMA", table)}
+    for k, d in ((1, 1), (3, 1), (2, 2), (9, 1)):
+        own = stored(imagine__samples=f"{k}", imagine__depth=f"{d}")
+        fit = {system for system, row in rows.items() if is_as_printed(own, row, "figure_6")}
+        assert fit & {row.system for row in published.rows_of("WMA", "9")} == {f"k = {k}, d = {d}"}
+    tuned, prompted = rows["WMA, fine-tuned value"], rows["WMA, prompted value"]
+    assert is_as_printed(stored(imagine__value="progress", imagine__value_model="v"), tuned, "all")
+    assert not is_as_printed(stored(imagine__value="progress", imagine__value_model="v"), prompted, "all")
+    assert not is_as_printed(stored(), tuned, "all")
+    assert is_as_printed(stored(preset="corrected"), prompted, "all")
+    assert not is_as_printed({"name": "wma", "plan": "of an older version"}, prompted, "all")
+
+
+def test_every_variant_is_a_row_of_a_listed_table_and_another_agent_than_its_recipe() -> None:
+    for (source, number, system), (recipe, settings) in published.VARIANTS.items():
+        assert system in {row.system for row in published.rows_of(source, number)}
+        assert literature.changed(literature.override(literature.get(recipe), settings), literature.get(recipe))
