@@ -149,6 +149,7 @@ class Shard(Leased):
     step_count = models.PositiveIntegerField()
     published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
     phase = models.CharField(max_length=100, blank=True, help_text="What its worker is at.")
+    is_watched = models.BooleanField(default=False, help_text="Somebody looks at it: it goes before all others.")
     is_loaded = models.BooleanField(default=False, help_text="Its worker has the models that it decides with.")
     loading_deaths = models.PositiveSmallIntegerField(
         default=0, help_text="How many workers in a row died before they had its models."
@@ -196,6 +197,10 @@ class Shard(Leased):
     def _never_loaded_because(self) -> str:
         died = f"{LOADING_DEATHS} workers died one after the other while they loaded the models of this shard"
         return f"{died}; none of its steps was tried since{self.killed_text()} Resume the study once a worker stays up."
+
+    def makes_way(self) -> bool:
+        """Whether one that somebody watches waits, and this is none."""
+        return not self.is_watched and type(self).objects.waiting().filter(is_watched=True).exists()
 
     def memory_advice(self) -> str:
         return inference_advice(self.run.recipe)

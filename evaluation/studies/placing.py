@@ -1,4 +1,5 @@
-"""Which shard a worker takes when it is woken up, and on which host a shard is best done."""
+"""Which shard a worker takes when it is woken up, and on which host a shard is best done: what somebody looks at goes
+before everything else."""
 
 from agents.encoders import weights
 from agents.models import TrainedModel
@@ -35,13 +36,10 @@ def queue_for(shard: Shard) -> str | None:
 def best_of(shard_id: int) -> int:
     """The shard itself if this host holds its weights; else one of the waiting ones whose weights it holds. The other's
     message wakes up somebody who then finds the first."""
-    waiting = (
-        Shard.objects.claimable()
-        .exclude(published_at=None)
-        .select_related("run")
-        .order_by("published_at", "id")[:LOOKED_AT]
-    )
-    rows = sorted(waiting, key=lambda shard: shard.pk != shard_id)
+    waiting = Shard.objects.claimable().exclude(published_at=None).select_related("run").order_by("published_at", "id")
+    if (watched := waiting.filter(is_watched=True).first()) is not None:
+        return watched.pk
+    rows = sorted(waiting[:LOOKED_AT], key=lambda shard: shard.pk != shard_id)
     if not rows:
         return shard_id
     wanted = [(shard.pk, names_of(literature.from_dict(shard.run.recipe))) for shard in rows]

@@ -166,7 +166,7 @@ def work(shard: Shard, on_batch: Callable[[], None] = lambda: None) -> None:
     def after_batch() -> None:
         shard.got_on()
         on_batch()
-        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS:
+        if stopping.asked() or time.monotonic() - begun > SLICE_SECONDS or shard.makes_way():
             raise stopping.SliceOver
 
     run.begin()

@@ -7,6 +7,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from agents.recipes import saved
@@ -76,7 +77,7 @@ def _filled_in(request: HttpRequest, initial: dict[str, Any]) -> QueryDict:
 def watch(request: HttpRequest) -> HttpResponse:
     """Let an agent decide a conversation, and show it while it does."""
     try:
-        return redirect("trajectory", watching.watch(signed_in(request)).pk)
+        return redirect(f"{reverse('trajectory', args=[watching.watch(signed_in(request)).pk])}?watch=1")
     except ValueError as error:
         messages.error(request, str(error))
     return redirect("home")

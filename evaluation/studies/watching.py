@@ -1,7 +1,8 @@
 """One conversation decided before one's eyes: the study that everybody who works in a project may start by a key.
 
-It costs seconds, asks no language model, and reads the train split, whose gold is hidden from nobody. In a project one
-of them is under way at a time: who asks meanwhile watches that one.
+It costs seconds, asks no language model, and reads the train split, whose gold is hidden from nobody. It is decided one
+step at a time, before everything else that waits for a worker. In a project one of them is under way at a time: who
+asks meanwhile watches that one.
 """
 
 from django.core.exceptions import PermissionDenied
@@ -12,7 +13,7 @@ from agents.models import Run, Trajectory
 from annotations.access import rules
 from annotations.models import Dataset, Project, Split
 from annotations.models.projects import Account
-from evaluation.models import Study
+from evaluation.models import Shard, Study
 from evaluation.studies.running import create_study
 
 NAME = "One conversation, to watch"
@@ -44,7 +45,16 @@ def watch(user: Account) -> Trajectory:
 
 def _start(user: Account, dataset: Dataset) -> Study:
     """Who starts it need not be allowed to evaluate anything else, so that rule is not asked."""
-    study = create_study(user=None, dataset=dataset, recipes=[RECIPE], splits=[Split.TRAIN], limit=1, name=NAME)
+    study = create_study(
+        user=None,
+        dataset=dataset,
+        recipes=[RECIPE],
+        splits=[Split.TRAIN],
+        limit=1,
+        overrides={"batch_size": "1"},
+        name=NAME,
+    )
     Study.objects.filter(pk=study.pk).update(created_by=user)
     study.runs.update(created_by=user)
+    Shard.objects.filter(run__studies=study).update(is_watched=True)
     return study

@@ -168,3 +168,25 @@ def test_a_conversation_that_kills_its_worker_parks_its_shard_while_the_others_f
     assert (parked.state, parked.attempt) == (Shard.State.FAILED, 3)
     assert run.steps.exclude(trajectory__conversation=poisoned).count() == 24
     assert run.scores.exists()
+
+
+def test_what_somebody_watches_goes_before_what_waits_and_what_is_at_work(dataset, hash_encoder) -> None:
+    other, waiting = make_study(dataset).runs.get(), make_study(dataset).runs.get()
+    Shard.objects.update(published_at=timezone.now())
+    at_work, watched = Shard.objects.claim(other.shards.get().pk), []
+
+    def somebody_watches() -> None:
+        if not watched:
+            study = make_study(dataset, overrides={"batch_size": "1"}, limit=1)
+            study.runs.get().shards.update(is_watched=True, published_at=timezone.now())
+            watched.append(study.runs.get())
+
+    running.work(at_work, somebody_watches)
+    assert other.steps.count() == 4, "it stops after the batch at work"
+    assert other.shards.get().state == Shard.State.QUEUED
+    tasks.run_shard(waiting.shards.get().pk)
+    assert watched[0].steps.count() == watched[0].step_count
+    assert waiting.steps.count() == 0
+    tasks.run_shard(watched[0].shards.get().pk)
+    tasks.run_shard(other.shards.get().pk)
+    assert other.steps.count() + waiting.steps.count() == 60, "the others go on"

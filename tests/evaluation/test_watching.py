@@ -31,7 +31,7 @@ def test_everybody_who_works_in_a_project_starts_it_from_home(role: str, dataset
     answer = client.post(reverse("study-watch"))
     study = Study.objects.get()
     trajectory = study.runs.get().trajectories.get()
-    assert answer["Location"] == reverse("trajectory", args=[trajectory.pk])
+    assert answer["Location"] == f"{reverse('trajectory', args=[trajectory.pk])}?watch=1"
     assert (study.name, study.created_by, trajectory.conversation.split) == (NAME, user, "train")
     assert client.get(answer["Location"]).status_code == 200
 

@@ -52,7 +52,7 @@ def expect_steps(page, decided: int, waiting: int) -> None:
 def test_the_page_grows_with_the_episode_and_ends_with_it(app_server, page, sign_in, episode, act) -> None:
     sign_in(factories.make_user(Role.READER, episode.run.dataset.project))
     page.goto(app_server.url(f"/trajectories/{episode.pk}/"))
-    expect(page.locator("#live")).to_have_text("live · waiting to start")
+    expect(page.locator("#live")).to_have_text("live · loading the agent")
     expect_steps(page, 0, 1)
     episode.begin_episode()
     for done in (1, 2, 3):

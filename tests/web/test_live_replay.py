@@ -90,7 +90,7 @@ def test_steps_appear_one_after_the_other_without_a_reload(watch, page, tell):
 def test_a_waiting_page_follows_and_shows_each_new_step_until_the_reader_steps_back(watch, page, tell):
     world = make_replay(0, state="waiting")
     watch(world)
-    expect(page.locator("#live")).to_have_text("live · waiting to start")
+    expect(page.locator("#live")).to_have_text("live · loading the agent")
     expect(page.locator("#side")).to_contain_text("Not decided yet")
     for seq in range(3):
         world.store(seq)
@@ -181,3 +181,28 @@ def test_the_socket_carries_only_numbers_and_states(watch, page, tell):
     tell(world, [1, 1])
     page.wait_for_timeout(500)
     assert [json.loads(frame) for frame in frames] == [{"seq": 1, "state": "running"}] * 2
+
+
+# Six times as fast, and what was shown: how many steps were decided, as often as that changed.
+QUICK_AND_SEEN = """
+if (window === top) {
+  const [later, now] = [window.setTimeout, performance.now.bind(performance)];
+  window.setTimeout = (what, ms) => later(what, ms / 6);
+  performance.now = () => now() * 6;
+  window.seen = [];
+  new MutationObserver(() => {
+    const decided = document.querySelectorAll("#conversation .step:not(.todo)").length;
+    if (decided && decided !== window.seen.at(-1)) window.seen.push(decided);
+  }).observe(document, { childList: true, subtree: true, attributes: true });
+}
+"""
+
+
+def test_who_watches_sees_every_step_from_the_first_on_however_fast_they_were_decided(app_server, page, sign_in):
+    world = make_replay(8)
+    sign_in(factories.make_user(Role.READER, world.trajectory.run.dataset.project))
+    page.add_init_script(QUICK_AND_SEEN)
+    page.goto(app_server.url(f"/trajectories/{world.trajectory.pk}/?watch=1"))
+    expect(page.locator("#live")).to_have_text("finished", timeout=15_000)
+    assert page.evaluate("window.seen") == [1, 2, 3, 4, 5, 6, 7, 8]
+    expect(page.locator("#place")).to_have_text("step 8 of 8")

@@ -5,15 +5,17 @@ import { call, Refused, SignedOut, Unreachable } from "../shared/server.js";
 const POLL_MS = 5000; // also with an open socket: the last nudge may be the one that is lost
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30000;
+const WATCHED_MS = 900; // a step that somebody watches is looked at for so long, however fast the next is decided
 const NOT_ALLOWED = [4403, 4404];
 
 export class LiveFeed {
   /**
    * @param {import("./store.js").ReplayStore} store
-   * @param {{socket: string, steps: string, age: number | null}} options `age`: seconds since the newest step
+   * @param {{socket: string, steps: string, age: number | null, watched: boolean}} options `age`: seconds since the
+   * newest step; `watched`: steps are shown one after the other, from the first on
    * @param {{onSteps: (added: number[]) => void, onStatus: (text: string, kind: string) => void}} handlers
    */
-  constructor(store, { socket, steps, age }, { onSteps, onStatus }) {
+  constructor(store, { socket, steps, age, watched }, { onSteps, onStatus }) {
     this.store = store;
     this.socketUrl = socket;
     this.stepsUrl = steps;
@@ -21,6 +23,8 @@ export class LiveFeed {
     this.onStatus = onStatus;
     this.newestAt = age === null ? null : performance.now() - age * 1000;
     this.askedAt = performance.now();
+    this.watched = watched;
+    this.shownAt = -WATCHED_MS;
     this.retries = 0;
     this.open = false;
     this.lost = "";
@@ -82,11 +86,22 @@ export class LiveFeed {
     }
   }
 
+  /** Of what is stored the next step alone, once the one before was looked at; the others are asked for again. @param {import("./store.js").StoredSteps} answer */
+  #nextOf(answer) {
+    if (!answer.steps.length) return answer;
+    const wait = this.shownAt + WATCHED_MS - performance.now();
+    const steps = wait > 0 ? [] : answer.steps.slice(0, 1);
+    if (steps.length) this.shownAt = performance.now();
+    window.clearTimeout(this.next);
+    if (answer.steps.length > steps.length)
+      this.next = window.setTimeout(() => this.ask(), wait > 0 ? wait : WATCHED_MS);
+    return { ...answer, steps };
+  }
+
   async #read() {
     try {
-      const added = this.store.merge(
-        await call(`${this.stepsUrl}?after=${this.store.complete}`, undefined, { cache: "default" }),
-      );
+      const answer = await call(`${this.stepsUrl}?after=${this.store.complete}`, undefined, { cache: "default" });
+      const added = this.store.merge(this.watched ? this.#nextOf(answer) : answer);
       this.unreachable = false;
       if (added.length) this.newestAt = performance.now();
       this.onSteps(added);
@@ -123,7 +138,11 @@ export class LiveFeed {
     if (store.isStopped) return this.onStatus(store.runState === "cancelled" ? "cancelled" : "stopped: failed", "bad");
     if (!this.open)
       return this.onStatus(this.unreachable ? "server not reachable, trying again" : "reconnecting…, polling", "warn");
-    if (store.state === "waiting") return this.onStatus("live · waiting to start", "running");
+    if (store.state === "done") return this.onStatus("as it was decided", "running");
+    if (store.state === "waiting") {
+      const begun = store.runState === "running" || store.runState === "done";
+      return this.onStatus(begun ? "live · loading the agent" : "live · waits for a worker", "running");
+    }
     this.onStatus(this.newestAt === null ? "live" : `live · ${ago(performance.now() - this.newestAt)}`, "running");
   }
 }

@@ -11,6 +11,8 @@ import { ReviewBar } from "./review.js";
 
 const data = JSON.parse(document.getElementById("replay-data").textContent);
 const element = (id) => document.getElementById(id);
+const watched = new URLSearchParams(location.search).has("watch") && data.progress.run_state !== "failed";
+if (watched) data.progress.steps = []; // they are shown one after the other, from the first on
 const store = new ReplayStore(data);
 const conversation = new ConversationPane(element("conversation"), store);
 const film = new FilmStrip(element("film"), store);
@@ -275,5 +277,9 @@ following = store.rows.size === 0 && !store.isStopped;
 select(data.seq, location.pathname.includes("/steps/") ? "keep" : "replace");
 if (data.gold) reviews.load();
 showHeld();
-const feed = new LiveFeed(store, { socket: data.socket, steps: data.steps_url, age: data.age }, { onSteps, onStatus });
+const feed = new LiveFeed(
+  store,
+  { socket: data.socket, steps: data.steps_url, age: data.age, watched },
+  { onSteps, onStatus },
+);
 feed.start();
