@@ -26,6 +26,7 @@ from annotations.models import (
 from annotations.models.datasets import DatasetQuerySet
 from annotations.pages import admin as page_admin  # noqa: F401  their tables are registered too
 from annotations.pages.admin import ratio_text
+from annotations.releases import admin as release_admin  # noqa: F401  their tables are registered too
 from annotations.work import admin as work_admin  # noqa: F401  their tables are registered too
 
 

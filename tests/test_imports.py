@@ -38,7 +38,7 @@ WINGS = {
         access pages corpus jobs retention
         work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
         work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
-        work.desk.discuss releases sample
+        work.desk.discuss work.api work.admin releases sample
     """.split(),
     "agents": """
         prompts encoders guard.policy models llm weblinx types environments recipes trace observations world_model guard

@@ -19,6 +19,7 @@ from annotations.access.api_rules import AnyAccept
 from annotations.access.tokens import MayUse
 from annotations.corpus import api as annotations
 from annotations.jobs import api as jobs
+from annotations.releases.api import ReleaseViewSet
 from annotations.work import api as work
 from annotations.work.desk.write.api import ProposalViewSet
 from evaluation.guard.api import GuardOfDatasetViewSet
@@ -52,7 +53,7 @@ router.register("assignments", work.AssignmentViewSet)
 router.register("proposals", ProposalViewSet)
 router.register("verdicts", work.VerdictViewSet)
 router.register("comments", work.CommentViewSet)
-router.register("releases", work.ReleaseViewSet)
+router.register("releases", ReleaseViewSet)
 router.register("recipes", agents.RecipeViewSet, basename="recipe")
 router.register("prompt-packs", agents.PromptPackViewSet)
 router.register("connections", ConnectionViewSet)

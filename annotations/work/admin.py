@@ -1,4 +1,4 @@
-"""Admin of annotation work, what is said about it, and releases: looked up here, made and changed on the pages."""
+"""Admin of annotation work and what is said about it: looked up here, made and changed on the pages."""
 
 from django.contrib import admin
 
@@ -16,9 +16,6 @@ from annotations.models import (
     Mention,
     Part,
     Proposal,
-    Redaction,
-    Release,
-    ReleasedConversation,
     SentBack,
     Session,
     SessionTask,
@@ -137,30 +134,6 @@ class MentionAdmin(MadeElsewhere, ShowsGold):
     list_display = ["user", "comment", "seen_at"]
     list_select_related = ["user", "comment"]
     search_fields = ["user__username", "comment__text"]
-
-
-@admin.register(Release)
-class ReleaseAdmin(MadeElsewhere):
-    list_display = ["dataset", "version", "sha256", "licence", "created_by", "created_at"]
-    list_select_related = ["dataset", "created_by"]
-    search_fields = ["dataset__name", "version", "sha256"]
-
-
-@admin.register(ReleasedConversation)
-class ReleasedConversationAdmin(MadeElsewhere, ShowsGold):
-    heavy = ("data",)
-    list_display = ["source_id", "release_id", "position", "split", "sha256"]
-    list_filter = ["split"]
-    search_fields = ["source_id", "sha256"]
-    fields = ["release", "position", "source_id", "split", "sha256"]
-
-
-@admin.register(Redaction)
-class RedactionAdmin(MadeElsewhere):
-    list_display = ["kind", "place", "dataset", "conversation", "count", "user", "created_at"]
-    list_select_related = ["dataset", "conversation", "user"]
-    list_filter = ["kind", "place"]
-    search_fields = ["dataset__name", "conversation__source_id"]
 
 
 @admin.register(Webhook)

@@ -1,4 +1,4 @@
-"""Endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments; releases.
+"""Endpoints of annotation work: campaigns, sessions, who does what, verdicts and comments.
 
 What annotators must not know is not there: which sessions are hidden gold items, and, in a blind campaign, what others
 make of the same item. Steps of test splits exist only for those who may see their gold.
@@ -9,7 +9,7 @@ from django_filters import rest_framework as filters
 from rest_framework import serializers
 
 from annotations.access.api_rules import ReadOnlyViewSet
-from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Release, Session, Verdict
+from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Session, Verdict
 from annotations.work.desk.write.document import readable
 from annotations.work.verify.api import VerificationActions
 
@@ -135,24 +135,6 @@ class CommentSerializer(serializers.ModelSerializer):
         ]
 
 
-class ReleaseSerializer(serializers.ModelSerializer):
-    class Meta:
-        model = Release
-        fields = [
-            "id",
-            "dataset",
-            "version",
-            "sha256",
-            "notes",
-            "licence",
-            "consent",
-            "statistics",
-            "datasheet",
-            "created_by",
-            "created_at",
-        ]
-
-
 class OfCampaign(filters.FilterSet):
     campaign = filters.NumberFilter()
 
@@ -171,10 +153,6 @@ class OfItem(filters.FilterSet):
 class OfAssignment(filters.FilterSet):
     assignment = filters.NumberFilter()
     campaign = filters.NumberFilter(field_name="assignment__item__session__campaign")
-
-
-class OfDataset(filters.FilterSet):
-    dataset = filters.NumberFilter()
 
 
 class CampaignViewSet(ReadOnlyViewSet):
@@ -240,11 +218,3 @@ class CommentViewSet(ReadOnlyViewSet):
     def get_queryset(self) -> QuerySet[Comment]:
         rows = super().get_queryset()
         return rows.filter(assignment=None) | rows.filter(assignment__in=readable(self.request.user))
-
-
-class ReleaseViewSet(ReadOnlyViewSet):
-    """Versions of datasets that never change again; the files come by an export with `release`."""
-
-    queryset = Release.objects.all()
-    serializer_class = ReleaseSerializer
-    filterset_class = OfDataset
