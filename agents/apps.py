@@ -12,7 +12,7 @@ class AgentsConfig(AppConfig):
         from agents.connections.reaching import why_unreached
         from agents.encoders import embedding, weights
         from agents.live import jobs as live_jobs
-        from agents.llm import connection, connections
+        from agents.llm import connection, stored_endpoints
         from agents.llm.vectors import encoder_at_endpoint
         from agents.memory import jobs as memory_jobs
         from agents.training import jobs as training_jobs
@@ -29,7 +29,7 @@ class AgentsConfig(AppConfig):
         NEEDS.update(placing.NEEDS)
         weights.elsewhere = StoredWeights()
         embedding.at_endpoint = encoder_at_endpoint
-        connection.at_connection = connections.endpoint_named
-        proposing.connections = connections.names
+        connection.at_connection = stored_endpoints.endpoint_named
+        proposing.connections = stored_endpoints.names
         proposing.why_unreached = why_unreached
         KINDS.extend(retention.KINDS)

@@ -33,8 +33,8 @@ MAY_IMPORT = {
 # has beside its wings (admin, urls, tasks, commands) wires them together, and no wing imports it.
 WINGS = {
     "annotations": """
-        environment extensions public_addresses forms paging admin_base live dom sandbox datasets text agreement hosts
-        monitor storage models
+        environment extensions public_addresses forms paging admin_base shown_progress dom sandbox datasets text
+        agreement hosts monitor storage models
         access pages corpus jobs retention
         work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
         work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
@@ -105,7 +105,7 @@ CORE = """
 SHELL = {
     "annotations.sample.campaigns",
     "annotations.sample.project",
-    "agents.llm.connections",
+    "agents.llm.stored_endpoints",
     "agents.llm.stored",
     "agents.llm.vectors",
 }  # in a core's room, and the only ones there that store

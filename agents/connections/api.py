@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from agents.connections import views
-from agents.llm.connections import fault
+from agents.llm.stored_endpoints import fault
 from agents.models import Connection
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from django import forms
 
-from agents.llm.connections import fault
+from agents.llm.stored_endpoints import fault
 from agents.models import Connection
 
 

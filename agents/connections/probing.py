@@ -14,9 +14,9 @@ import httpx2
 import openai
 
 from agents.llm.calls import Calls, Endpoint
-from agents.llm.connections import endpoint_of
 from agents.llm.errors import BadReply
 from agents.llm.lanes import in_lanes
+from agents.llm.stored_endpoints import endpoint_of
 from agents.llm.usage import Usage
 from agents.models import Connection
 

@@ -5,10 +5,10 @@ from operator import and_, gt
 
 import numpy as np
 
+from agents.learned.candidates import PageCandidates, markup_words, number
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, dates, normal, phrase_at, times, tokens
 from agents.learned.mentions import Columns, name_columns, word_columns
-from agents.learned.page import PageCandidates, markup_words, number
 from annotations.dom.elements import DescribedElement
 from annotations.dom.roles import TOGGLE_ROLES
 

@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
+from agents.learned.candidates import LEVELS, PageCandidates, implied_words, markup_words
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, phrase_at, tokens
-from agents.learned.page import LEVELS, PageCandidates, implied_words, markup_words
 from annotations.text.stop_words import NO_MENTION
 
 Columns = dict[str, np.ndarray]

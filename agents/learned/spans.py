@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from agents.learned.candidates import PageCandidates, markup_words, name
 from agents.learned.history import History
 from agents.learned.instruction import Instruction, phrase_at, read, tokens
-from agents.learned.page import PageCandidates, markup_words, name
 from agents.words.values import CODE, DATE, EMAIL, PLACEHOLDER, candidate_values
 from annotations.dom.elements import DescribedElement
 from annotations.text.stop_words import NO_MENTION

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from agents.environments.oracles import ORACLES
-from agents.environments.oracles.page import OraclePage
+from agents.environments.oracles.solving import OraclePage
 from agents.environments.protocol import Environment, EpisodeStart, PageView
 from agents.live.goals import source_id
 from agents.types import Action

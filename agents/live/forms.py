@@ -11,8 +11,8 @@ from agents.environments.task_sets import TASK_SETS, TASKS, episode_steps
 from agents.live.goals import MOST_GOALS, MOST_SECONDS, MOST_STEPS, SECONDS
 from agents.live.jobs import MOST_EPISODES, chosen_tasks, expected_seconds
 from annotations.forms import choice_field, row_field
-from annotations.live import span_text
 from annotations.models import Project, Split
+from annotations.shown_progress import span_text
 
 OWN = "named"  # the set of tasks that are named one by one
 

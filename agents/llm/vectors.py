@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from agents.llm.connections import endpoint_of
 from agents.llm.errors import NotConfigured
+from agents.llm.stored_endpoints import endpoint_of
 from agents.models import Connection, TextEmbedding
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from django.db import models
 from django.db.models import Avg, Max, Min, OuterRef, Sum
 from django.utils import timezone
 
-from annotations.live import Live, ago_text, counts_text, span_text
 from annotations.models import Dataset, Split
 from annotations.models.tallies import Tally
+from annotations.shown_progress import ShownProgress, ago_text, counts_text, span_text
 
 
 class RunTally(Tally):
@@ -155,7 +155,7 @@ class Run(models.Model):
         self.save(update_fields=["state", "error", "finished_at"])
         self.trajectories.wait_again()
 
-    def progress(self) -> Live:
+    def progress(self) -> ShownProgress:
         """What is in the database, for one read `with_progress`. Workers and time left are on its study's page."""
         fields = {
             "headline": counts_text(self.done, self.step_count, self.unit),
@@ -166,7 +166,7 @@ class Run(models.Model):
         total = self.step_count or 1
         under_way = 0.02 if self.state == self.State.RUNNING else 0.0
         bar = ((self.done - self.failed) / total, self.failed / total, under_way)
-        return Live(not self.is_over, f"{self.state} {self.done}", fields, bar)
+        return ShownProgress(not self.is_over, f"{self.state} {self.done}", fields, bar)
 
     def _when(self) -> str:
         if self.finished_at and self.started_at:

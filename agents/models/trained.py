@@ -9,8 +9,8 @@ from django.db import models
 from django.utils import timezone
 
 from agents.encoders.weights import model_root
-from annotations.live import Live
 from annotations.models import Dataset, Job, Project, Split
+from annotations.shown_progress import ShownProgress
 
 # The first that there is.
 HEADLINES = ("dev_step_success", "dev_success", "dev_exact_match", "dev_recall@1", "train_loss")
@@ -91,10 +91,12 @@ class TrainedModel(models.Model):
         """Its settings; before it began, those that were asked for."""
         return self.config or (self.job.params["changes"] if self.job else {})
 
-    def progress(self) -> Live:
+    def progress(self) -> ShownProgress:
         """That of its training; the page reads its parts again when the curve has a new point."""
         if self.job is None:
             state = "done" if self.ready else "failed"
-            return Live(False, state, {"headline": self.name, "detail": "", "state": state, "state_label": state})
+            return ShownProgress(
+                False, state, {"headline": self.name, "detail": "", "state": state, "state_label": state}
+            )
         live = self.job.live()
         return replace(live, version=f"{live.version} {len(self.curve)}")

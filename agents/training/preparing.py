@@ -17,8 +17,8 @@ from agents.recipes.starters import Starter
 from agents.stages import registry
 from agents.training.jobs import start_training
 from annotations.access import rules
-from annotations.live import Live, span_text
 from annotations.models import Dataset, Job, Project, Split
+from annotations.shown_progress import ShownProgress, span_text
 
 # On two cores that do nothing else.
 STARTING_SECONDS = 30  # loading the libraries and the weights, scoring the dev examples
@@ -48,7 +48,7 @@ class Ingredient:
     job: Job | None = None
 
     @property
-    def live(self) -> Live | None:
+    def live(self) -> ShownProgress | None:
         """How far the job is that makes it now."""
         return None if self.job is None or self.job.is_over else self.job.live()
 

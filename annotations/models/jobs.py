@@ -8,10 +8,10 @@ from django.core.exceptions import ValidationError
 from django.db import models, transaction
 from django.utils import timezone
 
-from annotations.live import Live, ago_text, counts_text, pace_text, span_text
 from annotations.models.datasets import Dataset
 from annotations.models.leases import Leased, LeaseQuerySet
 from annotations.models.projects import Project
+from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text, span_text
 from annotations.storage import forget_scratch, store
 
 _MODEL = "start the gpu worker with CUDA_VISIBLE_DEVICES= to compute on the processor, or choose a smaller encoder."
@@ -221,7 +221,7 @@ class Job(Leased):
         elapsed = self.report.get("seconds")
         return elapsed * (1 - fraction) / fraction if elapsed and fraction else None
 
-    def live(self) -> Live:
+    def live(self) -> ShownProgress:
         """How far it is, as its page shows it. A report may hold `said`, the headline of its end, and `landed`, what
         went well."""
         label = STATE_WORDS.get(self.state, self.state)
@@ -232,7 +232,7 @@ class Job(Leased):
             "state_label": "cancelling" if self.cancel_requested and not self.is_over else label,
         }
         version = f"{self.state} {self.error_count} {self.cancel_requested}"
-        return Live(not self.is_over, version, fields, self._bar())
+        return ShownProgress(not self.is_over, version, fields, self._bar())
 
     def _headline(self) -> str:
         progress, report = self.progress, self.report

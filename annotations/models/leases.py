@@ -20,10 +20,10 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
-from annotations.live import ago_text, span_text
 from annotations.models.workers import Worker
 from annotations.monitor import errors, last_words
 from annotations.monitor.outages import OUTAGES
+from annotations.shown_progress import ago_text, span_text
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from types import ModuleType
 
-from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.nodes import SampleNode, VisitState
 from annotations.sample.script import SPLITS, ScriptedAction, ScriptedConversation, ScriptError, read_script
 from annotations.sample.sites import brightrail, casaverde, fernandfell, harbourcity, nordline, willowclinic
 from annotations.sample.snapshot import (

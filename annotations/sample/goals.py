@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from annotations.sample.build import SCRIPTS, SITES, apply_action, find_target
-from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.nodes import SampleNode, VisitState
 from annotations.sample.script import ScriptedAction, ScriptedConversation, read_script
 from annotations.sample.visit import PASSING
 

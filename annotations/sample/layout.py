@@ -4,7 +4,7 @@ Boxes only need to be plausible (readers sort and cluster by them): blocks stack
 `row`, `cols-N` and table rows stand side by side, overlays float over the page.
 """
 
-from annotations.sample.page import NO_BOX, SampleNode
+from annotations.sample.nodes import NO_BOX, SampleNode
 
 INLINE = frozenset(
     {"a", "abbr", "b", "button", "em", "i", "img", "input", "label", "select", "small", "span", "strong", "svg", "time"}

@@ -10,7 +10,7 @@ from lxml import etree
 
 from annotations.dom.prune import clean_tree
 from annotations.sample.layout import place
-from annotations.sample.page import NO_BOX, SampleNode
+from annotations.sample.nodes import NO_BOX, SampleNode
 
 TARGET = "data_pw_testid_buckeye"
 ROLES = {"a": "link", "button": "button", "select": "combobox", "textarea": "textbox", "input": "textbox"}

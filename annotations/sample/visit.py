@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from types import ModuleType
 
-from annotations.sample.page import SampleNode, VisitState, el
+from annotations.sample.nodes import SampleNode, VisitState, el
 from annotations.sample.snapshot import NodeIds
 from annotations.sample.widgets import button, dialog, entry
 

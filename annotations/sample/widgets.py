@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from annotations.sample.page import NodeContent, NodeEffect, SampleNode, VisitState, el
+from annotations.sample.nodes import NodeContent, NodeEffect, SampleNode, VisitState, el
 
 TODAY = date(2026, 6, 1)  # a Monday; every sample page is seen on this day
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotations.live import ago_text, span_text
+from annotations.shown_progress import ago_text, span_text
 from annotations.text.actions import in_words
 
 register = template.Library()
@@ -90,6 +90,6 @@ def state(value: str, label: str = "") -> dict[str, str]:
 
 @register.inclusion_tag("_bar.html")
 def bar(live) -> dict:
-    """A segmented progress bar of a `live.Live`."""
+    """A segmented progress bar of a `ShownProgress`."""
     done, failed, under_way = (round(1000 * part) for part in live.bar)
     return {"done": done, "failed": failed, "under_way": under_way, "second": done + failed, "first": done}

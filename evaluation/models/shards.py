@@ -13,8 +13,8 @@ from agents.encoders.memory_limits import inference_advice
 from agents.models import Run, RunTally
 from agents.runs import events
 from annotations.hosts.identity import shown
-from annotations.live import ago_text, span_text
 from annotations.models import Conversation, Leased, LeaseQuerySet
+from annotations.shown_progress import ago_text, span_text
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 NAMED_WORKERS = 3

@@ -20,8 +20,8 @@ from agents.recipes import literature
 from agents.recipes.literature import Recipe
 from agents.stages.registry import planner_of
 from annotations.hosts.code import code_revision
-from annotations.live import Live, ago_text, counts_text, pace_text
 from annotations.models import Conversation, Dataset, Project, Split
+from annotations.shown_progress import ShownProgress, ago_text, counts_text, pace_text
 from evaluation.models.shards import Scorer, Shard, ShardQuerySet
 
 SHARD_STEPS = 200  # well below five minutes of work for `grounded` on one core
@@ -102,7 +102,7 @@ class Study(models.Model):
         """Its runs, each with `done` and `failed` steps; read once, whoever goes through them."""
         return self.runs.with_progress().select_related("dataset").order_by("id")
 
-    def progress(self, runs: RunQuerySet | None = None) -> Live:
+    def progress(self, runs: RunQuerySet | None = None) -> ShownProgress:
         """As its page shows it. `runs`: those of `runs_with_progress`, where they are known."""
         runs = self.runs_with_progress() if runs is None else runs
         state, (done, failed, total) = runs.state(), runs.how_far()
@@ -119,7 +119,7 @@ class Study(models.Model):
         held = self._shards(runs).under_way() if is_open else 0
         whole = total or 1
         bar = ((done - failed) / whole, failed / whole, min(whole - done, held) / whole)
-        return Live(is_open, version, fields | of_each, bar)
+        return ShownProgress(is_open, version, fields | of_each, bar)
 
     def _details(self, runs: RunQuerySet, left: int) -> list[str]:
         """What there is to say of the pace, and who works on it."""

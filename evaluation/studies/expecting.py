@@ -15,8 +15,8 @@ from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.live import span_text
 from annotations.models import Dataset
+from annotations.shown_progress import span_text
 from evaluation.metrics.scores import PRESETS
 from evaluation.models import Shard
 from evaluation.studies.forms import settings_in

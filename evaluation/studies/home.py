@@ -12,9 +12,9 @@ from agents.training import preparing
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.access.rules import User
-from annotations.live import span_text
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
+from annotations.shown_progress import span_text
 from annotations.work.desk.measure.progress import STATES, progress_of
 from annotations.work.desk.queue import waiting
 from evaluation.models import ReviewQueue, Score, Study

@@ -13,10 +13,10 @@ from agents.llm import connection as answering
 from agents.llm.addresses import NotPublic, public_address
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
-from agents.llm.connections import endpoint_of
 from agents.llm.embedded import SMOLLM2
 from agents.llm.errors import NotConfigured, Unreachable
 from agents.llm.protocol import Message, Reply, Request
+from agents.llm.stored_endpoints import endpoint_of
 from agents.models import Connection
 from agents.recipes import literature
 from tests import factories

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from agents.learned import similarity, spans
+from agents.learned.candidates import colour_words, implied_words, read_page
 from agents.learned.examples import without_quotes
 from agents.learned.features import columns
 from agents.learned.history import read_history
 from agents.learned.instruction import dates, month_number, normal, ordinal_words, phrase_at, read, times
 from agents.learned.mentions import name_columns
-from agents.learned.page import colour_words, implied_words, read_page
 from agents.learned.prepare import NoCandidates, prepare, template_words
 from agents.learned.texts import TextTable, encode_all
 from agents.types import Observation, PastAction

@@ -18,7 +18,7 @@ from annotations.datasets.mt_mind2web import read
 from annotations.datasets.records import ConversationRecord
 from annotations.sample.build import SITES, record
 from annotations.sample.layout import place
-from annotations.sample.page import el
+from annotations.sample.nodes import el
 from annotations.sample.script import ScriptedAction, ScriptedConversation, ScriptedTurn, ScriptError, read_script
 from annotations.sample.snapshot import TARGET, NodeIds
 from tests.annotations.built_sample import built_sample

@@ -4,7 +4,7 @@ import pytest
 
 from annotations.sample.build import SITES, find_target
 from annotations.sample.goals import ConversationGoals, TurnGoal, conversations
-from annotations.sample.page import VisitState
+from annotations.sample.nodes import VisitState
 from annotations.sample.script import ScriptedAction
 from annotations.sample.visit import FAULT, Disturbance, SiteVisit
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import pytest
 
 from agents.environments.oracles import ORACLES
-from agents.environments.oracles.page import OraclePage
+from agents.environments.oracles.solving import OraclePage
 from agents.environments.protocol import PageView
 from agents.live import running
 from agents.types import Action, Decision, Observation

@@ -7,7 +7,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.environments.oracles import ORACLES
-from agents.environments.oracles.page import OraclePage
+from agents.environments.oracles.solving import OraclePage
 from agents.environments.task_sets import SYNAPSE, SYNAPSE_EXEMPLARS
 from agents.live.demonstrating import demonstrations
 from agents.observations import RecordedConversation
@@ -75,7 +75,7 @@ def test_what_they_do_is_recorded_as_people_are_and_only_where_it_reached_the_go
 @pytest.mark.django_db
 def test_a_failure_is_no_demonstration(miniwob, monkeypatch) -> None:
     def wrong(page: OraclePage):
-        from agents.environments.oracles.page import click
+        from agents.environments.oracles.solving import click
 
         return click(page.saying("TWO", "button"))
 

@@ -20,7 +20,7 @@ from annotations.models import Dataset
 from annotations.sample.build import SCRIPTS, SITES, find_target, record
 from annotations.sample.goals import conversations
 from annotations.sample.missing import NOTHING_MORE
-from annotations.sample.page import VisitState
+from annotations.sample.nodes import VisitState
 from annotations.sample.script import ScriptedAction, read_script
 from annotations.sample.visit import FAULT, SiteVisit
 

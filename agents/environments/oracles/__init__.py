@@ -43,7 +43,7 @@ from agents.environments.oracles.finding import contact, found_result, generated
 from agents.environments.oracles.forms import form_of_radio, menu, picked_date
 from agents.environments.oracles.lists import boxes, colour, one_of_list, shades, some_of_list
 from agents.environments.oracles.messages import mail, posts
-from agents.environments.oracles.page import Oracle
+from agents.environments.oracles.solving import Oracle
 
 ORACLES: dict[str, Oracle] = {
     "buy-ticket": ticket,

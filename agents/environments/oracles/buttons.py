@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from agents.environments.oracles.page import OraclePage, click, submit, text_of
+from agents.environments.oracles.solving import OraclePage, click, submit, text_of
 from agents.types import Action
 from annotations.dom.tree import Element
 

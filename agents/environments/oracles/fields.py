@@ -2,7 +2,7 @@
 
 import re
 
-from agents.environments.oracles.page import (
+from agents.environments.oracles.solving import (
     OraclePage,
     click,
     fill,

@@ -1,6 +1,6 @@
 """Controls that open: forms of several kinds, menus, calendars."""
 
-from agents.environments.oracles.page import OraclePage, click, fill, matched, ordinal, submit, text_of, value_of
+from agents.environments.oracles.solving import OraclePage, click, fill, matched, ordinal, submit, text_of, value_of
 from agents.types import Action
 from annotations.dom.tree import NODE_ID
 

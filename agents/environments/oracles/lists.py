@@ -2,7 +2,7 @@
 
 import re
 
-from agents.environments.oracles.page import OraclePage, choose, click, submit, text_of
+from agents.environments.oracles.solving import OraclePage, choose, click, submit, text_of
 from agents.types import Action
 
 

@@ -1,6 +1,6 @@
 """Mail and posts of somebody."""
 
-from agents.environments.oracles.page import OraclePage, click, first, matched, submit, text_of, type_into, value_of
+from agents.environments.oracles.solving import OraclePage, click, first, matched, submit, text_of, type_into, value_of
 from agents.types import Action
 from annotations.dom.tree import Element
 

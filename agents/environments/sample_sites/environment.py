@@ -19,7 +19,7 @@ from agents.types import Action
 from annotations.sample.build import SITES
 from annotations.sample.goals import ConversationGoals, TurnGoal, conversations
 from annotations.sample.missing import AskedUser, hidden_parts, shortened
-from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.nodes import SampleNode, VisitState
 from annotations.sample.snapshot import action_repr, candidates, cleaned_xml, raw_xml
 from annotations.sample.visit import Disturbance, SiteVisit
 

@@ -3,7 +3,7 @@
 from html import escape
 from typing import Any
 
-from annotations.sample.page import NO_BOX, SampleNode
+from annotations.sample.nodes import NO_BOX, SampleNode
 
 LIVE = {"input_value": "value", "input_checked": "checked", "option_selected": "selected"}
 VOID = frozenset({"input", "meta", "img", "br"})

@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from agents.environments.sample_sites.markup import content, html
 from annotations.sample.build import SITES
-from annotations.sample.page import SampleNode, VisitState
+from annotations.sample.nodes import SampleNode, VisitState
 from annotations.sample.visit import SiteVisit
 
 KEPT = 200  # visits

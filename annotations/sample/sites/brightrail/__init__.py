@@ -3,7 +3,7 @@
 May import `sample` and `sample/catalogues`.
 """
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.brightrail.booking import details_page, done_page, review_page, seats_page
 from annotations.sample.sites.brightrail.frame import cookie_banner, footer, header
 from annotations.sample.sites.brightrail.search import fare_dialog, home_page, results_page

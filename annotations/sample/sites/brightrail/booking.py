@@ -1,7 +1,7 @@
 """Brightrail's booking pages: seats, passenger, review, confirmation."""
 
 from annotations.sample.catalogues.brightrail import trains
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, links, radio, table
 
 COACHES = {"A": "First", "B": "Standard", "C": "Standard", "D": "Tables", "E": "Quiet"}

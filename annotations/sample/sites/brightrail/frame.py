@@ -1,7 +1,7 @@
 """Brightrail's header, footer and cookie banner."""
 
 from annotations.sample.catalogues.brightrail import STATIONS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, icon, link, links, slug
 
 FOOTER = (

@@ -13,7 +13,7 @@ from annotations.sample.catalogues.brightrail import (
     Train,
     trains,
 )
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import (
     button,
     check,

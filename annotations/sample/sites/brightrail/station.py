@@ -1,7 +1,7 @@
 """Brightrail's live departures and delay refunds."""
 
 from annotations.sample.catalogues.brightrail import BOARD, POPULAR, STATIONS
-from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
+from annotations.sample.nodes import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, links, radio, suggest, table
 
 DELAYS = ("15–29 minutes", "30–59 minutes", "60–119 minutes", "Two hours or more", "Train cancelled")

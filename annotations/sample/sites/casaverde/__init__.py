@@ -3,7 +3,7 @@
 May import `sample` and `sample/catalogues`.
 """
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.casaverde.frame import footer, header
 from annotations.sample.sites.casaverde.houses import home_page, letter_dialog, list_page, saved_page
 from annotations.sample.sites.casaverde.stay import ask_dialog, book_page, booked_page, house_page

@@ -1,7 +1,7 @@
 """Casa Verde's header, footer and search form."""
 
 from annotations.sample.catalogues.casaverde import PLACES
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, date_field, icon, link, links, suggest
 
 GUESTS = ("1 guest", "2 guests", "3 guests", "4 guests", "5 guests")

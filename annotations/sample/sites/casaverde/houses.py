@@ -1,7 +1,7 @@
 """Casa Verde's front page, list and saved houses."""
 
 from annotations.sample.catalogues.casaverde import GOODS, HOUSES, PLACES, REVIEWS, House, slug_of
-from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
+from annotations.sample.nodes import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.casaverde.frame import search_form
 from annotations.sample.widgets import button, check, choose, dialog, entry, icon, link, links, slug, table
 

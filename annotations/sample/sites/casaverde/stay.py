@@ -1,7 +1,7 @@
 """Casa Verde's house page and booking."""
 
 from annotations.sample.catalogues.casaverde import AROUND, HOUSES, REVIEWS, ROOMS, House
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.casaverde.frame import GUESTS
 from annotations.sample.sites.casaverde.houses import heart, tile
 from annotations.sample.widgets import button, check, choose, date_field, dialog, entry, facts, icon, radio, slug, table

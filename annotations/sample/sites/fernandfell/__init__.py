@@ -3,7 +3,7 @@
 May import `sample` and `sample/catalogues`.
 """
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.fernandfell.article import product_page, size_dialog
 from annotations.sample.sites.fernandfell.care import returned_page, returns_page, shops_page
 from annotations.sample.sites.fernandfell.frame import footer, header

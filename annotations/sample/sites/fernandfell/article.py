@@ -1,7 +1,7 @@
 """Fern & Fell's article page with its size guide."""
 
 from annotations.sample.catalogues.fernandfell import ITEMS, REVIEWS, Article
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.goods import picture, tile
 from annotations.sample.widgets import (
     button,

@@ -1,7 +1,7 @@
 """Fern & Fell's shops and returns."""
 
 from annotations.sample.catalogues.fernandfell import SHOPS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.frame import help_block, shelf
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, icon, radio, slug, table
 

@@ -1,7 +1,7 @@
 """Fern & Fell's header, footer and the blocks that several pages share."""
 
 from annotations.sample.catalogues.fernandfell import CATEGORIES, ITEMS, SHOPS, Article
-from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
+from annotations.sample.nodes import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.widgets import entry, icon, link, links, slug, table
 
 FOOTER = (

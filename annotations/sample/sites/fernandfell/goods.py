@@ -1,7 +1,7 @@
 """Fern & Fell's front page, departments and articles."""
 
 from annotations.sample.catalogues.fernandfell import ART, CATEGORIES, COLOURS, GUIDES, ITEMS, TRAITS, Article
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import (
     button,
     check,

@@ -1,7 +1,7 @@
 """Fern & Fell's basket and checkout."""
 
 from annotations.sample.catalogues.fernandfell import SHOPS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.fernandfell.frame import help_block, lines, shelf
 from annotations.sample.widgets import button, check, choose, dialog, entry, facts, icon, link, links, radio, table
 

@@ -5,7 +5,7 @@ May import `sample` and `sample/catalogues`.
 
 from collections.abc import Callable, Sequence
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.harbourcity.frame import cookie_banner, footer, header, sent_page
 from annotations.sample.sites.harbourcity.home import home_page
 from annotations.sample.sites.harbourcity.libraries import room_page, rooms_page

@@ -1,7 +1,7 @@
 """Harbour City's header, footer and the blocks that several forms share."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, POSTCODES, REPORTS, TOPICS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, entry, icon, link, links, slug, table
 
 PAGES = {

@@ -1,7 +1,7 @@
 """Harbour City's front page with its site search."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, NEWS, TOPICS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import PAGES
 from annotations.sample.widgets import icon, link, slug, table
 

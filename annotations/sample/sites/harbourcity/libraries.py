@@ -1,7 +1,7 @@
 """Harbour City's library rooms."""
 
 from annotations.sample.catalogues.harbourcity import EVENTS, HOURS, ROOMS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import more
 from annotations.sample.widgets import button, check, choose, entry, facts, link, slug, table
 

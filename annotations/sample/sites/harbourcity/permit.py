@@ -1,7 +1,7 @@
 """Harbour City's parking permit, a form of three pages."""
 
 from annotations.sample.catalogues.harbourcity import ZONES
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import address
 from annotations.sample.widgets import button, check, choose, date_field, entry, facts, link, links, radio, table
 

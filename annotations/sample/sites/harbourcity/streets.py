@@ -1,7 +1,7 @@
 """Harbour City's bin days and street reports."""
 
 from annotations.sample.catalogues.harbourcity import BINS, PROBLEMS, REPORTS, ROUNDS, SIZES
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.harbourcity.frame import address, more
 from annotations.sample.widgets import button, check, choose, dialog, entry, links, radio, slug, table
 

@@ -1,6 +1,6 @@
 """Nordline: long-distance and night trains of the north, with cabins. May import `sample` and `sample/catalogues`."""
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.nordline.booking import cabin_page, held_page, summary_page, traveller_page, trip_page
 from annotations.sample.sites.nordline.frame import footer, header
 from annotations.sample.sites.nordline.journey import home_page, stops_dialog, timetable_page

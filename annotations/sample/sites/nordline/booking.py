@@ -1,7 +1,7 @@
 """Nordline's booking pages and the change of a booked trip."""
 
 from annotations.sample.catalogues.nordline import BERTHS, DAYS, EXTRAS, LINES, STORIES, Berth, NordlineTrain
-from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
+from annotations.sample.nodes import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, receipt, total
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, link, links, radio, slug, table
 

@@ -1,7 +1,7 @@
 """Nordline's header and footer, and what is in the booking."""
 
 from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, EXTRAS, STOPS, TRAINS, Berth, NordlineTrain
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import choose, facts, icon, link, links, slug
 
 FOOTER = (

@@ -1,7 +1,7 @@
 """Nordline's planner, timetable and stops."""
 
 from annotations.sample.catalogues.nordline import BERTHS, CITIES, DAYS, LINES, STOPS, STORIES, TRAINS, NordlineTrain
-from annotations.sample.page import NodeContent, SampleNode, VisitState, el, go
+from annotations.sample.nodes import NodeContent, SampleNode, VisitState, el, go
 from annotations.sample.sites.nordline.frame import chosen, ends
 from annotations.sample.widgets import button, choose, dialog, icon, link, slug, stepper, table
 

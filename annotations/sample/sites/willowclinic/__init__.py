@@ -5,7 +5,7 @@ May import `sample` and `sample/catalogues`.
 
 from collections.abc import Callable, Sequence
 
-from annotations.sample.page import SampleNode, VisitState, document, el
+from annotations.sample.nodes import SampleNode, VisitState, document, el
 from annotations.sample.sites.willowclinic.doctors import booked_page, doctor_page, doctors_page, visit_page
 from annotations.sample.sites.willowclinic.frame import footer, header
 from annotations.sample.sites.willowclinic.home import home_page, move_dialog

@@ -11,7 +11,7 @@ from annotations.sample.catalogues.willowclinic import (
     SPECIALTIES,
     Doctor,
 )
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, check, choose, entry, facts, icon, link, radio, slug
 

@@ -1,7 +1,7 @@
 """Willow Clinic's header, footer and the faces of its team."""
 
 from annotations.sample.catalogues.willowclinic import DOCTORS, FOOTER, Doctor
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.widgets import button, choose, icon, link, links, slug
 
 

@@ -1,7 +1,7 @@
 """Willow Clinic's front page and the visit on it."""
 
 from annotations.sample.catalogues.willowclinic import ADVICE, DOCTORS, HOURS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, choose, date_field, dialog, icon, link, slug, table
 

@@ -1,7 +1,7 @@
 """Willow Clinic's medicines, test results and messages."""
 
 from annotations.sample.catalogues.willowclinic import DOCTORS, MEDICINES, PHARMACIES, RESULTS, TEAMS
-from annotations.sample.page import SampleNode, VisitState, el, go
+from annotations.sample.nodes import SampleNode, VisitState, el, go
 from annotations.sample.sites.willowclinic.frame import face
 from annotations.sample.widgets import button, check, choose, dialog, entry, facts, icon, link, links, slug, table
 

@@ -7,8 +7,8 @@ from statistics import median
 
 from django.db.models import Count, Q
 
-from annotations.live import span_text
 from annotations.models import Assignment, Campaign, Session, Stage
+from annotations.shown_progress import span_text
 
 STATES = ("passed", "submitted", "returned", "in_progress", "todo")  # as the bars show them, from the left
 LAST, FEWEST = 50, 5  # finished places that a forecast rests on, and the least of them

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 
 @dataclass(frozen=True)
-class Live:
+class ShownProgress:
     """What a page that follows long work shows; the page polls the same as JSON.
 
     `version` changes when the rest of the page has to be read again; `bar` holds the fractions done, failed and
