@@ -8,13 +8,15 @@ class AnnotationsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from annotations import tasks
         from annotations.access import watching  # noqa: F401  writes the trail of access
-        from annotations.jobs.running import RUNNERS
+        from annotations.jobs import running
         from annotations.pages import checks  # noqa: F401  registers the system checks
         from annotations.releases import releasing
         from annotations.retention import kinds, ours
         from annotations.sample import project
 
-        RUNNERS.update(releasing.RUNNERS)
-        RUNNERS.update(project.RUNNERS)
+        running.job_task = tasks.run_job
+        running.RUNNERS.update(releasing.RUNNERS)
+        running.RUNNERS.update(project.RUNNERS)
         kinds.KINDS.extend(ours.KINDS)

@@ -12,11 +12,14 @@ class EvaluationConfig(AppConfig):
         from agents.training import preparing
         from annotations.corpus import correcting
         from annotations.sample import project
-        from evaluation.reviews.counting import wake_on_commit
+        from evaluation import tasks
+        from evaluation.reviews import counting
         from evaluation.scores.of_recipes import of_recipe
-        from evaluation.studies import sample
+        from evaluation.studies import running, sample
 
+        running.shard_task = tasks.run_shard
+        counting.count_task = tasks.count_reviews
         recipes.scored = of_recipe
-        correcting.on_done.append(wake_on_commit)
+        correcting.on_done.append(counting.wake_on_commit)
         project.MAKERS[sample.PART] = sample.make_studies
         project.MAKERS[preparing.PART] = preparing.make_cheap

@@ -11,6 +11,7 @@ from agents.encoders.embedding import Encoder
 from agents.llm.embedded import is_embedded
 from agents.llm.errors import LlmError
 from agents.llm.protocol import Llm, Message, Request
+from agents.memory.encoding import memory_encoder
 from agents.memory.workflow_text import (
     WorkflowText,
     filter_workflows,
@@ -23,7 +24,7 @@ from agents.models import PromptPack, Run, Trajectory, TrajectoryStep, Workflow,
 from agents.observations import past_action
 from agents.prompts.packs import NoSuchText, Pack, webnav
 from agents.recipes import literature
-from agents.runs.building import memory_encoder, pack_of
+from agents.recipes.texts import pack_of
 from agents.stages.registry import chosen
 from agents.words.generator import complete, transcript
 from annotations.models import Conversation, Dataset, Split, Step, Turn, Website

@@ -16,6 +16,7 @@ from agents.llm.connection import connected
 from agents.llm.errors import NotConfigured
 from agents.llm.protocol import Llm
 from agents.llm.stored import DatabaseStore
+from agents.memory import encoding
 from agents.memory.build import SnippetForm, build_exemplars, build_snippets, embed_workflows
 from agents.memory.describe import describe
 from agents.memory.fitting import fit_world_model
@@ -26,7 +27,6 @@ from agents.memory.transitions import PastTransitions
 from agents.models import MemorySnippet, PromptPack, Workflow
 from agents.prompts.catalogue import induction_texts
 from agents.prompts.packs import PACKAGED, NoSuchText, Pack
-from agents.runs import building
 from annotations.access import rules
 from annotations.jobs import running as work
 from annotations.jobs import stopping
@@ -354,7 +354,7 @@ def _counted(count: int, things: str) -> str:
 
 def _encoder(name: str) -> Encoder:
     try:
-        return building.encoder_named(name)
+        return encoding.encoder_named(name)
     except (OSError, ValueError) as error:
         raise ValueError(f"the encoder {name!r} could not be loaded: {error}") from error
 

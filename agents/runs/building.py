@@ -1,42 +1,20 @@
-"""Recipes into pipelines: endpoint, memory and encoder put together. Loaded weights stay in the process."""
+"""Recipes into pipelines: endpoint, memory and encoder put together."""
 
-from functools import lru_cache
-
-from agents.encoders import weights
-from agents.encoders.embedding import CachedEncoder, load_encoder
 from agents.llm.protocol import Llm
-from agents.memory.build import SnippetForm
+from agents.memory.encoding import memory_encoder, snippet_form
 from agents.memory.rationales import RationaleWriter
 from agents.memory.retrieve import DatasetMemory
 from agents.memory.transitions import PastTransitions
-from agents.models import GuardRule, PromptPack, Run
+from agents.models import GuardRule, Run
 from agents.pipeline import Pipeline
-from agents.prompts.packs import NoSuchText, Pack
 from agents.recipes import literature
 from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
+from agents.recipes.texts import pack_of
 from agents.stages.kind import CannotRun, Parts
-from agents.stages.models import KEPT_MODELS, loaded
-from agents.stages.registry import predicts_objective, ranking_of, texts_of, unfit
+from agents.stages.registry import predicts_objective
 from agents.words.generator import Generator
 from annotations.models import Dataset
-
-__all__ = [
-    "CannotRun",
-    "build_pipeline",
-    "build_training",
-    "encoder_named",
-    "memory_encoder",
-    "pack_of",
-    "planned",
-    "snippet_form",
-]
-
-
-@lru_cache(maxsize=KEPT_MODELS)
-def encoder_named(name: str) -> CachedEncoder:
-    """The encoder of that name, loaded once per process."""
-    return load_encoder(name)
 
 
 def build_pipeline(run: Run, llm: Llm | None = None) -> Pipeline:
@@ -73,45 +51,3 @@ def build_training(
     ranks = recipe.recall.state_in_query or predicts_objective(recipe)
     stages = ("observe", "rank", "recall") if ranks else ("observe", "recall")
     return Pipeline.of(parts, stages)
-
-
-def planned(recipe: Recipe, dataset: Dataset) -> Recipe:
-    """The recipe with the texts that its models are given today, where they are given any. CannotRun says which text is
-    missing, or that there is no such pack."""
-    if not texts_of(recipe):
-        return recipe
-    pack = pack_of(recipe, dataset)
-    if said := unfit(recipe, pack):
-        raise CannotRun(said)
-    return literature.with_pack(recipe, pack)
-
-
-def pack_of(recipe: Recipe, dataset: Dataset) -> Pack:
-    """The prompt pack that a recipe names, of the dataset's project. CannotRun where there is none, or where its texts
-    are not those that the recipe was planned with."""
-    try:
-        pack = PromptPack.objects.pack(recipe.prompts.pack, dataset.project)
-    except NoSuchText as error:
-        raise CannotRun(str(error)) from error
-    if recipe.prompts.sha256 not in ("", pack.sha256):
-        raise CannotRun(f"the texts of {pack.reference} have changed since {recipe.name} was planned; start it anew")
-    return pack
-
-
-def snippet_form(recipe: Recipe) -> SnippetForm:
-    """The form of memory that a recipe compares with. A ranking that embeds memory itself keeps the published one."""
-    if _embeds_memory(recipe):
-        return SnippetForm()
-    return SnippetForm(recipe.quirks.q11_item_without_trajectory, recipe.recall.state_in_query)
-
-
-def memory_encoder(recipe: Recipe) -> CachedEncoder:
-    """What embeds memory, exemplars and workflows."""
-    name = recipe.rank.model if _embeds_memory(recipe) else recipe.recall.encoder or weights.MINILM
-    encoder: CachedEncoder = loaded("recall.encoder", name, encoder_named)
-    return encoder
-
-
-def _embeds_memory(recipe: Recipe) -> bool:
-    kind = ranking_of(recipe)
-    return kind is not None and kind.embeds_memory

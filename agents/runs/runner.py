@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from agents.encoders.memory_limits import within_memory
 from agents.llm.protocol import Llm
+from agents.memory.induce import induce_online
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.observations import RecordedConversation
 from agents.pipeline import Wanted
@@ -159,8 +160,6 @@ def run_conversations(
         _count(recipe, decisions)
         undecided.tell(batch)
         if online and llm is not None:
-            from agents.memory.induce import induce_online
-
             induce_online(run, batch[0].observation.website, llm)
         on_batch()
     return stored

@@ -20,7 +20,7 @@ from agents.models import TrainedModel
 from agents.recipes import literature
 from agents.recipes.lacking import missing
 from agents.recipes.literature import Recipe
-from agents.runs.building import planned
+from agents.recipes.texts import planned
 from agents.stages.registry import planner_named, planner_of, training_of
 from agents.training.settings import SETTINGS, PlannerSettings, make_settings
 from annotations.access import rules

@@ -11,7 +11,8 @@ from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.runs.building import build_training, pack_of
+from agents.recipes.texts import pack_of
+from agents.runs.building import build_training
 from agents.stages.registry import planner_named, predicts_objective
 from agents.training import card
 from agents.training.action_rows import ActionRows

@@ -140,12 +140,12 @@ def publish(job: Job) -> None:
 
 
 def _tell_workers(job: Job) -> None:
-    from annotations.tasks import run_job
-
     if waking.broker_answers():
-        run_job.apply_async((job.pk,), queue=job.queue_of(job.kind))
+        job_task.apply_async((job.pk,), queue=job.queue_of(job.kind))
 
 
+job_task: Any = None
+"""Celery's task that works on a job; `annotations.apps` sets it."""
 NEEDS: dict[str, Callable[[Job], placement.Needs]] = {}
 """Kind -> what a job needs of the host that works on it; others add theirs."""
 

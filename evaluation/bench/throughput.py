@@ -5,8 +5,8 @@ import time
 
 from agents.encoders.embedding import CachedEncoder
 from agents.encoders.weights import MINILM
+from agents.memory.encoding import encoder_named
 from agents.models import MemorySnippet
-from agents.runs.building import encoder_named
 from annotations.models import Dataset
 from evaluation.bench.measures import Goal, Measure
 from evaluation.bench.scratch import BenchSetting, import_into_new

@@ -1,5 +1,7 @@
 """Reviews into scores: woken when a review is given, and swept, so that a lost message delays and loses nothing."""
 
+from typing import Any
+
 from django.db import transaction
 
 from agents.models import Run, TrajectoryStep
@@ -7,6 +9,9 @@ from annotations.jobs import waking
 from annotations.models import Correction
 from evaluation.models import Review
 from evaluation.scores.reviewed import store_reviewed
+
+count_task: Any = None
+"""Celery's task that does it; `evaluation.apps` sets it."""
 
 
 def count_reviews() -> int:
@@ -31,7 +36,5 @@ def wake_on_commit() -> None:
 
 
 def _wake() -> None:
-    from evaluation.tasks import count_reviews as task
-
     if waking.broker_answers():
-        task.delay()
+        count_task.delay()

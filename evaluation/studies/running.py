@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Collection, Sequence
 from itertools import product
+from typing import Any
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -17,7 +18,7 @@ from agents.memory.searched import lacking_of
 from agents.models import Run, RunTally
 from agents.recipes import checking, literature, published, saved, starters
 from agents.recipes.lacking import missing
-from agents.runs.building import planned
+from agents.recipes.texts import planned
 from agents.runs.runner import run_conversations
 from agents.stages.registry import searched
 from annotations.access import rules
@@ -33,6 +34,8 @@ from evaluation.studies.budgets import llm_of
 
 logger = logging.getLogger(__name__)
 
+shard_task: Any = None
+"""Celery's task that works on a shard; `evaluation.apps` sets it."""
 SLICE_SECONDS = 240  # a message must not live longer than the broker's visibility timeout, nor a task than its limit
 
 
@@ -142,13 +145,11 @@ def publish_on_commit(shards: QuerySet[Shard]) -> None:
 
 def publish_shards(shards: QuerySet[Shard]) -> None:
     """Tell workers about waiting shards. Messages may be lost or repeated."""
-    from evaluation.tasks import run_shard
-
     waiting = list(shards.values_list("pk", flat=True))
     if not waiting or not waking.broker_answers():
         return
     for pk in waiting:
-        run_shard.delay(pk)
+        shard_task.delay(pk)
     Shard.objects.filter(pk__in=waiting).update(published_at=timezone.now())
 
 

@@ -7,10 +7,11 @@ from contextlib import nullcontext
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import encoding
 from agents.models import Trajectory
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs import building, runner
+from agents.runs import runner
 from agents.runs.beside import parse_pages, prepared_beside
 from agents.types import Decision, Observation
 from evaluation.scores.judging import Judgement
@@ -82,7 +83,7 @@ def test_a_run_decides_on_pages_that_were_parsed_already(monkeypatch: pytest.Mon
     encoder = CachedEncoder(HashEncoder())
     monkeypatch.setattr(Pipeline, "decide", looking)
     monkeypatch.setattr(runner, "parse_pages", parse)
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
     conversation = factories.make_conversation(turns=3, steps=3)
     recipe = literature.to_dict(literature.override(literature.get("grounded"), {"batch_size": "4"}))
     run = factories.make_run(conversation.dataset, recipe=recipe, step_count=9)

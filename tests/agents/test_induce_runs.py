@@ -8,10 +8,11 @@ import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.chat import from_environment
+from agents.memory import encoding
 from agents.memory.induce import induce_sites
 from agents.models import Run, Trajectory, Workflow
 from agents.recipes import literature
-from agents.runs import building, runner
+from agents.runs import runner
 from annotations.models import Conversation, Dataset, Split
 from evaluation.scores.judging import Judgement
 from tests import factories
@@ -50,7 +51,7 @@ def ranker(tmp_path_factory) -> Path:
 @pytest.fixture
 def dataset(monkeypatch) -> Dataset:
     """A train conversation and four of a test split on the same site, of one turn with two steps each."""
-    monkeypatch.setattr(building, "encoder_named", lambda name: ENCODER)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: ENCODER)
     dataset = factories.make_dataset()
     shop = factories.make_website(dataset, name="shop")
     for number, split in enumerate(["train", *["test_task"] * 4]):

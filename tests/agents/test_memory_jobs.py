@@ -11,10 +11,10 @@ from django.core.management import CommandError, call_command
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.errors import Unreachable
+from agents.memory import encoding
 from agents.memory import jobs as memory
 from agents.memory.follow import work_inline
 from agents.models import Exemplar, LlmReply, MemorySnippet, Workflow
-from agents.runs import building
 from annotations.jobs import running
 from annotations.models import Dataset, Job, Rationale, Step
 from tests import factories
@@ -35,7 +35,7 @@ def answer(body) -> str:
 @pytest.fixture(autouse=True)
 def encoder(monkeypatch) -> CachedEncoder:
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
     return encoder
 
 
@@ -141,7 +141,7 @@ def test_an_encoder_that_cannot_be_loaded_ends_the_job_with_the_reason(dataset, 
     def load(name):
         raise ValueError(f"there is no model {name!r}")
 
-    monkeypatch.setattr(building, "encoder_named", load)
+    monkeypatch.setattr(encoding, "encoder_named", load)
     job = work_inline(memory.start_embedding(user=None, dataset=dataset, encoder="nonsense"))
     assert job.state == State.FAILED
     assert job.last_error == "the encoder 'nonsense' could not be loaded: there is no model 'nonsense'"

@@ -7,14 +7,15 @@ import pytest
 from agents.encoders.embedding import CachedEncoder, HashEncoder
 from agents.llm.errors import LlmError
 from agents.llm.protocol import LlmInfo, Reply, Request
+from agents.memory import encoding
 from agents.models import PromptPack, TrainedModel
 from agents.prompts.catalogue import TEXTS, misfit
 from agents.prompts.marks import BadText
 from agents.prompts.packs import VERSIONS, NoSuchText, Pack, checked, webnav
 from agents.recipes import checking, literature
 from agents.recipes.literature import RECIPES
-from agents.runs import building
-from agents.runs.building import build_pipeline, pack_of, planned
+from agents.recipes.texts import pack_of, planned
+from agents.runs.building import build_pipeline
 from agents.stages.kind import CannotRun, Parts
 from agents.stages.registry import texts_of, unfit
 from agents.training.card import Training, card
@@ -162,7 +163,7 @@ def test_words_that_changed_since_the_plan_are_refused(dataset) -> None:
 def test_a_run_is_stored_and_put_together_with_its_pack(dataset, monkeypatch) -> None:
     monkeypatch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("LLM_MODEL", "test-model")
-    monkeypatch.setattr(building, "encoder_named", lambda name: CachedEncoder(HashEncoder()))
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: CachedEncoder(HashEncoder()))
     PromptPack.objects.add(dataset.project, changed(webnav(), trajectory_system="Go on."))
     changes = {"prompts.pack": "own", "rank.kind": "dual_encoder", "rank.model": "all-MiniLM-L6-v2"}
     studies = [

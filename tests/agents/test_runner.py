@@ -5,6 +5,7 @@ from contextlib import nullcontext
 import pytest
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import encoding
 from agents.memory.build import build_snippets
 from agents.models import Run, Trajectory, TrajectoryStep
 from agents.pipeline import Pipeline
@@ -33,7 +34,7 @@ def seen(monkeypatch) -> list[Observation]:
 
     encoder = CachedEncoder(HashEncoder())
     monkeypatch.setattr(Pipeline, "decide", recording)
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
     return observations
 
 

@@ -12,12 +12,12 @@ from django.core.exceptions import ValidationError
 from django.core.management import call_command
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import encoding
 from agents.memory import jobs as memory
 from agents.memory.follow import work_inline
 from agents.memory.measuring import FREQUENT, NOTHING, RETRIEVED, measure
 from agents.memory.transitions import PastTransitions
 from agents.models import LlmReply, Transition, WorldModelFit
-from agents.runs import building
 from agents.world_model.records import divided, read_published
 from annotations.jobs import running
 from annotations.models import Dataset
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture(autouse=True)
 def _encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
 
 
 def answer(body: dict[str, Any]) -> str:

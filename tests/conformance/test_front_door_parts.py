@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from agents.memory.encoding import snippet_form
 from agents.memory.retrieve import DatasetMemory
 from agents.observations import RecordedConversation
 from agents.pipeline import Pipeline
 from agents.recipes import literature
-from agents.runs.building import snippet_form
 from agents.stages.kind import Parts
 from agents.stages.rank.cross_encoder import CrossEncoderRanker
 from agents.stages.registry import judging_of

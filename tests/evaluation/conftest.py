@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> "CachedEncoder":
     """Recipes rank with hashed words instead of MiniLM: for tests of everything but quality."""
     from agents.encoders.embedding import CachedEncoder, HashEncoder
-    from agents.runs import building
+    from agents.memory import encoding
 
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
     return encoder
 
 

@@ -7,8 +7,8 @@ import django
 django.setup()
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder  # noqa: E402
+from agents.memory import encoding  # noqa: E402  after the set-up
 from agents.pipeline import Pipeline  # noqa: E402
-from agents.runs import building  # noqa: E402  after the set-up
 from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
 
 decide = Pipeline.decide
@@ -22,4 +22,4 @@ def deadly(self, observations):
 
 
 Pipeline.decide = deadly
-building.encoder_named = lambda name: CachedEncoder(HashEncoder())
+encoding.encoder_named = lambda name: CachedEncoder(HashEncoder())

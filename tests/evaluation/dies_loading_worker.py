@@ -8,7 +8,8 @@ import django
 django.setup()
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder  # noqa: E402  after the set-up
-from agents.runs import building, runner  # noqa: E402
+from agents.memory import encoding  # noqa: E402
+from agents.runs import runner  # noqa: E402
 from webnav_site.celery import app  # noqa: E402, F401  what the worker runs
 
 died = Path(os.environ["DEATHS"])
@@ -24,4 +25,4 @@ def deadly(*args):
 
 
 runner.build_pipeline = deadly
-building.encoder_named = lambda name: CachedEncoder(HashEncoder())
+encoding.encoder_named = lambda name: CachedEncoder(HashEncoder())

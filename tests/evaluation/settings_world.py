@@ -21,11 +21,12 @@ from agents.generators.local import prompt_ids
 from agents.learned.fit import Settings
 from agents.llm.protocol import LlmInfo, Reply, Request
 from agents.llm.usage import Usage
+from agents.memory import encoding
 from agents.memory.build import embed_workflows
 from agents.memory.workflow_text import online_prompt
 from agents.models import PromptPack, Run, Trajectory, Workflow
 from agents.prompts.packs import Pack, webnav
-from agents.recipes import literature
+from agents.recipes import literature, texts
 from agents.recipes.literature import Recipe
 from agents.runs import building
 from agents.runs.runner import UndecidedStep, UndecidedSteps, _in_reach
@@ -180,7 +181,7 @@ class SettingsWorld:
         self.samples: dict[Any, list[UndecidedStep]] = {}
         patch.setenv("LLM_BASE_URL", "http://127.0.0.1:9/v1")
         patch.setenv("LLM_MODEL", "some-model")
-        patch.setattr(building, "encoder_named", self._encoder)
+        patch.setattr(encoding, "encoder_named", self._encoder)
         patch.setattr(chosen, "_weights", self.models.__getitem__)
         patch.setattr(asking, "imagining_weights", self.models.__getitem__)
         patch.setattr(rank_kinds, "dmr_encoder", self._dmr)
@@ -257,7 +258,7 @@ class SettingsWorld:
         """What counts beside a decision: the steps without gold in reach, and what online induction asks."""
         induced = []
         if recipe.recall.induction == "online":
-            pack = building.pack_of(recipe, self.dataset)
+            pack = texts.pack_of(recipe, self.dataset)
             induced = online_prompt(
                 "inn", "Travel", "Hotel", [("Book.", [("obs", "act")])], recipe.recall.induction_style, pack
             )

@@ -10,12 +10,14 @@ from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 
 from agents.generators.local import prompt_ids
+from agents.memory.encoding import memory_encoder, snippet_form
 from agents.memory.retrieve import DatasetMemory
 from agents.models import TrainedModel
 from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.literature import Recipe
-from agents.runs.building import build_training, memory_encoder, planned, snippet_form
+from agents.recipes.texts import planned
+from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import trained_for, training_of
 from agents.training.card import Training, card

@@ -9,6 +9,7 @@ from django.core.management import call_command
 from agents.generators.local import prompt_ids
 from agents.llm.calls import Endpoint
 from agents.llm.chat import ChatLlm
+from agents.memory.encoding import memory_encoder, snippet_form
 from agents.memory.retrieve import DatasetMemory
 from agents.models import Run, TrainedModel
 from agents.observations import RecordedConversation
@@ -16,7 +17,7 @@ from agents.pipeline import Pipeline
 from agents.recipes import literature
 from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
-from agents.runs.building import build_training, memory_encoder, snippet_form
+from agents.runs.building import build_training
 from agents.stages.kind import Parts
 from agents.stages.registry import told, training_of
 from agents.training.asked import Asked

@@ -71,7 +71,7 @@ def kept_browsers(has_chromium, browsers_to_close, monkeypatch: pytest.MonkeyPat
 def hash_encoder(monkeypatch: pytest.MonkeyPatch) -> None:
     """Recipes rank with hashed words instead of MiniLM."""
     from agents.encoders.embedding import CachedEncoder, HashEncoder
-    from agents.runs import building
+    from agents.memory import encoding
 
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)

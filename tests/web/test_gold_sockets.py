@@ -16,8 +16,9 @@ from django.db.models import Model
 from django.test import Client
 
 from agents.encoders.embedding import CachedEncoder, HashEncoder
+from agents.memory import encoding
 from agents.models import Run, Trajectory
-from agents.runs import building, consumers
+from agents.runs import consumers
 from agents.runs.events import Nudge
 from annotations.models import Step
 from evaluation.studies import running
@@ -113,7 +114,7 @@ def quick_agent_and_one_transaction(monkeypatch: pytest.MonkeyPatch) -> None:
     hence its connection must stay."""
     monkeypatch.setattr(channels.db, "close_old_connections", lambda: None)
     encoder = CachedEncoder(HashEncoder())
-    monkeypatch.setattr(building, "encoder_named", lambda name: encoder)
+    monkeypatch.setattr(encoding, "encoder_named", lambda name: encoder)
 
 
 def heard_by(frames: Frames, role: str, kind: str) -> list[str]:

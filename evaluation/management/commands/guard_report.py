@@ -37,8 +37,8 @@ class Command(BaseCommand):
 
     def _world_model(self, dataset: Dataset) -> RetrievedEffects:
         from agents.encoders import weights
+        from agents.memory.encoding import encoder_named
         from agents.memory.transitions import PastTransitions
-        from agents.runs.building import encoder_named
 
         if not dataset.transitions.exists():
             raise CommandError(f"no transitions of {dataset} are stored")

@@ -1,0 +1,35 @@
+"""What a recipe compares memory by: its encoder, and the form of what is embedded. Loaded weights stay."""
+
+from functools import lru_cache
+
+from agents.encoders import weights
+from agents.encoders.embedding import CachedEncoder, load_encoder
+from agents.memory.build import SnippetForm
+from agents.recipes.literature import Recipe
+from agents.stages.models import KEPT_MODELS, loaded
+from agents.stages.registry import ranking_of
+
+
+@lru_cache(maxsize=KEPT_MODELS)
+def encoder_named(name: str) -> CachedEncoder:
+    """The encoder of that name, loaded once per process."""
+    return load_encoder(name)
+
+
+def snippet_form(recipe: Recipe) -> SnippetForm:
+    """The form of memory that a recipe compares with. A ranking that embeds memory itself keeps the published one."""
+    if _embeds_memory(recipe):
+        return SnippetForm()
+    return SnippetForm(recipe.quirks.q11_item_without_trajectory, recipe.recall.state_in_query)
+
+
+def memory_encoder(recipe: Recipe) -> CachedEncoder:
+    """What embeds memory, exemplars and workflows."""
+    name = recipe.rank.model if _embeds_memory(recipe) else recipe.recall.encoder or weights.MINILM
+    encoder: CachedEncoder = loaded("recall.encoder", name, encoder_named)
+    return encoder
+
+
+def _embeds_memory(recipe: Recipe) -> bool:
+    kind = ranking_of(recipe)
+    return kind is not None and kind.embeds_memory
