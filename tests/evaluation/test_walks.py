@@ -1,6 +1,8 @@
 """The two walks of `docs/architecture.md`, walked: a room that is entered is told there, and what is told is entered.
 
-A room is a folder of the apps; a file at the top of an app is one by itself. Calls are seen by `sys.setprofile`.
+They are walked a stretch at a time, some rows of the table each. A room that is entered in a stretch whose rows do not
+tell it is entered once more than is told: then the text below the table says so. A room is a folder of the apps; a
+file at the top of an app is one by itself. Calls are seen by `sys.setprofile`.
 """
 
 import re
@@ -38,6 +40,10 @@ ELSEWHERE = tuple(
 )
 
 
+Walked = dict[tuple[int, ...], set[str]]
+"""Rows of the table -> the rooms that were entered on that stretch."""
+
+
 def room_of(path: Path) -> str | None:
     parts = path.relative_to(ROOT).parts if path.is_relative_to(ROOT) else ()
     if not parts or parts[0] not in APPS:
@@ -66,21 +72,49 @@ def walking() -> Iterator[set[str]]:
     rooms.update(room for room in entered if room)
 
 
-def told_in(heading: str) -> set[str]:
-    """The rooms and files that a section of the text names."""
+def section_of(heading: str) -> str:
     text = (ROOT / "docs" / "architecture.md").read_text("utf-8")
-    section = text.partition(f"\n## {heading}")[2].partition("\n## ")[0]
-    named = {name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", section)}
+    return text.partition(f"\n## {heading}")[2].partition("\n## ")[0]
+
+
+def named_in(text: str) -> set[str]:
+    """The rooms and files that a text names."""
+    named = {name.rstrip("/") for name in re.findall(r"`([\w/]+(?:\.py|/))`", text)}
     return {name for name in named if name.startswith(APPS)}
 
 
+@contextmanager
+def walking_on(walked: Walked, *rows: int) -> Iterator[None]:
+    """A stretch of a walk: what is entered meanwhile is entered on these rows."""
+    with walking() as rooms:
+        yield
+    walked[rows] = walked.get(rows, set()) | rooms
+
+
+def told_in(heading: str) -> set[str]:
+    return named_in(section_of(heading))
+
+
+def rows_of(section: str) -> dict[int, set[str]]:
+    """What each numbered row of its table names."""
+    return {int(number): named_in(row) for number, row in re.findall(r"^\| (\d+) \| (.*)$", section, re.M)}
+
+
+def once_more(walked: Walked, section: str) -> list[tuple[tuple[int, ...], str]]:
+    """(rows, room) of rooms that were entered on the stretch of these rows and are told in none of them, nor below the
+    table, where it says what is entered everywhere, or again, and why."""
+    rows, below = rows_of(section), named_in(re.sub(r"^\|.*$", "", section, flags=re.M))
+    return [
+        (stretch, room)
+        for stretch, rooms in walked.items()
+        for room in untold(rooms, below.union(*(rows[row] for row in stretch)))
+    ]
+
+
 def untold(rooms: set[str], told: set[str]) -> list[str]:
-    """Rooms that are not told by themselves, by a file in them, or as parts of one that is."""
-    return sorted(
-        room
-        for room in rooms
-        if not any(f"{name}/".startswith(f"{room}/") or f"{room}/".startswith(f"{name}/") for name in told)
-    )
+    """Rooms that are not told by themselves, by a file that lies in them, or as parts of one that is."""
+    homes = told | {name.rpartition("/")[0] for name in told if name.endswith(".py") and name.count("/") > 1}
+    return sorted(room for room in rooms - homes if not any(room.startswith(f"{name}/") for name in told))
 
 
 def unwalked(told: set[str], rooms: set[str]) -> list[str]:
@@ -94,16 +128,21 @@ def test_an_observation_enters_the_rooms_that_are_told(tmp_path: Path, settings,
     build_website("casaverde", tmp_path / "sources")
     project = factories.make_project()
     admin = factories.make_user("admin", project)
-    with walking() as rooms:
+    walked: Walked = {}
+    with walking_on(walked, 1, 2, 3, 4):
         job = jobs.start_import(
             user=admin, project=project, format="mt-mind2web", name="walked", path="sources", limit=1
         )
         while (claimed := Job.objects.claim(job.pk)) is not None and jobs.run(claimed):
             pass
-        dataset = Dataset.objects.get(name="walked")
-        run_inline(create_study(user=admin, dataset=dataset, recipes=["grounded"], publish=False))
+    dataset = Dataset.objects.get(name="walked")
+    with walking_on(walked, 5):
+        study = create_study(user=admin, dataset=dataset, recipes=["grounded"], publish=False)
+    with walking_on(walked, 5, 6, 7, 8, 9, 10):
+        run_inline(study)
     assert Score.objects.exists()
-    assert untold(rooms, told_in(OBSERVATION)) == []
+    rooms = set().union(*walked.values())
+    assert once_more(walked, section_of(OBSERVATION)) == []
     assert [room for room in unwalked(told_in(OBSERVATION), rooms) if not room.startswith(ELSEWHERE)] == []
 
 
@@ -120,35 +159,65 @@ def test_an_edit_enters_the_rooms_that_are_told(tmp_path: Path) -> None:
         assert answer.status_code < 300, answer.content
         return answer.json()
 
+    walked: Walked = {}
+
     def write(stage: str, field: str) -> int:
-        lease = ask("annotator", "assignments/claim/", {"campaign": campaign.pk, "stage": stage})
+        with walking_on(walked, 2, 4):
+            lease = ask("annotator", "assignments/claim/", {"campaign": campaign.pk, "stage": stage})
         pk, token = lease["assignment"], lease["token"]
         before = getattr(Assignment.objects.get(pk=pk).parts.get(), field)
         said = {"op_id": str(uuid4()), "kind": "text", "step": step, "field": field, "before": before, "after": "Go."}
-        saved = ask(
-            "annotator", f"assignments/{pk}/edits/", {"token": token, "base": lease["version"], "edits": [said]}
-        )
-        ask("annotator", f"assignments/{pk}/submit/", {"token": token, "base": saved["version"]})
+        edits = {"token": token, "base": lease["version"], "edits": [said]}
+        with walking_on(walked, 2, 3):
+            saved = ask("annotator", f"assignments/{pk}/edits/", edits)
+        with walking_on(walked, 2, 4):
+            ask("annotator", f"assignments/{pk}/submit/", {"token": token, "base": saved["version"]})
         return pk
 
     ask_nothing = people["annotator"].get("/api/assignments/")  # modules are loaded before, and asked for no more
     assert ask_nothing.status_code == 200
-    with walking() as rooms:
+    with walking_on(walked, 4):
         moving_on.open_work(session)
-        write("decompose", "instruction")
-        subject = Assignment.objects.get(pk=write("rewrite", "rewrite"))
+    write("decompose", "instruction")
+    subject = Assignment.objects.get(pk=write("rewrite", "rewrite"))
+    with walking_on(walked, 4, 5):
         lease = ask("reviewer", "assignments/claim/", {"campaign": campaign.pk, "stage": "verify"})
-        checklist = {row["code"]: True for row in campaign.rubric}
-        verdict = {"token": lease["token"], "version": subject.version, "outcome": "accept", "checklist": checklist}
+    checklist = {row["code"]: True for row in campaign.rubric}
+    verdict = {"token": lease["token"], "version": subject.version, "outcome": "accept", "checklist": checklist}
+    with walking_on(walked, 5, 6):
         ask("reviewer", f"assignments/{lease['assignment']}/judge/", verdict)
-        campaign.refresh_from_db()
-        user = factories.make_user("admin", campaign.project)
-        dataset = campaign.target_dataset()
+    campaign.refresh_from_db()
+    user, dataset = factories.make_user("admin", campaign.project), campaign.target_dataset()
+    with walking_on(walked, 7):
         keys = [concern.key for concern in check_dataset(dataset).concerns()]
         release = make_release(dataset, "1.0", user, "CC0-1.0", "Consent was given.", accepted_findings=keys)
+    with walking_on(walked, 8):
         export_release(release, "mt-mind2web", tmp_path)
-    assert untold(rooms, told_in(EDIT)) == []
+    rooms = set().union(*walked.values())
+    assert once_more(walked, section_of(EDIT)) == []
     assert unwalked(told_in(EDIT), rooms) == []
+
+
+def test_a_room_that_is_entered_once_more_is_found() -> None:
+    section = """
+| 1 | `annotations/work/desk/write/` | a person writes |
+| 2 | `annotations/work/verify/` | another one judges |
+
+Asked from everywhere: rows (`annotations/models/`).
+"""
+    written, judged = {"annotations/work/desk/write", "annotations/models"}, {"annotations/work/verify"}
+    assert once_more({(1,): written, (2,): judged | {"annotations/models"}}, section) == []
+    assert once_more({(1,): written, (2,): judged | written}, section) == [((2,), "annotations/work/desk/write")]
+    assert once_more({(1, 2): written | judged}, section) == []
+
+
+def test_the_text_is_held_to_say_what_is_entered_once_more() -> None:
+    """Without its sentence on the rooms of writing, verifying enters one that is not told there."""
+    section, twice = section_of(EDIT), "`annotations/work/desk/write/`"
+    walked: Walked = {(5, 6): {"annotations/work/verify", "annotations/work/desk/write"}}
+    assert section.count(twice) == 1
+    assert once_more(walked, section) == []
+    assert once_more(walked, section.replace(twice, "")) == [((5, 6), "annotations/work/desk/write")]
 
 
 def test_a_room_that_is_entered_and_not_told_is_found() -> None:
