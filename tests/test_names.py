@@ -179,6 +179,11 @@ def test_the_readme_names_every_wing() -> None:
     assert wings_not_named(table, [wing for wing in ours if wing.partition("/")[2] not in wiring]) == []
 
 
+def test_the_readme_is_short() -> None:
+    """What, the flow, five commands, and where each concept lives."""
+    assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120
+
+
 def test_a_wing_that_the_readme_forgets_is_found() -> None:
     rows = "| `a/b/` (core) | text |\n| `a/c/`, `d/` | two |"
     assert wings_not_named(rows, ["a/b", "a/c", "a/d"]) == ["a/c", "a/d"]
