@@ -179,6 +179,13 @@ def test_the_readme_names_every_wing() -> None:
     assert wings_not_named(table, [wing for wing in ours if wing.partition("/")[2] not in wiring]) == []
 
 
+def test_the_settings_are_short() -> None:
+    files = (ROOT / "webnav_site").glob("settings*.py")
+    lengths = {path.name: len(path.read_text("utf-8").splitlines()) for path in files}
+    assert lengths.keys() >= {"settings.py", "settings_jobs.py"}
+    assert {name: length for name, length in lengths.items() if length > 260} == {}
+
+
 def test_the_readme_is_short() -> None:
     """What, the flow, five commands, and where each concept lives."""
     assert len((ROOT / "README.md").read_text("utf-8").splitlines()) <= 120

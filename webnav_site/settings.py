@@ -1,11 +1,11 @@
 """Settings: flat constants, read from the environment. Unset values mean the embedded single-machine set-up.
 
-Reading them starts no server and writes no file: `services.make_ready` does, which the entry points call first.
+Reading them starts no server and writes no file: `services.make_ready` does, which the entry points call first. Those
+of accounts, the API and Celery are in files of their own.
 """
 
 import os
 import secrets
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -16,6 +16,10 @@ from annotations.environment import env, env_bool, env_days, env_list, env_netwo
 from webnav_site import services, sharing
 from webnav_site.edge.limits import from_environment
 from webnav_site.monitor import logs
+from webnav_site.settings_accounts import *  # noqa: F403
+from webnav_site.settings_accounts import OIDC_ORIGINS
+from webnav_site.settings_api import *  # noqa: F403
+from webnav_site.settings_jobs import *  # noqa: F403
 
 
 def postgres(url: str) -> dict:
@@ -195,146 +199,17 @@ CONTENT_SECURITY_POLICY = {
         "base-uri": [NONE],
         "frame-ancestors": [NONE],
         "frame-src": [SELF, *([SNAPSHOT_ORIGIN] if SNAPSHOT_ORIGIN else [])],
-        "form-action": [SELF],
+        "form-action": [SELF, *OIDC_ORIGINS],
     }
 }
-
-# Accounts -----------------------------------------------------------------------------------------------------------
-# Second factors, sessions and OpenID Connect are django-allauth's; tries are limited by `annotations.access.throttle`.
-ACCOUNT_ADAPTER = "annotations.access.adapters.AccountAdapter"
-ACCOUNT_LOGIN_METHODS = {"username"}
-ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
-ACCOUNT_EMAIL_VERIFICATION = "none"  # there is no mail server
-ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
-ACCOUNT_FORMS = {"change_password": "annotations.access.forms.PasswordForm"}
-ACCOUNT_REAUTHENTICATION_REQUIRED = True
-ACCOUNT_REAUTHENTICATION_TIMEOUT = 600
-MFA_ADAPTER = "annotations.access.adapters.FactorAdapter"
-MFA_FORMS = {
-    "authenticate": "annotations.access.forms.CodeForm",
-    "reauthenticate": "annotations.access.forms.CodeAgainForm",
-    "activate_totp": "annotations.access.forms.FirstCodeForm",
-    "add_webauthn": "annotations.access.forms.NewPasskeyForm",
-    "authenticate_webauthn": "annotations.access.forms.PasskeyForm",
-    "login_webauthn": "annotations.access.forms.PasskeySignInForm",
-    "reauthenticate_webauthn": "annotations.access.forms.PasskeyAgainForm",
-}
-MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
-MFA_PASSKEY_LOGIN_ENABLED = True
-MFA_TOTP_ISSUER = "WebNav"
-MFA_TOTP_TOLERANCE = 1  # steps of 30 s either way: for clocks that go wrong, and codes typed at the end of theirs
-MFA_ALLOW_UNVERIFIED_EMAIL = True
-REQUIRE_MFA_FOR_ADMINS = env_bool("REQUIRE_MFA_FOR_ADMINS")
-# The organisation's own sign-in: OpenID Connect. It lets in who is invited, and everybody of the domains named.
-OIDC_ISSUER = env("OIDC_ISSUER")
-OIDC_ALLOWED_DOMAINS = {domain.lower() for domain in env_list("OIDC_ALLOWED_DOMAINS")}
-OIDC_APPS = (
-    [
-        {
-            "provider_id": "oidc",
-            "name": env("OIDC_NAME", "your organisation"),
-            "client_id": env("OIDC_CLIENT_ID"),
-            "secret": env("OIDC_CLIENT_SECRET"),
-            "settings": {"server_url": OIDC_ISSUER, "oauth_pkce_enabled": True},
-        }
-    ]
-    if OIDC_ISSUER
-    else []
-)
-SOCIALACCOUNT_ADAPTER = "annotations.access.identities.IdentityAdapter"
-SOCIALACCOUNT_EMAIL_VERIFICATION = "none"
-SOCIALACCOUNT_EMAIL_AUTHENTICATION = False  # an address finds no account: see `annotations.access.identities`
-# The sign-in's form goes on to the provider; name the origin of its page here where it is not the issuer's.
-_OIDC_ORIGINS = [
-    *env_list("OIDC_PAGE_ORIGINS"),
-    *(["{0.scheme}://{0.netloc}".format(urlsplit(OIDC_ISSUER))] if OIDC_ISSUER else []),
-]
-CONTENT_SECURITY_POLICY["DIRECTIVES"]["form-action"] += _OIDC_ORIGINS
 
 # Webhooks go to public https addresses; hosts named here may have plain http, and private ones only if that is allowed.
 WEBHOOKS_HOSTS = env_list("WEBHOOKS_HOSTS")
 WEBHOOKS_ALLOW_PRIVATE = env_bool("WEBHOOKS_ALLOW_PRIVATE")
 
-# API ----------------------------------------------------------------------------------------------------------------
-REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": [
-        "knox.auth.TokenAuthentication",
-        "rest_framework.authentication.SessionAuthentication",
-    ],
-    "DEFAULT_PERMISSION_CLASSES": ["annotations.access.tokens.MayUse"],
-    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["annotations.access.json_input.StrictJSONParser"],
-    "DEFAULT_FILTER_BACKENDS": ["webnav_site.filtering.KnownFilters"],
-    "DEFAULT_PAGINATION_CLASS": "webnav_site.pagination.StablePagination",
-    "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour"},
-    "TEST_REQUEST_DEFAULT_FORMAT": "json",
-}
-KNOX_TOKEN_MODEL = "knox.AuthToken"
-TOKEN_LONGEST_DAYS = env_number("TOKEN_LONGEST_DAYS", 365, least=1)
-REST_KNOX = {
-    "TOKEN_TTL": timedelta(days=min(90, TOKEN_LONGEST_DAYS)),
-    "AUTH_HEADER_PREFIX": "Token",
-    "TOKEN_LIMIT_PER_USER": 20,
-}
-SPECTACULAR_SETTINGS = {
-    "TITLE": "WebNav API",
-    "DESCRIPTION": "Datasets, trajectories and metrics of conversational web-navigation agents.",
-    "VERSION": "1",
-    "SERVE_INCLUDE_SCHEMA": False,
-    "POSTPROCESSING_HOOKS": [
-        "drf_spectacular.hooks.postprocess_schema_enums",
-        "webnav_site.api_refusals.tell_refusals",
-    ],
-    "SWAGGER_UI_DIST": "SIDECAR",
-    "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
-    "SCHEMA_PATH_PREFIX": "/api/",
-    "ENUM_NAME_OVERRIDES": {
-        "SplitEnum": "annotations.models.Split",
-        "WorkState": "annotations.models.Leased.State",
-        "TrajectoryState": "agents.models.Trajectory.State",
-        "AssignmentState": "annotations.models.Assignment.State",
-        "VerdictOutcome": "annotations.models.Verdict.Outcome",
-        "ProposalOutcome": "annotations.models.Proposal.Outcome",
-        "JobKind": "annotations.models.Job.Kind",
-        "ModelKind": "agents.models.TrainedModel.Kind",
-        "PresetEnum": "evaluation.models.Study.Preset",
-        "ScoredBy": "evaluation.models.scores.SCORED_BY",
-    },
-}
-
 # Jobs ---------------------------------------------------------------------------------------------------------------
 CELERY_BROKER_URL = env("CELERY_BROKER_URL") or REDIS_URL
-CELERY_TASK_SERIALIZER = CELERY_RESULT_SERIALIZER = "json"
-CELERY_ACCEPT_CONTENT = ["json"]
-CELERY_TASK_IGNORE_RESULT = True
-CELERY_TASK_TRACK_STARTED = True
-CELERY_TASK_ACKS_LATE = True
-CELERY_TASK_REJECT_ON_WORKER_LOST = True  # safe only because the database caps attempts
-CELERY_WORKER_PREFETCH_MULTIPLIER = 1
-CELERY_WORKER_MAX_TASKS_PER_CHILD = 200
-CELERY_TASK_TIME_LIMIT = 900
-CELERY_TASK_SOFT_TIME_LIMIT = 600
-# Who publishes has somebody waiting, and the reaper publishes again what was lost: no long tries.
-CELERY_TASK_PUBLISH_RETRY = False
-CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600, "socket_connect_timeout": 3, "socket_timeout": 15}
-# SIGTERM: work ends its slice at the next batch, then the worker stops. SIGQUIT waits for it no longer than this.
-CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 120
-CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = True
-CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-CELERY_BROKER_CONNECTION_MAX_RETRIES = None  # however long a broker is away: `webnav_site/broker.py` says how often
-CELERY_TASK_DEFAULT_QUEUE = "default"
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR_DIR / "beat-schedule")
-CELERY_BEAT_SCHEDULE = {
-    "reap-shards": {"task": "evaluation.tasks.reap", "schedule": 30.0},
-    "reap-jobs": {"task": "annotations.tasks.reap", "schedule": 30.0},
-    "keep-counts": {"task": "annotations.tasks.keep_counts", "schedule": 300.0},
-    "deliver-webhooks": {"task": "annotations.tasks.deliver_webhooks", "schedule": 10.0},
-    "unmark-steps": {"task": "annotations.tasks.unmark_steps", "schedule": 60.0},
-    "take-samples": {"task": "webnav_site.monitor.tasks.take_sample", "schedule": 30.0, "options": {"expires": 60}},
-    "forget-old": {"task": "annotations.tasks.forget_old", "schedule": 24 * 3600.0},
-    "forget-pages": {"task": "annotations.tasks.forget_unused_pages", "schedule": 24 * 3600.0},
-}
 
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
