@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Playwright
+    from playwright.sync_api import Browser, Page, Playwright
 
 # Debian's browser without a window first: it opens pages in two thirds of the time, with the same engine.
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -48,3 +48,27 @@ def launch(playwright: "Playwright", executable: str, *more: str) -> "Browser":
         )
     except Error as error:
         raise NoBrowser(f"{executable} does not start: {str(error).splitlines()[0]}") from error
+
+
+class OwnBrowser:
+    """A Chromium of an environment's own, and the page of the episode that is under way."""
+
+    def __init__(self, *more: str) -> None:
+        """Raises NoBrowser. `more` are arguments of Chromium."""
+        from playwright.sync_api import sync_playwright
+
+        executable = find()
+        if executable is None:
+            raise NoBrowser("there is no Chromium here: `make chromium` installs one")
+        self._playwright = sync_playwright().start()
+        self._browser = launch(self._playwright, executable, *more)
+        self._page: Page | None = None
+
+    def _current(self) -> "Page":
+        if self._page is None:
+            raise ValueError("no episode has begun")
+        return self._page
+
+    def close(self) -> None:
+        self._browser.close()
+        self._playwright.stop()

@@ -80,23 +80,16 @@ def page_seed(seed: int) -> int:
     return int(np.random.RandomState(seed).randint(0, SEEDS))
 
 
-class MiniwobEnvironment:
+class MiniwobEnvironment(browser.OwnBrowser):
     """One browser with a page for each task that was begun last."""
 
     def __init__(self) -> None:
         """Raises NoBrowser."""
-        from playwright.sync_api import sync_playwright
-
-        executable = browser.find()
-        if executable is None:
-            raise browser.NoBrowser("there is no Chromium here: `make chromium` installs one")
-        self._playwright = sync_playwright().start()
-        self._browser = browser.launch(self._playwright, executable)
+        super().__init__()
         self._context = self._browser.new_context(viewport=VIEWPORT, offline=True)  # type: ignore[arg-type]
         self._context.set_default_timeout(SECONDS * 1000)
         self._context.add_init_script(PAGE_SCRIPT)
         self._pages: OrderedDict[str, Page] = OrderedDict()
-        self._page: Page | None = None
 
     def tasks(self) -> Sequence[str]:
         return task_names()
@@ -136,12 +129,3 @@ class MiniwobEnvironment:
             words += f"; the task has ended with reward {state['reward']:g}"
             words += f" ({state['reason']})" if state["reason"] else ""
         return ActionEffect(words, float(state["reward"]) if done else 0.0, done, page_view(page))
-
-    def _current(self) -> "Page":
-        if self._page is None:
-            raise ValueError("no episode has begun")
-        return self._page
-
-    def close(self) -> None:
-        self._browser.close()
-        self._playwright.stop()

@@ -54,23 +54,16 @@ def turn_limit(goal: TurnGoal) -> int:
     return 2 * len(goal.actions) + 3
 
 
-class SampleSitesEnvironment:
+class SampleSitesEnvironment(browser.OwnBrowser):
     """One browser, one visit at a time. `asking`: some turns leave something out, and the user tells it when asked."""
 
     def __init__(self, asking: bool = False) -> None:
         """Raises NoBrowser."""
-        from playwright.sync_api import sync_playwright
-
-        executable = browser.find()
-        if executable is None:
-            raise browser.NoBrowser("there is no Chromium here: `make chromium` installs one")
+        super().__init__(RESOLVER)
         self.asking = asking
         self.server = SiteServer()
         self.server.start()
-        self._playwright = sync_playwright().start()
-        self._browser = browser.launch(self._playwright, executable, RESOLVER)
         self._context: BrowserContext | None = None
-        self._page: Page | None = None
 
     def tasks(self) -> Sequence[str]:
         return tuple(conversations())
@@ -143,14 +136,8 @@ class SampleSitesEnvironment:
         if not self._current().evaluate(AT_REST, SECONDS * 1000):
             raise EnvironmentLost("the page does not come to rest")
 
-    def _current(self) -> "Page":
-        if self._page is None:
-            raise ValueError("no episode has begun")
-        return self._page
-
     def close(self) -> None:
-        self._browser.close()
-        self._playwright.stop()
+        super().close()
         self.server.stop()
 
 

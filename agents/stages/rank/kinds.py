@@ -22,10 +22,24 @@ from agents.words.rankings import Rankings
 WEBLINX_TEXT = frozenset({"rank.history_turns", "rank.element_limit", "rank.element_limit_unit"})
 
 
-class Ranked(StageKind):
-    """Every element of the page gets a score; a page that cannot be ranked fails its own step only."""
+class RankKind(StageKind):
+    """Elements in an order, the best of which go on; a model says the order."""
 
     stage = "rank"
+
+    @classmethod
+    def hands_on(cls, recipe: Recipe) -> str:
+        return f"best {recipe.rank.top_k} elements"
+
+    @classmethod
+    def lacking(cls, recipe: Recipe) -> list[str]:
+        trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
+        return lacking_model("rank.model", recipe.rank.model, recipe.rank.base, trainer)
+
+
+class Ranked(RankKind):
+    """Every element of the page gets a score; a page that cannot be ranked fails its own step only."""
+
     reads = frozenset({"rank.model", "rank.base", "rank.top_k"})
 
     def __init__(self, parts: Parts) -> None:
@@ -35,14 +49,6 @@ class Ranked(StageKind):
     def load(self) -> Ranker:
         """The ranker that the recipe names; CannotRun where it cannot be had."""
         raise NotImplementedError
-
-    @classmethod
-    def hands_on(cls, recipe: Recipe) -> str:
-        return f"best {recipe.rank.top_k} elements"
-
-    @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
-        return lacking_ranker(recipe)
 
     @classmethod
     def deviations(cls, recipe: Recipe) -> dict[str, str]:
@@ -67,12 +73,6 @@ def model_words(recipe: Recipe) -> str:
     """The model that ranks, for a sentence."""
     rank = recipe.rank
     return rank.model or (f"a model trained from {rank.base}" if rank.base else "a model that is not chosen yet")
-
-
-def lacking_ranker(recipe: Recipe) -> list[str]:
-    """Why the model that ranks cannot be had; empty where it can."""
-    trainer = f"manage.py train_ranker DATASET --recipe {recipe.name}"
-    return lacking_model("rank.model", recipe.rank.model, recipe.rank.base, trainer)
 
 
 class CrossEncoded(Ranked):

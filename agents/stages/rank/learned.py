@@ -9,10 +9,9 @@ import numpy as np
 from agents.encoders import weights
 from agents.encoders.embedding import Encoder
 from agents.learned.prepare import PreparedStep, prepare
-from agents.recipes.literature import Recipe
-from agents.stages.kind import CannotRun, Parts, StageKind
+from agents.stages.kind import CannotRun, Parts
 from agents.stages.models import KEPT_MODELS, loaded
-from agents.stages.rank.kinds import lacking_ranker
+from agents.stages.rank.kinds import RankKind
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate
@@ -24,20 +23,11 @@ if TYPE_CHECKING:
     from agents.learned.model import LearnedModel, LearnedPrediction
 
 
-class LearnedElements(StageKind):
+class LearnedElements(RankKind):
     """The elements in the order of the network's trust; its operation and value wait for the stage `plan`."""
 
-    stage = "rank"
     reads = frozenset({"rank.model", "plan.model", "rank.top_k"})
     embeds_memory = True
-
-    @classmethod
-    def hands_on(cls, recipe: Recipe) -> str:
-        return f"best {recipe.rank.top_k} elements"
-
-    @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
-        return lacking_ranker(recipe)
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

@@ -7,10 +7,10 @@ import numpy as np
 
 from agents.encoders.embedding import Encoder
 from agents.recipes.literature import Recipe
-from agents.stages.kind import Parts, StageKind
+from agents.stages.kind import Parts
 from agents.stages.rank.dual_encoder import score_elements
 from agents.stages.rank.element_text import element_texts
-from agents.stages.rank.kinds import lacking_ranker, model_words
+from agents.stages.rank.kinds import RankKind, model_words
 from agents.stages.state import StepState
 from agents.trace import traced_ranking
 from agents.types import NoCandidates, Observation, RankedCandidate, Snippet
@@ -29,10 +29,9 @@ class _OfferedPage:
     total: int  # of all elements
 
 
-class SimilarElements(StageKind):
+class SimilarElements(RankKind):
     """Elements like the instruction, moved towards the recalled snippets by their similarity."""
 
-    stage = "rank"
     reads = frozenset(
         {
             "rank.model",
@@ -55,14 +54,6 @@ class SimilarElements(StageKind):
         evidence = (rank.lexical_weight, rank.role_weight, rank.order_weight, rank.option_weight)
         more = " Words in common, reading order and named options count too." if any(evidence) else ""
         return f"Embeds the instruction and every element with {model_words(recipe)} and compares them.{more}"
-
-    @classmethod
-    def hands_on(cls, recipe: Recipe) -> str:
-        return f"best {recipe.rank.top_k} elements"
-
-    @classmethod
-    def lacking(cls, recipe: Recipe) -> list[str]:
-        return lacking_ranker(recipe)
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)

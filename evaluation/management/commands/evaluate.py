@@ -36,15 +36,7 @@ class Command(BaseCommand):
         )
         parser.add_argument("--limit", type=int, metavar="N", help="the first N conversations")
         parser.add_argument("--websites", nargs="+", default=[], metavar="NAME", help="conversations on these only")
-        parser.add_argument(
-            *("--set",),
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="key=value",
-            dest="changes",
-            help="settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take",
-        )
+        add_changes(parser)
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values, help="default: the recipe's own")
         for unit, kind in (("tokens", int), ("cost", float), ("seconds", int)):
@@ -103,6 +95,13 @@ class Command(BaseCommand):
         write(", ".join(f"{count:,} {name}" for name, count in counts.items()))
         for line in lines(result["metrics"]):
             write(line)
+
+
+def add_changes(parser: ArgumentParser) -> None:
+    """`--set`, whose values `pairs` reads."""
+    words = "settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take"
+    told: dict[str, Any] = {"metavar": "key=value", "dest": "changes", "help": words}
+    parser.add_argument("--set", nargs="+", action="extend", default=[], **told)
 
 
 def pairs(settings: list[str]) -> dict[str, str]:

@@ -17,7 +17,7 @@ from agents.models import Run
 from agents.recipes.literature import RECIPES
 from annotations.management.commands.import_dataset import project_of
 from annotations.models import Dataset
-from evaluation.management.commands.evaluate import pairs
+from evaluation.management.commands.evaluate import add_changes, pairs
 from evaluation.metrics.episodes import TaskLine, task_table
 from evaluation.metrics.shown import lines, numbers
 from evaluation.models import Study
@@ -56,15 +56,7 @@ class Command(BaseCommand):
         parser.add_argument("--seconds", type=int, default=SECONDS, help="of an episode, at most")
         parser.add_argument("--dataset", metavar="NAME", help="what the goals are called; named by tasks and seeds")
         parser.add_argument("--project", default="", help="slug of the project (default: the only or first one)")
-        parser.add_argument(
-            *("--set",),
-            nargs="+",
-            action="extend",
-            default=[],
-            metavar="key=value",
-            dest="changes",
-            help="settings of the recipe by dotted name; manage.py recipes NAME lists them with what they take",
-        )
+        add_changes(parser)
         parser.add_argument("--seed", type=int, default=0, help="of the agent")
         for unit, kind in (("tokens", int), ("cost", float)):
             parser.add_argument(f"--max-{unit}", type=kind, metavar="N", help="hard limit on its model calls")

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from agents.recipes import published
 from annotations.models import Dataset, Split
-from evaluation.management.commands.evaluate import pairs
+from evaluation.management.commands.evaluate import add_changes, pairs
 from evaluation.models import Study
 from evaluation.reports.formats import objects, to_markdown
 from evaluation.reports.tables import report
@@ -38,7 +38,7 @@ class Command(BaseCommand):
             help="on the websites of the split on which the recipe's paper searched its settings (MIMS, Figures 4.1 "
             "to 4.4), as far as they are in the dataset",
         )
-        parser.add_argument("--set", nargs="+", action="extend", default=[], metavar="key=value", dest="changes")
+        add_changes(parser)
         parser.add_argument("--seed", type=int, default=0)
         parser.add_argument("--preset", choices=Study.Preset.values)
         parser.add_argument("--inline", action="store_true", help="run in this process")
