@@ -29,7 +29,8 @@ export class Journal {
       return { edits: [], conflicts: [] };
     }
     const transaction = this.#database.transaction([EDITS, CONFLICTS]);
-    const rows = (store) => done(transaction.objectStore(store).index("document").getAll(this.#document));
+    const rows = (/** @type {string} */ store) =>
+      done(transaction.objectStore(store).index("document").getAll(this.#document));
     const [edits, conflicts] = await Promise.all([rows(EDITS), rows(CONFLICTS)]);
     edits.sort((a, b) => a.order - b.order);
     return { edits: edits.map(({ edit }) => edit), conflicts: conflicts.map(({ conflict }) => conflict) };
@@ -43,7 +44,11 @@ export class Journal {
     });
   }
 
-  /** The server has answered for these edits; those that it could not make live on as conflicts. */
+  /**
+   * The server has answered for these edits; those that it could not make live on as conflicts.
+   * @param {string[]} opIds
+   * @param {Conflict[]} conflicts
+   */
   settle(opIds, conflicts = []) {
     if (!opIds.length && !conflicts.length) return Promise.resolve();
     return this.#write((edits, kept) => {
@@ -52,7 +57,7 @@ export class Journal {
     });
   }
 
-  /** A conflict was decided, by `edits` where something is to be written. */
+  /** A conflict was decided, by edits where something is to be written. @param {Conflict} conflict @param {Edit[]} decisions */
   decide(conflict, decisions) {
     return this.#write((edits, kept) => {
       kept.delete(this.#key(conflict));
@@ -60,15 +65,18 @@ export class Journal {
     });
   }
 
+  /** @param {Edit} edit */
   #row(edit) {
     this.#order = Math.max(this.#order + 1, Date.now() * 100); // also in order when two are made in one millisecond
     return { op_id: edit.op_id, document: this.#document, order: this.#order, edit };
   }
 
+  /** @param {Conflict} conflict */
   #key({ step, kind, field }) {
     return `${this.#document}/${step}/${kind}/${field}`;
   }
 
+  /** @param {(edits: IDBObjectStore, kept: IDBObjectStore) => void} change */
   #write(change) {
     if (!this.#database) return Promise.resolve();
     const transaction = this.#database.transaction([EDITS, CONFLICTS], "readwrite");

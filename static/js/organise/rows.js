@@ -62,7 +62,7 @@ function outside(made) {
   return made;
 }
 
-/** @param {HTMLElement} list */
+/** @param {HTMLElement} list @param {{leftovers: Task[], marked: Set<number>, allLeft: number}} shown */
 export function drawLeft(list, { leftovers, marked, allLeft }) {
   list.replaceChildren();
   list.setAttribute("role", leftovers.length ? "listbox" : "group"); // a list box without an option is none
@@ -100,8 +100,8 @@ function proposalBox(proposal, tasks) {
     const line = element("div", "task flat");
     line.append(
       element("span"),
-      element("span", "said", tasks.get(id).text),
-      element("span", "faint", count(tasks.get(id).steps, "step")),
+      element("span", "said", tasks.get(id)?.text),
+      element("span", "faint", count(tasks.get(id)?.steps ?? 0, "step")),
     );
     box.append(line);
   }
@@ -111,7 +111,7 @@ function proposalBox(proposal, tasks) {
 /** @param {SessionRow} session @param {Map<number, Task>} tasks @param {Set<number>} marked */
 function sessionBox(session, tasks, marked) {
   const box = element("section", "session");
-  const known = session.tasks.filter((id) => tasks.has(id)).map((id) => tasks.get(id));
+  const known = session.tasks.flatMap((id) => tasks.get(id) ?? []);
   const head = element("header", "head-row");
   Object.assign(head.dataset, { row: `session-${session.id}`, session: session.id });
   head.tabIndex = -1;
@@ -136,7 +136,10 @@ function sessionBox(session, tasks, marked) {
   return box;
 }
 
-/** @param {HTMLElement} list */
+/**
+ * @param {HTMLElement} list
+ * @param {{sessions: SessionRow[], proposals: ProposalRow[], tasks: Map<number, Task>, marked: Set<number>}} shown
+ */
 export function drawRight(list, { sessions, proposals, tasks, marked }) {
   list.replaceChildren();
   for (const proposal of proposals.slice(0, LONGEST)) list.append(proposalBox(proposal, tasks));
