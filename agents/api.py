@@ -1,5 +1,6 @@
 """Read endpoints of recipes, memory, runs and trajectories."""
 
+from dataclasses import asdict
 from typing import Any
 
 from django.db.models import QuerySet
@@ -28,7 +29,7 @@ class RecipeViewSet(viewsets.ViewSet):
     def list(self, request: Request) -> Response:
         """All recipes; short enough for one page."""
         listed = saved.listed(request.user)
-        return Response([_recipe(*pair) for pair in zip(listed, starters.missing_of(listed), strict=True)])
+        return Response([_recipe(*pair) for pair in zip(listed, starters.told_of(listed), strict=True)])
 
     @extend_schema(
         responses=serializers.RecipeSerializer, parameters=[OpenApiParameter("id", str, OpenApiParameter.PATH)]
@@ -38,11 +39,18 @@ class RecipeViewSet(viewsets.ViewSet):
         found = next((recipe for recipe in saved.listed(request.user) if recipe.name == pk), None)
         if found is None:
             raise Http404
-        return Response(_recipe(found, starters.missing(found)))
+        return Response(_recipe(found, *starters.told_of([found])))
 
 
-def _recipe(recipe: literature.Recipe, lacking: list[str]) -> dict:
-    return {"name": recipe.name, "can_run": not lacking, "missing": lacking, "recipe": literature.to_dict(recipe)}
+def _recipe(recipe: literature.Recipe, told: tuple[list[str], list[starters.StandIn]]) -> dict:
+    lacking, stand_ins = told
+    return {
+        "name": recipe.name,
+        "can_run": not lacking,
+        "missing": lacking,
+        "stands_in": [asdict(one) for one in stand_ins],
+        "recipe": literature.to_dict(recipe),
+    }
 
 
 class PromptPackViewSet(ReadOnlyViewSet):

@@ -123,10 +123,19 @@ class RecipeField(serializers.DictField):
     """A recipe with every setting of every stage: what each means, its default, its choices or bounds."""
 
 
+class StandInSerializer(serializers.Serializer):
+    stage = serializers.CharField()
+    words = serializers.CharField()
+    brief = serializers.CharField()
+
+
 class RecipeSerializer(serializers.Serializer):
     name = serializers.CharField()
     can_run = serializers.BooleanField()
     missing = serializers.ListField(child=serializers.CharField(), help_text="What is needed and not configured.")
+    stands_in = StandInSerializer(
+        many=True, help_text="Small models and limits used here in the place of what its paper used."
+    )
     recipe = RecipeField(help_text="Every setting of every stage.")
 
 

@@ -1,6 +1,7 @@
 """A recipe as a drawing: its eight stages in the order in which they run, and what flows from one to the next. Core."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from agents.recipes.literature import Recipe
 from agents.recipes.sentences import stages
@@ -8,26 +9,34 @@ from agents.stages.kind import StageKind
 from agents.stages.registry import ranking_of, recipe_kinds
 from agents.types import STAGES
 
+NOTHING: Mapping[str, Sequence[str]] = {}
+
 
 @dataclass(frozen=True)
 class DrawnBox:
     """One stage: what does it, in words, "" where the recipe leaves it out; what did it in the parent, where that is
-    another; how many settings differ from the parent's; what it hands on."""
+    another; how many settings differ from the parent's; what it hands on; what is used `here`, in the place of what
+    the paper used."""
 
     stage: str
     title: str
     before: str
     changed: int
     hands_on: str
+    here: tuple[str, ...] = ()
 
 
-def drawing(recipe: Recipe, parent: Recipe | None = None) -> list[DrawnBox]:
-    """The boxes from left to right. A ranking that takes what memory gives comes after it."""
+def drawing(
+    recipe: Recipe, parent: Recipe | None = None, here: Mapping[str, Sequence[str]] = NOTHING
+) -> list[DrawnBox]:
+    """The boxes from left to right. A ranking that takes what memory gives comes after it. `here`: what
+    is used in the place of what the paper used, by stage."""
     changed = {
         stage.name: sum(setting.before is not None for setting in stage.settings) for stage in stages(recipe, parent)
     }
     own, other = _by_stage(recipe), _by_stage(parent or recipe)
-    return [_box(stage, own, other, changed[stage], recipe) for stage in _order(recipe)]
+    boxes = [_box(stage, own, other, changed[stage], recipe) for stage in _order(recipe)]
+    return [replace(box, here=tuple(here.get(box.stage, ()))) for box in boxes]
 
 
 def _box(

@@ -113,18 +113,53 @@ def missing_of(recipes: Iterable[Recipe]) -> list[list[str]]:
         return [missing(recipe) for recipe in recipes]
 
 
-def stands_in(recipe: Recipe) -> list[str]:
-    """In words, what small models stand in for, and what the paper used; empty where none does."""
+@dataclass(frozen=True)
+class StandIn:
+    """What is used here in the place of what a paper used, at one stage: in a sentence, and in a few words."""
+
+    stage: str
+    words: str
+    brief: str
+
+
+def stands_in(recipe: Recipe) -> list[StandIn]:
+    """What small models stand in for, and what the paper used; empty where none does."""
     filled, said = with_starters(recipe), []
     if filled.rank.model != recipe.rank.model:
-        said.append(f"{filled.rank.model}, MiniLM trained here, ranks in the place of {recipe.rank.base}")
+        words = f"{filled.rank.model}, MiniLM trained here, ranks in the place of {recipe.rank.base}"
+        said.append(StandIn("rank", words, "a small MiniLM, trained here"))
     if embedded.is_embedded(filled.plan.model) and not recipe.plan.model:
         place = recipe.plan.base or "the large models that papers ask (GPT-3.5, GPT-4)"
-        said.append(f"{filled.plan.model}, untrained, answers in the place of {place}")
-        if filled.plan.samples < recipe.plan.samples:
-            said.append(f"it draws {filled.plan.samples} replies in the place of {recipe.plan.samples}")
-        if filled.imagine.kind != recipe.imagine.kind:
-            said.append("past transitions of the train split imagine and value in its place (imagine.kind=retrieval)")
-        if filled.rank.top_k < recipe.rank.top_k:
-            said.append(f"it is shown {filled.rank.top_k} elements of a page in the place of {recipe.rank.top_k}")
+        words = f"{filled.plan.model}, untrained, answers in the place of {place}"
+        said.append(StandIn("plan", words, "the embedded model, untrained"))
+        said += _fewer(recipe, filled)
     return said
+
+
+def _fewer(recipe: Recipe, filled: Recipe) -> list[StandIn]:
+    """What the embedded model is spared, as it is slow and knows little."""
+    said = []
+    if (samples := filled.plan.samples) < recipe.plan.samples:
+        words = f"it draws {samples} replies in the place of {recipe.plan.samples}"
+        said.append(StandIn("plan", words, f"{samples} replies, not {recipe.plan.samples}"))
+    if filled.imagine.kind != recipe.imagine.kind:
+        words = "past transitions of the train split imagine and value in its place (imagine.kind=retrieval)"
+        said.append(StandIn("imagine", words, "past transitions, no world model"))
+    if (top_k := filled.rank.top_k) < recipe.rank.top_k:
+        words = f"it is shown {top_k} elements of a page in the place of {recipe.rank.top_k}"
+        said.append(StandIn("rank", words, f"{top_k} elements, not {recipe.rank.top_k}"))
+    return said
+
+
+def by_stage(stand_ins: Iterable[StandIn]) -> dict[str, list[str]]:
+    """Stage -> what is used there, in a few words."""
+    found: dict[str, list[str]] = {}
+    for one in stand_ins:
+        found.setdefault(one.stage, []).append(one.brief)
+    return found
+
+
+def told_of(recipes: Iterable[Recipe]) -> list[tuple[list[str], list[StandIn]]]:
+    """What each of them lacks, and what stands in: what several would ask of the database is asked once."""
+    with once():
+        return [(missing(recipe), stands_in(recipe)) for recipe in recipes]

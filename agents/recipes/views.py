@@ -28,12 +28,12 @@ def recipes(request: HttpRequest) -> HttpResponse:
     """Every recipe by family (the paper that describes it), with what it lacks here."""
     may_prepare = _may_prepare(request)
     everything, offers = saved.listed(request.user), _preparing(request, may_prepare)
-    lacking = dict(zip((recipe.name for recipe in everything), starters.missing_of(everything), strict=True))
+    told = dict(zip((recipe.name for recipe in everything), starters.told_of(everything), strict=True))
     families = {
-        family: [(recipe, lacking[recipe.name], offers.offer(recipe)) for recipe in found]
+        family: [(recipe, told[recipe.name][0], offers.offer(recipe), told[recipe.name][1]) for recipe in found]
         for family, found in saved.families(everything).items()
     }
-    ready = sum(not lacking and not offer.parts for rows in families.values() for _, lacking, offer in rows)
+    ready = sum(not lacking and not offer.parts for rows in families.values() for _, lacking, offer, _ in rows)
     context = {"families": families, "ready": ready, "total": len(everything), "offer": offers.offer(*everything)}
     context |= {"may_evaluate": _may_evaluate(request), "may_prepare": may_prepare}
     return render(request, "agents/recipes.html", context)
@@ -48,6 +48,7 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
     runs = rules.visible(request.user, Run.objects.select_related("dataset"))
     quirks = sentences.quirks(found, parent)
     children = [other for other in everything if other.parent == found.name]
+    stand_ins = starters.stands_in(found)
     relatives = [other.name for other in (*ancestors[:1], *children)]
     context = {
         "recipe": found,
@@ -56,10 +57,10 @@ def recipe(request: HttpRequest, name: str) -> HttpResponse:
         "family": saved.family(found),
         "saved": SavedRecipe.objects.select_related("project", "created_by").filter(name=name).first(),
         "lacking": missing(found),
-        "stands_in": starters.stands_in(found),
+        "stands_in": stand_ins,
         "may_prepare": (may_prepare := _may_prepare(request)),
         "offer": _preparing(request, may_prepare).offer(found),
-        "drawing": drawing(found, parent),
+        "drawing": drawing(found, parent, starters.by_stage(stand_ins)),
         "stages": sentences.stages(found, parent, ancestors[1:]),
         "quirks": quirks,
         "quirks_on": sum(quirk.on for quirk in quirks),

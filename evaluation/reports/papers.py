@@ -180,7 +180,7 @@ class _Filling:
             value, unit = printed.values.get((split, metric), (None, ""))
             row.cells.append(self._cell(printed, split, metric, value, unit))
         if any(cell.run for cell in row.cells):
-            row.stands_in = stands_in(RECIPES[printed.recipe])
+            row.stands_in = [one.words for one in stands_in(RECIPES[printed.recipe])]
         return row
 
     def _cell(self, printed: PrintedRow, split: str, metric: str, value: float | None, unit: str) -> PaperCell:

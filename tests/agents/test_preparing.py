@@ -64,7 +64,7 @@ def test_where_the_embedded_model_stands_in_past_transitions_imagine(tmp_path: P
     have(tmp_path, *STARTERS)
     filled = starters.with_starters(literature.get("wma"))
     assert (filled.imagine.kind, filled.imagine.value, filled.plan.samples) == ("retrieval", "embedded", 4)
-    assert any("past transitions" in said for said in starters.stands_in(literature.get("wma")))
+    assert any("past transitions" in one.words for one in starters.stands_in(literature.get("wma")))
     assert starters.with_starters(literature.get("cot")).imagine.kind == "majority"
 
 
@@ -76,8 +76,8 @@ def test_a_run_is_planned_with_what_stands_in_for_its_weights_and_says_so(tmp_pa
     assert (filled.plan.backend, filled.plan.constrained) == ("endpoint", True)
     shown = (filled.rank.top_k, filled.batch_size, filled.compose.max_tokens, filled.compose.context_tokens)
     assert shown == (10, 8, 768, 3_072)  # what it reads within some seconds
-    assert "it is shown 10 elements of a page in the place of 50" in starters.stands_in(published)
-    words = starters.stands_in(published)
+    words = [one.words for one in starters.stands_in(published)]
+    assert "it is shown 10 elements of a page in the place of 50" in words
     assert any("microsoft/deberta-v3-base" in said for said in words)
     assert any("google/flan-t5-base" in said for said in words)
     assert "stand-ins" in {one.key for one in deviations.of_recipe(filled)}
@@ -223,6 +223,20 @@ def test_an_admin_prepares_a_recipe_by_its_button_and_sees_it_being_prepared(cli
     client.post("/prepare-recipes/")
     kinds = Job.objects.order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == [Job.Kind.TRAIN, Job.Kind.INDUCE]
+
+
+def test_what_stands_in_is_said_in_the_list_in_the_drawing_and_over_rest(client, tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS)
+    client.force_login(factories.make_user("admin", make_dataset().project))
+    row = source(client.get("/recipes/")).partition("/recipes/mindact/")[2].partition("</tr>")[0]
+    drawn = source(client.get("/recipes/mindact/")).partition('class="drawing"')[2].partition("</ol>")[0]
+    for words in ("a small MiniLM, trained here", "10 elements, not 50", "the embedded model, untrained"):
+        assert words in row
+        assert words in drawn
+    said = client.get("/api/recipes/mindact/").json()["stands_in"]
+    assert [one["stage"] for one in said] == ["rank", "plan", "rank"]
+    assert said[0]["brief"] == "a small MiniLM, trained here"
+    assert client.get("/api/recipes/grounded/").json()["stands_in"] == []
 
 
 def test_who_may_not_train_sees_what_is_being_prepared_where_they_belong() -> None:

@@ -118,7 +118,7 @@ def test_a_recipe_shows_what_it_has_reached_here_beside_its_relatives() -> None:
 
 def test_a_recipe_whose_workflows_are_not_written_is_not_said_to_be_ready(monkeypatch) -> None:
     monkeypatch.setattr("agents.training.preparing._training", lambda starter, dataset: None)  # rankers are here
-    monkeypatch.setattr("agents.recipes.views.starters.missing_of", lambda recipes: [[] for _ in recipes])
+    monkeypatch.setattr("agents.recipes.views.starters.told_of", lambda recipes: [([], []) for _ in recipes])
     conversation = factories.make_conversation(split="train")
     reader = client_of(factories.make_user("reader", conversation.dataset.project))
     row = text(page(reader, "/recipes/").partition('href="/recipes/awm/"')[2].partition("</tr>")[0])
