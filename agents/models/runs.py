@@ -126,6 +126,11 @@ class Run(models.Model):
         """How many ranked candidates the later stages are given."""
         return self.recipe.get("rank", {}).get("top_k", 50)
 
+    @property
+    def is_ranking_only(self) -> bool:
+        """Whether its agent ranks elements and plans no operation, so that no step of it can be right as a whole."""
+        return bool(self.recipe.get("plan", {}).get("kind") == "first")
+
     def begin(self) -> None:
         """Somebody works on it now; nothing changes where somebody did before."""
         waiting = type(self).objects.filter(pk=self.pk, state=self.State.QUEUED)

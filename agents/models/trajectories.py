@@ -18,6 +18,11 @@ class TrajectoryQuerySet(models.QuerySet["Trajectory"]):
         rows: Any = (Trajectory(run=run, conversation=found, step_count=found.step_count) for found in conversations)
         self.bulk_create(rows)
 
+    def counts(self, runs: Iterable[Run]) -> dict[int, int]:
+        """Run -> how many conversations it decides."""
+        rows = self.filter(run__in=list(runs)).order_by().values("run").annotate(n=Count("pk"))
+        return dict(rows.values_list("run", "n"))
+
     def done_since(self, when: datetime) -> int:
         return self.filter(state=Trajectory.State.DONE, updated_at__gte=when).count()
 

@@ -10,6 +10,7 @@ from django.db.models.fields.json import KT
 from agents.models import Run, Trajectory, TrajectoryStep
 from annotations.models import Step, Turn
 from annotations.text.actions import in_words
+from evaluation.metrics.apart import caution
 from evaluation.metrics.bootstrap import intervals
 
 LETTERS = "ABCD"
@@ -120,6 +121,10 @@ class PairedDifference:
     only_this: int
     steps: int
     conversations: int
+
+    @property
+    def caution(self) -> str:
+        return caution(self.conversations)
 
 
 class RunDifferences:

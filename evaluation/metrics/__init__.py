@@ -10,7 +10,17 @@ from evaluation.metrics.definition import Definition, Unit
 from evaluation.metrics.ranking import PUBLISHED_MRR_CUT, recall_at, reciprocal_rank
 from evaluation.metrics.turn import all_succeeded
 
-__all__ = ["ADDED", "LIVE_LABELS", "METRICS", "WEBLINX_LABELS", "Definition", "Unit", "is_ranking", "label"]
+__all__ = [
+    "ADDED",
+    "LIVE_LABELS",
+    "METRICS",
+    "WEBLINX_LABELS",
+    "Definition",
+    "Unit",
+    "is_ranking",
+    "label",
+    "wants_operation",
+]
 
 
 def _recall(k: int) -> Definition:
@@ -59,6 +69,11 @@ METRICS |= {name: added(GROUP)[name].load() for name in ADDED}
 def is_ranking(metric: str) -> bool:
     """Whether it judges where the gold element was ranked."""
     return metric.startswith(("recall@", "mrr"))
+
+
+def wants_operation(metric: str) -> bool:
+    """Whether it asks for more than an element: of agents that only rank it says nothing."""
+    return metric in ("operation_f1", "step_success", "turn_success", "conversation_success")
 
 
 def label(metric: str) -> str:

@@ -8,6 +8,16 @@ from evaluation.metrics.ood import IntervalValue
 MOST_TIMES = 1000  # as much data
 
 
+FEW = 10  # conversations; the interval of fewer is too narrow, and may have no width at all
+
+
+def caution(conversations: int | None) -> str:
+    """What is to be said of an interval that was drawn from so many conversations; "" where they are enough."""
+    if conversations is None or conversations >= FEW:
+        return ""
+    return f"{conversations} conversation{'' if conversations == 1 else 's'} only: too few for an interval to trust"
+
+
 def are_apart(better: IntervalValue, worse: IntervalValue) -> bool:
     """Whether the one is above the other beyond chance (95 %), by the interval of their difference (MOVER; Zou and
     Donner 2008). It takes the two as independent: a paired comparison of the same conversations may tell more apart."""

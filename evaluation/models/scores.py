@@ -3,9 +3,9 @@
 from typing import Self
 
 from django.db import models
-from django.db.models import Exists, F, OuterRef, Q
+from django.db.models import Count, Exists, F, OuterRef, Q, Subquery
 
-from agents.models import Run
+from agents.models import Run, Trajectory
 from evaluation.models.studies import Study
 
 REVIEWED = "reviewed"
@@ -13,6 +13,11 @@ SCORED_BY = [*Study.Preset.choices, (REVIEWED, "reviewed (corrected, by the gold
 
 
 class ScoreQuerySet(models.QuerySet["Score"]):
+    def with_conversations(self) -> Self:
+        """Each with `conversations`, how many its run decides."""
+        of_run = Trajectory.objects.filter(run=OuterRef("run")).order_by().values("run").annotate(n=Count("pk"))
+        return self.annotate(conversations=Subquery(of_run.values("n")))
+
     def headline(self, preset: str) -> Self:
         """The values to show. `reviewed`: of runs without reviews those of `corrected`, which are the same."""
         if preset != REVIEWED:

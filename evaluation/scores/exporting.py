@@ -7,12 +7,16 @@ from typing import Any
 
 from django.db.models import QuerySet
 
+from agents.models import Run, Trajectory
 from annotations.access.downloads import safe_cell
+from evaluation.metrics.apart import caution
 from evaluation.models import Score
 
 
 def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
-    """One dictionary per score, in the order in which they were computed: the headline of a metric comes first."""
+    """One dictionary per score, in the order in which they were computed: the headline of a metric comes first.
+    `caution` says where an interval rests on too few conversations."""
+    of_run = Trajectory.objects.counts(Run.objects.filter(scores__in=scores).distinct())
     return [
         {
             "run": score.run_id,
@@ -28,6 +32,7 @@ def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
             "low": score.low,
             "high": score.high,
             "n": score.n,
+            "caution": caution(of_run.get(score.run_id)),
         }
         for score in scores.select_related("run__dataset").order_by("run_id", "id")
     ]
@@ -35,7 +40,7 @@ def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
 
 METRIC_COLUMNS = (
     *("run", "recipe", "dataset", "split", "seed", "preset", "metric", "grouping", "headline", "value", "low", "high"),
-    "n",
+    *("n", "caution"),
 )
 
 

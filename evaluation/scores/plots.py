@@ -11,7 +11,7 @@ from agents.models import Run, TrajectoryStep
 from evaluation.metrics.scores import MetricPreset
 from evaluation.models import Score
 from evaluation.scores.breakdowns import stored_breakdown
-from evaluation.scores.tables import FULL_NAMES, main_metrics
+from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
 STYLES = 8  # lines that can be told apart
@@ -92,7 +92,7 @@ class DrawnPlot:
 def plots_of(runs: list[Run], preset: MetricPreset, sees_gold: Callable[[str], bool]) -> list[PlotData]:
     """Those that have something to show. Where a run fails is only of splits whose gold may be seen."""
     labels = _labels(runs)
-    open_runs = [run for run in runs if sees_gold(run.split)]
+    open_runs = [run for run in runs if sees_gold(run.split) and not run.is_ranking_only]
     found = [
         _recall(runs, labels, preset),
         _slices(open_runs, labels, preset, "by_turn", "Success by turn", "turn of the conversation"),
@@ -149,7 +149,7 @@ def _slices(
 
 def _price(runs: list[Run], labels: dict[int, str], preset: MetricPreset, unit: str) -> PlotData:
     """The main metric against what a step takes: seconds, or money where calls had a price."""
-    metric = "turn_success" if "turn_success" in main_metrics(runs) else main_metrics(runs)[0]
+    metric = PLOTTED[main_metrics(runs)]
     scores = {score.run_id: score for score in Score.objects.headline(preset).filter(run__in=runs, metric=metric)}
     grouped = TrajectoryStep.objects.filter(run__in=runs).order_by().values("run")
     rows = grouped.annotate(seconds=Avg("milliseconds") / 1000, money=Avg("cost"), total=Sum("cost"))

@@ -7,7 +7,7 @@ from agents.recipes import literature
 from agents.stages.registry import judging_of
 from agents.types import Action, Decision
 from annotations.models import Step
-from evaluation.metrics import is_ranking
+from evaluation.metrics import is_ranking, wants_operation
 from evaluation.metrics.outcomes import Metric, StepOutcome
 from evaluation.metrics.scores import PRESETS, headlines, score
 from evaluation.models import Score, Study
@@ -128,8 +128,9 @@ def store_scores(run: Run) -> int:
 
 
 def score_rows(metrics: Iterable[Metric], run: Run, preset: str) -> list[Score]:
-    """One row per metric, not stored; the first of a name is its headline."""
-    metrics = list(metrics)
+    """One row per metric, not stored; the first of a name is its headline. An agent that only ranks has none of what
+    asks for an operation."""
+    metrics = [one for one in metrics if not (run.is_ranking_only and wants_operation(one.name))]
     first = {(metric.name, metric.grouping) for metric in headlines(metrics).values()}
     return [
         Score(

@@ -5,21 +5,23 @@ from dataclasses import dataclass, field, replace
 from math import ceil, floor
 
 from agents.environments.task_sets import TALKING
-from agents.models import Run
+from agents.models import Run, Trajectory
 from agents.recipes.literature import changed_settings
 from evaluation.metrics import WEBLINX_LABELS, label
-from evaluation.metrics.apart import count_tied, times_as_many
+from evaluation.metrics.apart import caution, count_tied, times_as_many
 from evaluation.metrics.ood import OOD, OOD_SPLITS, IntervalValue, ood_means
 from evaluation.models import Score
 
 MAIN = ("element_accuracy", "operation_f1", "step_success", "turn_success", "conversation_success")
 WEBLINX = tuple(WEBLINX_LABELS)
 RANKING = ("recall@1", "recall@5", "recall@10", "recall@50", "mrr")
+RANKED = ("element_accuracy",)  # of agents that only rank
 LIVE = ("episode_success", "episode_reward")
 LIVE_TALKS = ("live_turn_success", "episode_success", "recovery")
 PLOTTED = {
     MAIN: "turn_success",
     WEBLINX: "overall",
+    RANKED: "element_accuracy",
     LIVE: "episode_success",
     LIVE_TALKS: "live_turn_success",
 }  # the metric whose intervals are drawn at first
@@ -66,6 +68,7 @@ class RunRow:
     label: str
     settings: dict[str, tuple]  # those that differ from the named recipe
     cells: list[IntervalValue | None]
+    conversations: int = 0  # that it is drawn from
     plot: IntervalPlot | None = None
     band: tuple[float, float] | None = None  # of what cannot be told from the best, all their intervals: from, how wide
 
@@ -94,6 +97,11 @@ class ScoreTable:
         )
 
     @property
+    def caution(self) -> str:
+        """What is to be said of its intervals; "" where there are enough conversations."""
+        return caution(min((row.conversations for row in self.rows if row.conversations), default=None))
+
+    @property
     def grouping(self) -> str:
         """What all numbers are means over; "" when the columns differ and each says its own."""
         groupings = {column.grouping for column in self.columns}
@@ -106,6 +114,8 @@ def main_metrics(runs: Iterable[Run]) -> tuple[str, ...]:
     runs = list(runs)
     if runs and all(run.dataset.is_live for run in runs):
         return LIVE_TALKS if all(run.dataset.live["environment"] in TALKING for run in runs) else LIVE
+    if runs and all(run.is_ranking_only for run in runs):
+        return RANKED
     return WEBLINX if planners(runs) == {"action_string"} else MAIN
 
 
@@ -122,6 +132,7 @@ def tables(
     several_seeds = len({run.seed for run in runs}) > 1
     same = {"preset"} if len({run.recipe.get("preset") for run in runs}) == 1 else set()  # tells no two apart
     found: dict[str, ScoreTable] = {}
+    of_run = Trajectory.objects.counts(runs)
     for run in runs:
         cells: list[IntervalValue | None] = [headline.get((run.pk, metric)) for metric in metrics]
         if not any(cells):
@@ -129,7 +140,7 @@ def tables(
         table = found.setdefault(run.split, ScoreTable(run.split or "all splits", _columns(metrics, cells)))
         name = f"{run.recipe_name} · seed {run.seed}" if several_seeds else run.recipe_name
         settings = {key: values for key, values in changed_settings(run.recipe).items() if key not in same}
-        table.rows.append(RunRow(run, name, settings, cells))
+        table.rows.append(RunRow(run, name, settings, cells, of_run.get(run.pk, 0)))
     together = [found[split] for split in sorted(found)] + _ood_table(found, metrics)
     column = metrics.index(plotted) if plotted in metrics else None
     shown = [cell for table in together for row in table.rows if column is not None and (cell := row.cells[column])]

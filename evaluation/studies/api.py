@@ -171,6 +171,6 @@ class ShardViewSet(ReadOnlyViewSet):
 class ScoreViewSet(ReadOnlyViewSet):
     """One metric value of a run with its interval."""
 
-    queryset = Score.objects.all()
+    queryset = Score.objects.with_conversations()
     serializer_class = serializers.ScoreSerializer
     filterset_class = filters.ScoreFilter

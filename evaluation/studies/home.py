@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 from django.http import HttpRequest
 from django.urls import reverse
 
@@ -57,7 +57,7 @@ def context(request: HttpRequest) -> dict[str, Any]:
         "running": [(study, live) for study, live in studies if live.running],
         "working": [(job, live) for job, live in jobs if live.running],
         "plot": last,
-        "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if recorded else [],
+        "worth_a_look": worth_a_look(request, recorded["rows"][0][0].run) if recorded and recorded["rows"] else [],
         "campaigns": campaigns(user),
         "campaign_states": STATES,
         "datasets": rules.visible(user, Dataset.objects.for_list()).order_by("-created_at")[:LATEST],
@@ -148,11 +148,14 @@ def held_up(progress: Any) -> str:
 
 
 def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | None:
-    """The last study with scores as intervals of its main metric, on the split that most of its runs are on. `live`: of
-    such datasets only; {} is of recorded ones. One conversation that somebody watches says nothing of agents."""
+    """The last study that compares, else the last, with scores as intervals of its main metric, on the split that most
+    of its runs are on. `live`: of such datasets only; {} is of recorded ones. One conversation that somebody watches
+    says nothing of agents."""
     of_these = {} if live is None else {"run__dataset__live": live}
     scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True, **of_these))
-    study = rules.visible(user, Study.objects.filter(scored).exclude(name=WATCHED)).first()
+    studies = rules.visible(user, Study.objects.filter(scored).exclude(name=WATCHED))
+    several = studies.annotate(run_count=Count("runs", distinct=True)).filter(run_count__gt=1)
+    study = several.first() or studies.first()
     if study is None:
         return None
     runs = list(study.runs_with_progress())
@@ -163,7 +166,9 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
     if not found:
         return None
     table = max(found, key=lambda one: len(one.rows))
-    labels = [row.label for row in table.rows]
+    place = metrics.index(plotted)
+    with_value = [row for row in table.rows if row.cells[place] or not row.run.is_ranking_only]
+    labels = [row.label for row in with_value]
     return {
         "study": study,
         "dataset": runs[0].dataset,
@@ -171,11 +176,11 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
         "metric": tables.FULL_NAMES[plotted],
         # Settings only where they tell two rows apart.
         "rows": [
-            (row, row.cells[metrics.index(plotted)], row.settings if labels.count(row.label) > 1 else {})
-            for row in table.rows[:PLOTTED]
+            (row, row.cells[place], row.settings if labels.count(row.label) > 1 else {}) for row in with_value[:PLOTTED]
         ],
+        "ranking": sorted({row.label for row in table.rows if row not in with_value}),
         "width": PLOT_WIDTH,
-        "more": max(0, len(table.rows) - PLOTTED),
+        "more": max(0, len(with_value) - PLOTTED),
     }
 
 

@@ -10,6 +10,7 @@ from annotations.corpus.serializers import UsernameField
 from annotations.hosts.identity import shown
 from annotations.jobs.serializers import MOST, OwnRelatedField
 from annotations.models import Dataset, Split
+from evaluation.metrics.apart import caution
 from evaluation.models import Score, Shard, Study
 from evaluation.studies.findings import ScannerFinding
 
@@ -94,9 +95,16 @@ class ShardSerializer(serializers.ModelSerializer):
 
 
 class ScoreSerializer(serializers.ModelSerializer):
+    caution = serializers.SerializerMethodField(
+        help_text="Where its interval rests on too few conversations; else empty."
+    )
+
     class Meta:
         model = Score
-        fields = ["id", "run", "preset", "metric", "grouping", "headline", "value", "low", "high", "n"]
+        fields = ["id", "run", "preset", "metric", "grouping", "headline", "value", "low", "high", "n", "caution"]
+
+    def get_caution(self, score: Score) -> str:
+        return caution(getattr(score, "conversations", None))
 
 
 class MetricSerializer(serializers.Serializer):
@@ -115,6 +123,7 @@ class MetricSerializer(serializers.Serializer):
     low = serializers.FloatField()
     high = serializers.FloatField()
     n = serializers.IntegerField()
+    caution = serializers.CharField(help_text="Where its interval rests on too few conversations; else empty.")
 
 
 class EstimatedRateSerializer(serializers.Serializer):

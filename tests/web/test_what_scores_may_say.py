@@ -1,0 +1,94 @@
+"""What pages and the API say of numbers that rest on little, and of agents that only rank."""
+
+import pytest
+
+from agents.models import Run
+from agents.recipes import literature
+from annotations.models import Dataset
+from evaluation.models import Score, Study
+from evaluation.scores import tables
+from evaluation.scores.plots import plots_of
+from evaluation.scores.scoring import store_scores
+from tests import factories
+from tests.signed_in import client_of
+from tests.web.reading import source
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def dataset() -> Dataset:
+    """Three conversations of the test split."""
+    found = factories.make_dataset()
+    for _ in range(3):
+        factories.make_conversation(dataset=found, split="test_task", turns=1, steps=3)
+    return found
+
+
+def decided(dataset: Dataset, recipe: str, **fields: int) -> Run:
+    """A run that is over and scored."""
+    stored = literature.to_dict(literature.get(recipe))
+    run = factories.make_run(dataset, recipe_name=recipe, recipe=stored, split="test_task", state="done", **fields)
+    for conversation in dataset.conversations.all():
+        factories.make_trajectory(run, conversation)
+    store_scores(run)
+    return run
+
+
+def study_of(*runs: Run) -> Study:
+    return factories.make_study(runs[0].dataset.project, list(runs))
+
+
+def test_an_agent_that_only_ranks_has_no_score_that_asks_for_an_operation(dataset: Dataset) -> None:
+    ranks, plans = decided(dataset, "deberta"), decided(dataset, "grounded")
+    kept = set(Score.objects.filter(run=ranks).values_list("metric", flat=True))
+    assert kept & {"turn_success", "step_success", "operation_f1", "conversation_success"} == set()
+    assert {"element_accuracy", "recall@1"} <= kept
+    study = study_of(ranks, plans)
+    client = client_of(factories.make_user("admin", dataset.project))
+    page = source(client.get(f"/studies/{study.pk}/"))
+    assert "ranks only" in page
+    assert page.count('class="ci') == 1, "no row of it in the plot"
+    home = " ".join(source(client.get("/")).split())
+    assert "deberta ranks elements and plans nothing" in home
+    plots = plots_of(list(study.runs_with_progress()), "corrected", lambda split: True)
+    drawn = {data.name: {point.recipe for point in data.points} for data in plots}
+    assert drawn["by_turn"] == drawn["by_website"] == {"grounded"}
+    assert drawn["recall"] == {"grounded", "deberta"}
+
+
+def test_a_study_of_agents_that_only_rank_compares_the_elements(dataset: Dataset) -> None:
+    run = decided(dataset, "deberta")
+    study_of(run)
+    assert tables.main_metrics([run]) == tables.RANKED
+    client = client_of(factories.make_user("admin", dataset.project))
+    assert "Element accuracy, percent, with its 95 % interval" in " ".join(source(client.get("/")).split())
+
+
+def test_an_interval_of_few_conversations_is_told_so_in_table_drawing_and_api(dataset: Dataset) -> None:
+    run, other = decided(dataset, "grounded"), decided(dataset, "grounded", seed=1)
+    study = study_of(run)
+    client = client_of(factories.make_user("admin", dataset.project))
+    said = "3 conversations only: too few for an interval to trust"
+    page = source(client.get(f"/studies/{study.pk}/"))
+    assert f'<p class="caution">{said}' in page
+    assert "n=3" in page
+    assert 'class="ci few"' in page
+    assert f"<title>{said}</title>" in page, "in the name of the drawing"
+    home = source(client.get("/"))
+    assert said in home
+    assert 'class="few"' in home
+    assert {row["caution"] for row in client.get(f"/api/studies/{study.pk}/metrics/").json()} == {said}
+    assert {row["caution"] for row in client.get(f"/api/scores/?run={run.pk}").json()["results"]} == {said}
+    assert said in client.get(f"/studies/{study.pk}/scores.csv").content.decode()
+    assert said in source(client.get("/recipes/grounded/"))
+    assert said in source(client.get(f"/compare/?runs={run.pk},{other.pk}"))
+
+
+def test_ten_conversations_are_enough(dataset: Dataset) -> None:
+    for _ in range(7):
+        factories.make_conversation(dataset=dataset, split="test_task", turns=1, steps=1)
+    study = study_of(decided(dataset, "grounded"))
+    client = client_of(factories.make_user("admin", dataset.project))
+    assert "caution" not in source(client.get(f"/studies/{study.pk}/"))
+    assert {row["caution"] for row in client.get(f"/api/studies/{study.pk}/metrics/").json()} == {""}
