@@ -53,7 +53,8 @@ def pace_text(per_second: float | None, left: float | None, unit: str) -> list[s
     parts = []
     if per_second:
         rate = f"{per_second:,.0f}" if per_second >= 10 else f"{per_second:.1f}"
-        parts.append(f"{rate} {unit}/s")
+        slow = per_second < 0.1  # "0.0 steps/s" says nothing
+        parts.append(f"{60 * per_second:.1f} {unit}/min" if slow else f"{rate} {unit}/s")
     if left is not None:
-        parts.append(f"about {span_text(left)} left")
+        parts.append(f"{'about ' if left >= 0.5 else ''}{span_text(left)} left")
     return parts

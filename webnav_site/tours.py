@@ -13,26 +13,63 @@ from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import Campaign, Conversation, Dataset
 from evaluation.models import Study
+from evaluation.studies.page import failed_steps
 
 
 @dataclass(frozen=True)
 class Stop:
-    """One page and what to look at on it. `first`: the rows of which the page shows the newest; without one,
-    `instead` is shown."""
+    """One page and what to look at on it. `first`: the rows of which the page shows the newest that has something to
+    see for this person; without one, `instead` is shown."""
 
     text: str
     route: str
-    first: Callable[[], Any] | None = None
+    first: Callable[[User], Any] | None = None
     instead: str = ""
     field: str = "pk"
 
     def url(self, user: User) -> str:
         if self.first is None:
             return reverse(self.route)
-        found: Model | None = rules.visible(user, self.first()).order_by("-pk").first()
+        found: Model | None = rules.visible(user, self.first(user)).order_by("-pk").first()
         return reverse(self.route, args=[getattr(found, self.field)]) if found else reverse(self.instead)
 
 
+def _campaigns(user: User) -> Any:
+    return Campaign.objects.live()
+
+
+def _datasets(user: User) -> Any:
+    """Those with conversations, whose pages were recorded."""
+    return Dataset.objects.filter(live={}, conversations__isnull=False).distinct()
+
+
+def _runs(user: User) -> Any:
+    """Those that are over and have scores."""
+    return Run.objects.filter(state=Run.State.DONE, scores__headline=True, dataset__live={}).distinct()
+
+
+def _conversations(user: User) -> Any:
+    """Those with steps, whose gold this person sees."""
+    return rules.gold_filter(user, Conversation.objects.filter(step_count__gt=0), "split", "dataset__project")
+
+
+def _replays(user: User) -> Any:
+    """Those that were decided, and say what was right."""
+    decided = Trajectory.objects.filter(state=Trajectory.State.DONE, step_count__gt=1)
+    return rules.gold_filter(user, decided, "conversation__split", "run__dataset__project")
+
+
+def _failing(user: User) -> Any:
+    """Studies whose runs are over, and whose first run has failures that this person sees."""
+    over = Study.objects.filter(runs__isnull=False).exclude(runs__in=Run.objects.open()).distinct()
+    for study in rules.visible(user, over).order_by("-pk")[:LOOKED_AT]:
+        run = study.runs.order_by("id").first()
+        if run and not run.dataset.is_live and failed_steps(user, run).exists():
+            return Study.objects.filter(pk=study.pk)
+    return Study.objects.none()
+
+
+LOOKED_AT = 10  # studies, from the newest on
 HOME = "What waits for you, what is running and what the last study found. A card's key starts its work."
 TOURS: dict[str, tuple[Stop, ...]] = {
     "annotator": (
@@ -40,11 +77,11 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop("What you hold and what you handed in; n gets the next item.", "annotate-queue"),
         Stop(
             "Every campaign has guidelines; the workbench shows them beside the page, and says when they change.",
-            *("annotate-guidelines", Campaign.objects.live, "annotate-campaigns"),
+            *("annotate-guidelines", _campaigns, "annotate-campaigns"),
         ),
         Stop(
             "What annotators make: a conversation, its turns, and the recorded steps that each of them asks for.",
-            *("conversation", Conversation.objects.all, "datasets"),
+            *("conversation", _conversations, "datasets"),
         ),
         Stop("Everything has a key: ? shows those of a page, and here they are changed.", "keys"),
     ),
@@ -53,26 +90,29 @@ TOURS: dict[str, tuple[Stop, ...]] = {
         Stop("Verifying comes before everything else, as it holds up what others have done.", "annotate-queue"),
         Stop(
             "How far a campaign is: per stage, person and batch, with what the checks found.",
-            *("annotate-campaign", Campaign.objects.live, "annotate-campaigns"),
+            *("annotate-campaign", _campaigns, "annotate-campaigns"),
         ),
         Stop(
             "What an agent saw, considered and did, step by step: the arrow keys go from step to step.",
-            *("trajectory", Trajectory.objects.all, "runs"),
+            *("trajectory", _replays, "runs"),
         ),
-        Stop("Where a study fails, by reason and website.", "study-failures", Study.objects.all, "studies"),
+        Stop("Where a study fails, by reason and website.", "study-failures", _failing, "studies"),
     ),
     "researcher": (
         Stop(HOME, "home"),
         Stop(
             "A dataset: its splits, statistics, releases, and exports in every published format.",
-            *("dataset", Dataset.objects.all, "datasets", "name"),
+            *("dataset", _datasets, "datasets", "name"),
         ),
         Stop("The published agents as recipes: eight stages with settings. Derive one to try a mixture.", "recipes"),
         Stop(
             "A run: its scores with intervals, every conversation, and where each of them went wrong.",
-            *("run", Run.objects.all, "runs"),
+            *("run", _runs, "runs"),
         ),
-        Stop("Studies compare recipes on a split, with statistics that hold. New study starts one.", "studies"),
+        Stop(
+            "Studies compare recipes on a split, with statistics that hold; admins of a project start one.",
+            "studies",
+        ),
     ),
 }
 

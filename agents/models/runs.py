@@ -1,6 +1,6 @@
 """Runs of agents over the recorded conversations of a dataset."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Self
 
 from django.conf import settings
@@ -65,6 +65,12 @@ class RunQuerySet(models.QuerySet["Run"]):
 
     def begun_at(self) -> datetime | None:
         return min((run.started_at for run in self if run.started_at), default=None)
+
+    def lately(self, window: timedelta) -> tuple[datetime, float]:
+        """Since when work is looked at, and how many seconds of that these have been under way."""
+        now = timezone.now()
+        since = now - window
+        return since, max(1.0, (now - max(self.begun_at() or since, since)).total_seconds())
 
     def ended_at(self) -> datetime | None:
         return max((run.finished_at for run in self if run.finished_at), default=None)

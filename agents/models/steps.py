@@ -7,10 +7,10 @@ from typing import Any, Self
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import connection, models
-from django.db.models import Q
+from django.db.models import Avg, Q, Sum
 from django.db.models.fields.json import KT
 
-from agents.models.runs import Run, RunTally
+from agents.models.runs import Run, RunQuerySet, RunTally
 from agents.models.trajectories import Trajectory
 from annotations.dom.marks import Mark, MarkKind
 from annotations.models import Operation, Snapshot, Step, Target, Turn
@@ -36,6 +36,19 @@ class TrajectoryStepQuerySet(models.QuerySet["TrajectoryStep"]):
 
     def stored_since(self, when: datetime) -> int:
         return self.filter(created_at__gte=when).count()
+
+    def seconds_left(self, runs: RunQuerySet, since: datetime, elapsed: float) -> float | None:
+        """Of runs read `with_progress`. Recipes are not equally fast, so the number of steps that are left says little:
+        what they take by the steps of their own run (of a run that has none, by those of the others), at the speed at
+        which such work was done of late. None of live runs, and where nothing is known."""
+        steps = self.filter(run__in=list(runs)).order_by()
+        taken = dict(steps.values("run").annotate(mean=Avg("milliseconds")).values_list("run", "mean"))
+        of_late = steps.filter(created_at__gte=since).aggregate(total=Sum("milliseconds"))["total"]
+        if runs.unit() == "episodes" or not of_late:
+            return None
+        usual = sum(taken.values()) / len(taken)
+        left = sum(max(0, run.step_count - run.done) * taken.get(run.pk, usual) for run in runs)
+        return float(left / (of_late / elapsed))
 
     def failed(self) -> Self:
         """Those whose action is not the gold one."""

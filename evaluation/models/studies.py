@@ -11,7 +11,6 @@ from django.conf import settings
 from django.db import models, transaction
 from django.db.models import F, Min, Q, QuerySet, Sum
 from django.db.models.expressions import CombinedExpression
-from django.utils import timezone
 
 from agents.llm.budget import SpendLimits, Spent
 from agents.models import Run, Trajectory, TrajectoryStep
@@ -130,18 +129,20 @@ class Study(models.Model):
         workers, rate = shards.workers_text(), self._per_second(runs)
         if not rate and any(run.state == Run.State.RUNNING for run in runs):
             return [shards.phase_text() or "results come in batches", workers]
-        return [*pace_text(rate, left / rate if rate else None, runs.unit()), workers]
+        seconds = TrajectoryStep.objects.seconds_left(runs, *runs.lately(RATE_WINDOW)) or (
+            left / rate if rate else None
+        )
+        return [*pace_text(rate, seconds, runs.unit()), workers]
 
     def _per_second(self, runs: RunQuerySet) -> float | None:
         """Steps over the last minutes, or episodes of live runs; None when nothing was stored in them."""
-        now = timezone.now()
-        since, these = now - RATE_WINDOW, list(runs)
+        since, elapsed = runs.lately(RATE_WINDOW)
+        these = list(runs)
         if runs.unit() == "episodes":
             count = Trajectory.objects.filter(run__in=these).done_since(since)
         else:
             count = TrajectoryStep.objects.filter(run__in=these).stored_since(since)
-        begun = max(runs.begun_at() or since, since)
-        return count / max(1.0, (now - begun).total_seconds()) if count else None
+        return count / elapsed if count else None
 
     def _shards(self, runs: RunQuerySet) -> ShardQuerySet:
         return Shard.objects.filter(run__in=list(runs))

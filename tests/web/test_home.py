@@ -7,7 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from agents.models import Run
-from annotations.models import Assignment, Campaign
+from annotations.models import Assignment, Campaign, Conversation
 from evaluation.models import ReviewQueue
 from evaluation.studies.watching import NAME as WATCHED
 from tests import factories
@@ -186,6 +186,23 @@ def test_every_stop_of_every_tour_opens_for_every_role(role: str, name: str, is_
         seen.append(page.context["tour"]["text"])
         address = page.context["tour"]["after"]
     assert seen == [stop.text for stop in TOURS[name]]
+
+
+def test_a_tour_leads_to_what_has_something_to_see() -> None:
+    study, run = make_study(split="train")
+    add_scores(run, turn_success=0.3)
+    empty = factories.make_run(run.dataset, split="train", state="queued")
+    factories.make_trajectory(empty, factories.make_conversation(dataset=run.dataset, split="test_task"), stored=0)
+    factories.make_study(study.project, [empty])
+    reviewer = factories.make_user("reviewer", study.project)
+    stops = {(name, place): stop.url(reviewer) for name, stops in TOURS.items() for place, stop in enumerate(stops, 1)}
+    assert stops["researcher", 4] == f"/runs/{run.pk}/"
+    assert stops["reviewer", 5] == f"/studies/{study.pk}/failures/"
+    assert stops["reviewer", 4] == f"/trajectories/{run.trajectories.order_by('-pk').first().pk}/"
+    shown = Conversation.objects.get(pk=stops["annotator", 4].strip("/").split("/")[-1])
+    assert shown.split == "train", "the gold of the other is hidden"
+    run.steps.update(success=True)
+    assert TOURS["reviewer"][4].url(reviewer) == "/studies/"
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,18 @@ def test_a_running_study_shows_steps_rate_time_left_and_worker() -> None:
     assert (state["running"], state["fields"]["state"]) == (True, "running")
 
 
+def test_the_time_left_follows_from_what_each_recipe_takes() -> None:
+    study, quick = make_study()
+    slow = factories.make_run(quick.dataset, split="train", state="queued", step_count=6, recipe=RECIPE)
+    study.runs.add(slow)
+    now = timezone.now()
+    Run.objects.filter(pk=quick.pk).update(state="running", step_count=6, started_at=now - timedelta(seconds=6))
+    assert "about 6 s left" in study.progress().fields["detail"], "as long as the other took"
+    for step in quick.trajectories.get().recorded_steps()[:1]:
+        factories.make_trajectory_step(factories.make_trajectory(slow, stored=0), step, 0, milliseconds=125)
+    assert "about 19 s left" in study.progress().fields["detail"], "ten times as long a step, five of them"
+
+
 @pytest.mark.parametrize(
     ("states", "expected"),
     [
