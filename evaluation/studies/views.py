@@ -54,11 +54,16 @@ def study_new(request: HttpRequest) -> HttpResponse:
             return redirect("study", form.start(request.user).pk)
         except ValueError as error:
             form.add_error(None, str(error))
-    listed = list(zip(offered, missing_of(offered), strict=True))
+    lacking = {recipe.name: found for recipe, found in zip(offered, missing_of(offered), strict=True)}
+    ticked = form["recipes"].value()
+    shown = [recipe for recipe in offered if not lacking[recipe.name] or recipe.name in ticked]
     context = {
         "form": form,
-        "recipes": [row for row in listed if not row[1] or row[0].name in form["recipes"].value()],
-        "unready": [row for row in listed if row[1] and row[0].name not in form["recipes"].value()],
+        "families": [
+            (family, [(one, lacking[one.name]) for one in found], sum(one.name in ticked for one in found))
+            for family, found in saved.families(shown).items()
+        ],
+        "unready": [(one, lacking[one.name]) for one in offered if one not in shown],
         "expected": asked(request.user, _filled_in(request, initial), form.datasets, form.offered),
     }
     return render(request, "evaluation/study_new.html", context)

@@ -166,7 +166,17 @@ def test_the_form_says_it_for_what_is_chosen(dataset: Dataset, ran: Run) -> None
 
 
 def test_recipes_that_lack_something_are_folded_away(dataset: Dataset) -> None:
-    ready, _, folded = form(dataset).partition("recipes that lack something here</summary>")
+    ready, _, folded = form(dataset).partition("<b>Not yet</b>")
     assert 'value="grounded"' in ready
     assert 'value="mindact"' not in ready
     assert 'value="mindact"' in folded
+
+
+def test_recipes_stand_below_their_paper_and_what_is_chosen_is_open(dataset: Dataset) -> None:
+    page = form(dataset, "?recipe=deberta")
+    families = page.partition("<legend>Recipes</legend>")[2].partition("</fieldset>")[0].split("<details")[1:]
+    named = {part.partition("<b>")[2].partition("</b>")[0]: part for part in families}
+    assert 'value="grounded"' in named["Comes with WebNav"]
+    assert 'value="deberta"' in named["Mind2Web (2023)"]
+    opened = [name for name, part in named.items() if part.partition(">")[0].strip() == "open"]
+    assert opened == ["Comes with WebNav", "Mind2Web (2023)"], "the first and what is chosen"
