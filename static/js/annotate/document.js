@@ -6,6 +6,9 @@
 /** @typedef {{start: number, end: number, text: string, parts: number[], state: "" | "uncovered" | "doubled"}} Clause */
 /** @typedef {{step: number, instruction: string, rewrite: string, mentions: Mention[]}} Part */
 
+/** @typedef {import("../shared/elements.js").Action & {id: number, task: number, [name: string]: any}} RecordedStep */
+/** @typedef {Conflict & {replaces: string[]}} OpenConflict */
+
 const EMPTY = { instruction: "", rewrite: "", mentions: [] };
 
 export class AnnotationDocument {
@@ -13,18 +16,22 @@ export class AnnotationDocument {
   pending = [];
   /** @type {Conflict[]} what the person has to decide */
   conflicts = [];
+  /** @type {Part[] | null} */
   #parts = null;
+  /** Where each step comes, from 0. @type {Map<number, number>} */
+  places = new Map();
 
   /** @param {Record<string, any>} answer of the server, the whole document */
   constructor(answer) {
     this.load(answer);
   }
 
-  /** Take the whole document; edits that are not answered for stay on top of it. */
+  /** Take the whole document; edits that are not answered for stay on top of it. @param {Record<string, any>} answer */
   load(answer) {
     const { version, steps, tasks, clauses, warnings, undo, redo, parts, proposals, ...about } = answer;
     this.about = about;
     this.version = version;
+    /** @type {RecordedStep[]} */
     this.steps = steps;
     this.tasks = tasks;
     /** Of each task the clauses of its instruction. @type {Clause[][]} */
@@ -32,13 +39,18 @@ export class AnnotationDocument {
     this.warnings = warnings;
     this.canUndo = undo;
     this.canRedo = redo;
+    /** @type {Part[]} */
     this.saved = parts;
     this.proposals = proposals;
-    this.places = new Map(steps.map((step, place) => [step.id, place]));
+    this.places = new Map(this.steps.map((step, place) => [step.id, place]));
     this.#parts = null;
   }
 
-  /** Take the answer to some edits: [those that became conflicts, edits that others made]. @param {Edit[]} sent */
+  /**
+   * Take the answer to some edits: those that became conflicts, and edits that others made.
+   * @param {Record<string, any>} answer
+   * @param {Edit[]} sent
+   */
   take(answer, sent) {
     this.version = answer.version;
     this.saved = answer.parts;
@@ -46,7 +58,8 @@ export class AnnotationDocument {
     this.warnings = answer.warnings;
     this.canUndo = answer.undo;
     this.canRedo = answer.redo;
-    const results = new Map(answer.results.map((result) => [result.op_id, result]));
+    /** @type {Map<string, any>} */
+    const results = new Map(answer.results.map((/** @type {any} */ result) => [result.op_id, result]));
     const conflicts = sent
       .filter((edit) => results.get(edit.op_id)?.status === "conflict")
       .map((edit) =>
@@ -58,7 +71,12 @@ export class AnnotationDocument {
     return { conflicts, others: answer.others ?? [] };
   }
 
-  /** An edit that cannot be made; later ones of the same place are part of the same question. */
+  /**
+   * An edit that cannot be made; later ones of the same place are part of the same question.
+   * @param {Edit} edit
+   * @param {any} theirs
+   * @returns {OpenConflict}
+   */
   #conflict(edit, theirs, why = "", who = "") {
     const { step, kind, field } = edit;
     const later = this.pending.filter((other) => other !== edit && target(other) === target(edit));
@@ -70,28 +88,31 @@ export class AnnotationDocument {
     return { ...conflict, replaces: [edit, ...later].map((one) => one.op_id) };
   }
 
-  /** An edit that the server will never take: the person is asked, nothing is dropped. */
+  /** An edit that the server will never take: the person is asked, nothing is dropped. @param {Edit} edit @param {string} why */
   refuse(edit, why) {
     const part = this.saved.find(({ step }) => step === edit.step);
     const current =
-      edit.kind === "cut" || edit.kind === "join" ? (part ?? null) : (part?.[edit.field || "mentions"] ?? null);
+      edit.kind === "cut" || edit.kind === "join"
+        ? (part ?? null)
+        : (part?.[/** @type {keyof Part} */ (edit.field || "mentions")] ?? null);
     this.pending = this.pending.filter((other) => other !== edit);
     this.#parts = null;
     return this.#conflict(edit, current, why);
   }
 
+  /** @param {Edit} edit */
   add(edit) {
     this.pending.push(edit);
     this.#parts = null;
   }
 
-  /** Take back an edit that was never sent. */
+  /** Take back an edit that was never sent. @param {Edit} edit */
   drop(edit) {
     this.pending = this.pending.filter((other) => other !== edit);
     this.#parts = null;
   }
 
-  /** What the person writes while a question is open. */
+  /** What the person writes while a question is open. @param {Conflict} conflict @param {any} mine */
   answer(conflict, mine) {
     const answered = { ...conflict, mine };
     this.conflicts = this.conflicts.map((other) => (other === conflict ? answered : other));
@@ -99,6 +120,7 @@ export class AnnotationDocument {
     return answered;
   }
 
+  /** @param {Conflict} conflict */
   decided(conflict) {
     this.conflicts = this.conflicts.filter((other) => target(other) !== target(conflict));
     this.#parts = null;
@@ -106,54 +128,79 @@ export class AnnotationDocument {
 
   /** The parts with everything that was done here, in the order of their steps. @returns {Part[]} */
   get parts() {
-    if (!this.#parts) {
+    let all = this.#parts;
+    if (!all) {
+      /** @type {Map<number, Part>} */
       const found = new Map(this.saved.map((part) => [part.step, { ...EMPTY, ...part }]));
       for (const edit of this.pending) apply(found, edit);
       for (const conflict of this.conflicts) if (conflict.field) apply(found, { ...conflict, after: conflict.mine });
-      const parts = [...found.values()].sort((a, b) => this.places.get(a.step) - this.places.get(b.step));
-      this.#parts = parts.map((part) => ({ ...part, mentions: anchored(part.mentions, found, part.step) }));
+      const parts = [...found.values()].sort((a, b) => this.placeOfStep(a.step) - this.placeOfStep(b.step));
+      all = this.#parts = parts.map((part) => ({ ...part, mentions: anchored(part.mentions, found, part.step) }));
     }
-    return this.#parts;
+    return all;
   }
 
+  /** Where a step comes, from 0; NaN for one that is not of this document. @param {number} step */
+  placeOfStep(step) {
+    return this.places.get(step) ?? NaN;
+  }
+
+  /** @param {number} step */
   part(step) {
     return this.parts.find((part) => part.step === step);
   }
 
-  /** First and last place (0-based) of a part's steps. @returns {[number, number]} */
+  /** First and last place (0-based) of a part's steps. @param {number} index @returns {[number, number]} */
   range(index) {
     const next = this.parts[index + 1];
-    return [this.places.get(this.parts[index].step), (next ? this.places.get(next.step) : this.steps.length) - 1];
+    return [this.placeOfStep(this.parts[index].step), (next ? this.placeOfStep(next.step) : this.steps.length) - 1];
   }
 
-  /** The part that a step (by its place) belongs to. */
+  /** The part that a step (by its place) belongs to. @param {number} place */
   partAt(place) {
-    return this.parts.findLastIndex((part) => this.places.get(part.step) <= place);
+    return this.parts.findLastIndex((part) => this.placeOfStep(part.step) <= place);
   }
 
-  /** The edit that gives a part another text; null when it has it already. @returns {Edit | null} */
+  /**
+   * The edit that gives a part another text; null when it has it already.
+   * @param {number} step
+   * @param {string} field
+   * @param {string} after
+   * @param {number | null} proposal
+   * @returns {Edit | null}
+   */
   textEdit(step, field, after, proposal = null) {
-    const before = this.part(step)?.[field];
+    const before = this.part(step)?.[/** @type {"instruction" | "rewrite"} */ (field)];
     if (before === undefined || before === after) return null;
     return newEdit("text", step, { field, before, after, proposal });
   }
 
-  /** The open question about a place; what is written there meanwhile is an answer to it, and no edit. */
+  /** The open question about a place; what is written there meanwhile is an answer to it, and no edit. @param {Edit} edit */
   conflictAt(edit) {
     return this.conflicts.find((conflict) => target(conflict) === target(edit));
   }
 
+  /** @param {number} step @param {any[]} after @param {number | null} proposal */
   mentionsEdit(step, after, proposal = null) {
-    return newEdit("mentions", step, { before: this.part(step).mentions, after, proposal });
+    return newEdit("mentions", step, { before: this.#existing(step).mentions, after, proposal });
   }
 
+  /** @param {number} step @param {{instruction?: string, rewrite?: string}} texts @param {number | null} proposal */
   cutEdit(step, { instruction = "", rewrite = "" } = {}, proposal = null) {
     return newEdit("cut", step, { after: { instruction, rewrite }, proposal });
   }
 
+  /** @param {number} step @param {number | null} proposal */
   joinEdit(step, proposal = null) {
-    const { instruction, rewrite, mentions } = this.part(step);
+    const { instruction, rewrite, mentions } = this.#existing(step);
     return newEdit("join", step, { before: { instruction, rewrite, mentions }, proposal });
+  }
+
+  /** @param {number} step */
+  #existing(step) {
+    const part = this.part(step);
+    if (!part) throw new Error(`no part begins with step ${step}`);
+    return part;
   }
 }
 
@@ -231,7 +278,7 @@ export function length(text) {
   return Array.from(text).length;
 }
 
-/** @param {string} text */
+/** @param {string} text @param {number} start @param {number} [end] */
 export function slice(text, start, end) {
   return Array.from(text).slice(start, end).join("");
 }

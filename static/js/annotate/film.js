@@ -47,7 +47,7 @@ export class Film {
     this.root.scrollLeft = left;
   }
 
-  /** Mark the step shown, and bring it into view. */
+  /** Mark the step shown, and bring it into view. @param {number} place */
   select(place) {
     this.place = place;
     for (const card of this.root.querySelectorAll("[data-place]")) {
@@ -63,6 +63,7 @@ export class Film {
     if (box.right > strip.right - 24) this.root.scrollLeft += box.right - strip.right + 96;
   }
 
+  /** @param {number} place @param {number} first @param {number} last */
   #card(place, first, last) {
     const step = this.document.steps[place];
     const { operation, name, value } = shownStep(step);
@@ -83,7 +84,12 @@ export class Film {
     return card;
   }
 
-  /** The title of the page, once, as wide as the cards of this part that show the page. */
+  /**
+   * The title of the page, once, as wide as the cards of this part that show the page.
+   * @param {number} place
+   * @param {number} first
+   * @param {number} last
+   */
   #page(place, first, last) {
     const title = this.titles[place] ?? "";
     if (!title || (place > first && this.titles[place - 1] === title)) return make("span.card-page");
@@ -94,6 +100,7 @@ export class Film {
     return named;
   }
 
+  /** @param {number} place @param {boolean} isCut @param {Map<number, string>} proposed */
   #gap(place, isCut, proposed) {
     const label = isCut ? `Join the parts before and after step ${place + 1}` : `Cut before step ${place + 1}`;
     const look = `button.gap${isCut ? ".cut" : ""}${proposed.has(place) ? ".proposed" : ""}`;

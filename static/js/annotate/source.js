@@ -18,11 +18,12 @@ export class Source {
 
   /** The instruction that the step at this place was done for stands out. @param {number} place */
   render(place) {
-    const { tasks, places, steps } = this.#document;
+    const { tasks, steps } = this.#document;
     const current = steps[place].task;
-    const lines = tasks.map((task, index) => {
-      const first = places.get(task.first_step);
-      const last = (index + 1 < tasks.length ? places.get(tasks[index + 1].first_step) : steps.length) - 1;
+    const lines = tasks.map((/** @type {any} */ task, /** @type {number} */ index) => {
+      const first = this.#document.placeOfStep(task.first_step);
+      const next = tasks[index + 1];
+      const last = (next ? this.#document.placeOfStep(next.first_step) : steps.length) - 1;
       const line = make(
         "button.plain.task",
         { type: "button", tabindex: -1, "aria-current": index === current ? "true" : null },
@@ -49,7 +50,7 @@ export class Source {
     const pieces = [];
     let reached = 0;
     for (const { start, end, state, parts } of clauses.filter((clause) => clause.state)) {
-      const numbers = parts.map((step) => this.#document.partAt(this.#document.places.get(step)) + 1).join(" and ");
+      const numbers = parts.map((step) => this.#document.partAt(this.#document.placeOfStep(step)) + 1).join(" and ");
       const title = state === "doubled" ? `Asked for in parts ${numbers}` : "No part asks for this";
       pieces.push(slice(text, reached, start), make(`mark.clause.${state}`, { title }, slice(text, start, end)));
       reached = end;
