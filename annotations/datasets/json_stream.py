@@ -175,7 +175,7 @@ class _Values:
         source, place, offset = self._source, self._place(), self._source.start
         self._count += 1
         self._jumped = False
-        end, problem = self._scan() if first in b"{[" else self._scalar()
+        end, problem = self._scan() if first in b"{[" else (_scalar(source), "")
         head = _HEAD.match(source.data[:1000])
         error_at = 1
         if not problem:
@@ -233,12 +233,6 @@ class _Values:
         else:
             source.drain()
 
-    def _scalar(self) -> tuple[int, str]:
-        """Length of a string, number, constant or stray text; never an error here."""
-        self._source.find(b"\n", 0, CHUNK_BYTES)
-        match = _SCALAR.match(self._source.data)
-        return (match.end() if match else 1), ""
-
     def _scan(self, by_line: bool = False) -> tuple[int, str]:
         """Length of the bracketed value at data[0], or 0 and why it has no end."""
         source, brackets, position = self._source, Brackets(by_line), 0
@@ -257,6 +251,13 @@ class _Values:
                 return 0, f"is longer than {self._max_bytes:,} bytes, the limit for one element"
             if position >= len(source.data) - 1 and not source.fill():
                 return 0, _CUT
+
+
+def _scalar(source: ByteSource) -> int:
+    """Length of a string, number, constant or stray text; never an error here."""
+    source.find(b"\n", 0, CHUNK_BYTES)
+    match = _SCALAR.match(source.data)
+    return match.end() if match else 1
 
 
 def _problem(raw: bytes, offset: int) -> str:

@@ -226,15 +226,8 @@ class _Collapser:
             gesture.act.same = [node for node in elements_of(gesture.scan.root) if key_of(node) == control][:1]
 
     def _act_on(self, gesture: Gesture) -> None:
-        """Append the CLICK, or the SELECT when it hit an option."""
-        scan = gesture.scan
-        assert scan.target is not None
-        act = gesture.act = DraftStep("CLICK", scan.target, scan.root, scan.time, point=gesture.point)
-        if scan.parent is not None and scan.target["tag"] == "OPTION" and scan.parent["tag"] == "SELECT":
-            act.operation, act.target, act.value = "SELECT", scan.parent, text_of(scan.target)
-        elif scan.parent is not None and scan.parent["tag"] == "LABEL":
-            act.same = [scan.parent]
-        self._acts.append(act)
+        gesture.act = _act_of(gesture)
+        self._acts.append(gesture.act)
 
     def _end_gesture(self, is_last: bool) -> None:
         """Judge a press that no click followed."""
@@ -276,6 +269,18 @@ class _Collapser:
         lost = [act for key, act in self._keys.items() if key not in self._typing]
         self._acts += [*self._typing.values(), *lost]
         self._typing, self._keys = {}, {}
+
+
+def _act_of(gesture: Gesture) -> DraftStep:
+    """The CLICK, or the SELECT when it hit an option."""
+    scan = gesture.scan
+    assert scan.target is not None
+    act = DraftStep("CLICK", scan.target, scan.root, scan.time, point=gesture.point)
+    if scan.parent is not None and scan.target["tag"] == "OPTION" and scan.parent["tag"] == "SELECT":
+        act.operation, act.target, act.value = "SELECT", scan.parent, text_of(scan.target)
+    elif scan.parent is not None and scan.parent["tag"] == "LABEL":
+        act.same = [scan.parent]
+    return act
 
 
 def _merged(acts: list[DraftStep]) -> Iterator[DraftStep]:

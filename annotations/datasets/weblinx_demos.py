@@ -63,16 +63,13 @@ def read_demo(folder: Path) -> Iterator[Readable]:
     yield from demo.readables()
 
 
-class _Demo:
-    """One demonstration while it is read; defects are collected file by file."""
+class _DemoFiles:
+    """The files of one demonstration; defects are collected file by file."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.name = folder, folder.name
         self.bad: list[BadRecord] = []
         self.files = dict(self._listed())
-        self.used: set[str] = set()  # files whose content is in a column
-        self.boxes: dict[str, dict[str, Any]] = {}
-        self.pages: dict[str, _Page] = {}
 
     def _listed(self) -> Iterator[tuple[str, Path]]:
         """(path inside the folder, file) of what is kept; links are left out."""
@@ -84,24 +81,8 @@ class _Demo:
                 if entry.is_file(follow_symlinks=False) and _is_kept(place, entry.name):
                     yield (f"{place}/{entry.name}" if place else entry.name), Path(entry.path)
 
-    def readables(self) -> Iterator[Readable]:
-        size = sum(file.stat().st_size for file in self.files.values())
-        if size > MAX_DEMO_BYTES:
-            yield BadRecord("", self.name, "", f"expected at most {MAX_DEMO_BYTES:,} bytes in all, found {size:,}")
-            return
-        for missing in (path for path in REQUIRED if path not in self.files):
-            self._bad(missing, "", "expected this file in the demonstration's folder, found none")
-        _, form, content = (self._object(path) for path in REQUIRED)
-        record = self._conversation(form or {}, content) if content is not None else None
-        if self.bad or record is None:
-            yield from self.bad
-        else:
-            yield record
-
     def _bad(self, file: str, field: str, message: str, place: str = "") -> None:
         self.bad.append(BadRecord(file, f"{self.name}.{place}" if place else self.name, field, message))
-
-    # Files
 
     def content(self, path: str) -> bytes:
         """The bytes of a listed file; b"" and a defect when it cannot be read or is too large."""
@@ -133,7 +114,29 @@ class _Demo:
             return None
         return value
 
-    # The conversation
+
+class _Demo(_DemoFiles):
+    """One demonstration while it is read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self.used: set[str] = set()  # files whose content is in a column
+        self.boxes: dict[str, dict[str, Any]] = {}
+        self.pages: dict[str, _Page] = {}
+
+    def readables(self) -> Iterator[Readable]:
+        size = sum(file.stat().st_size for file in self.files.values())
+        if size > MAX_DEMO_BYTES:
+            yield BadRecord("", self.name, "", f"expected at most {MAX_DEMO_BYTES:,} bytes in all, found {size:,}")
+            return
+        for missing in (path for path in REQUIRED if path not in self.files):
+            self._bad(missing, "", "expected this file in the demonstration's folder, found none")
+        _, form, content = (self._object(path) for path in REQUIRED)
+        record = self._conversation(form or {}, content) if content is not None else None
+        if self.bad or record is None:
+            yield from self.bad
+        else:
+            yield record
 
     def _conversation(self, form: dict[str, Any], content: dict[str, Any]) -> ConversationRecord | None:
         defects = Defects("replay.json")

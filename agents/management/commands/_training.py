@@ -22,6 +22,13 @@ POLL_SECONDS = 1.0
 PATIENCE_SECONDS = 10
 
 
+def _pair(setting: str) -> tuple[str, str]:
+    key, equals, value = setting.partition("=")
+    if not equals or not key:
+        raise CommandError(f"--set takes key=value, got {setting!r}")
+    return key, value
+
+
 class TrainCommand(BaseCommand):
     """Queues a training and follows it to its end; --inline trains in this process."""
 
@@ -80,9 +87,7 @@ class TrainCommand(BaseCommand):
         preset = set(options["preset"].settings) if options.get("preset") else set()
         changes: dict[str, Any] = dict(options["preset"].settings) if preset else {}
         for setting in options["changes"]:
-            key, equals, value = setting.partition("=")
-            if not equals or not key:
-                raise CommandError(f"--set takes key=value, got {setting!r}")
+            key, value = _pair(setting)
             if key in changes and key not in preset:
                 raise CommandError(f"--set gives {key} twice: {changes[key]} and {value}")
             changes[key] = value
