@@ -44,6 +44,14 @@ def parse_json(text: str | bytes) -> Any:
     return found
 
 
+def read_object(request: HttpRequest) -> dict[str, Any]:
+    """The object in a request's body. Raises BadJson for anything else."""
+    body = parse_json(request.body or b"{}")
+    if not isinstance(body, dict):
+        raise BadJson("The request is no JSON object.")
+    return body
+
+
 def _check_depth(found: Any) -> None:
     level = [found] if isinstance(found, dict | list) else []
     for _ in range(DEEPEST):

@@ -9,7 +9,8 @@ from django.contrib.auth.models import User
 from django.test import RequestFactory
 from rest_framework.views import exception_handler
 
-from annotations.models import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.access.json_input import BadJson
+from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
 from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose.proposing import NoProposals
 from annotations.work.desk.write.document_views import for_the_workbench
@@ -24,6 +25,8 @@ REFUSALS = [
     (VerdictRefused("Say why."), 422, {"code": "verdict_refused"}),
     (NoProposals("Off."), 422, {"code": "no_proposal"}),
     (BadEdit("No kind."), 400, {"code": "bad_request"}),
+    (BadComment("No text."), 400, {"code": "bad_request"}),
+    (BadJson("No JSON."), 400, {"code": "bad_request"}),
 ]
 
 

@@ -1,4 +1,4 @@
 """Organise: which single tasks become one conversation.
 
-May import `models`, `text`, `work/desk`, `work/desk/campaigns`, `work/desk/edits` and `work/desk/propose`.
+May import `access`, `models`, `text`, `work/desk`, `work/desk/campaigns` and `work/desk/propose`.
 """

@@ -10,11 +10,10 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotations.access.json_input import BadJson, read_object
 from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask
 from annotations.work.desk import moving_on
 from annotations.work.desk.campaigns.views import managed_campaign
-from annotations.work.desk.edits.json_body import read_body
-from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose import proposing
 from annotations.work.organise.layouts import ChangeRefused
 from annotations.work.organise.sessions import Organising, suggest
@@ -37,14 +36,14 @@ def change(request: HttpRequest, pk: int) -> JsonResponse:
     """One of `Organising.change`; answers {"said", "sessions", "gone", "proposals", "undo"}, or 409 {"error"}."""
     campaign = managed_campaign(request, pk)
     try:
-        wanted = read_body(request)
-    except BadEdit as error:
+        wanted = read_object(request)
+    except BadJson as error:
         return JsonResponse({"error": str(error)}, status=400)
     try:
         made = Organising(campaign, request.user).change(wanted)
     except ChangeRefused as error:
         return JsonResponse({"error": str(error)}, status=409)
-    except (BadEdit, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return JsonResponse({"error": "The request names no action that can be done."}, status=400)
     live = session_rows(campaign, made.sessions)
     shown = {row["id"] for row in live}

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Stage, Verdict
 from annotations.text import guidelines
 from annotations.work.desk.edits import saving
-from annotations.work.desk.edits.json_body import read_body
 from annotations.work.desk.queue.claiming import next_item
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document_views import for_the_workbench
@@ -46,7 +46,7 @@ def verify(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def judge(request: HttpRequest, pk: int) -> JsonResponse:
     """Give a verdict on the version that was read. 422 with the reason when it cannot be given."""
-    body = read_body(request)
+    body = read_object(request)
     found = opening.verification(request.user, pk)
     checklist, defects = body.get("checklist") or {}, body.get("defects") or []
     if not isinstance(checklist, dict) or not all(isinstance(row, dict) for row in defects):
@@ -66,7 +66,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     """Let somebody else verify it."""
     found = opening.verification(request.user, pk)
     with transaction.atomic():
-        found.check_lease(signed_in(request), read_body(request).get("token"))
+        found.check_lease(signed_in(request), read_object(request).get("token"))
         found.give_back()
     return JsonResponse({"next": None})
 

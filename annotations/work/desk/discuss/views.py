@@ -11,12 +11,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access import rules
+from annotations.access.json_input import BadJson, read_object
 from annotations.access.people import signed_in
-from annotations.models import BadComment, Comment, Mention, Session
+from annotations.models import Comment, Mention, Session
 from annotations.paging import page_of
 from annotations.work.desk.discuss import comments
-from annotations.work.desk.edits.json_body import read_body
-from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.write.document import readable
 from annotations.work.desk.write.document_views import for_the_workbench
 
@@ -52,10 +51,7 @@ def change(request: HttpRequest, pk: int, what: str) -> JsonResponse:
     if what == "resolve":
         comments.resolve(found, signed_in(request))
     else:
-        try:
-            {"reopen": found.reopen, "delete": found.put_into_bin, "restore": found.take_out_of_bin}[what]()
-        except BadComment as error:
-            raise BadEdit(str(error)) from error
+        {"reopen": found.reopen, "delete": found.put_into_bin, "restore": found.take_out_of_bin}[what]()
     return JsonResponse(_listed(request, found.session))
 
 
@@ -99,26 +95,23 @@ def _require_speech(request: HttpRequest, session: Session) -> None:
 
 def _say(request: HttpRequest, session: Session) -> Comment:
     _require_speech(request, session)
-    body = read_body(request)
+    body = read_object(request)
     assignment = _one(readable(request.user).filter(item__session=session), body.get("assignment"))
     parent = _one(comments.visible(signed_in(request)).filter(session=session), body.get("parent"))
     step = _one(session.steps(), body.get("step"))
     node_id = str(body.get("node") or "")
     if len(node_id) > 64:
-        raise BadEdit("This is no element's id.")
-    try:
-        return comments.say(
-            session,
-            signed_in(request),
-            str(body.get("text") or ""),
-            assignment=assignment,
-            parent=parent,
-            step=step,
-            is_about_turn=body.get("turn") is True,
-            node_id=node_id,
-        )
-    except BadComment as error:
-        raise BadEdit(str(error)) from error
+        raise BadJson("This is no element's id.")
+    return comments.say(
+        session,
+        signed_in(request),
+        str(body.get("text") or ""),
+        assignment=assignment,
+        parent=parent,
+        step=step,
+        is_about_turn=body.get("turn") is True,
+        node_id=node_id,
+    )
 
 
 def _one(rows: QuerySet, pk: Any) -> Any:
@@ -126,7 +119,7 @@ def _one(rows: QuerySet, pk: Any) -> Any:
     if pk is None:
         return None
     if isinstance(pk, bool) or not isinstance(pk, int) or not 0 < pk < 2**63:
-        raise BadEdit("A row is named by its number.")
+        raise BadJson("A row is named by its number.")
     return get_object_or_404(rows, pk=pk)
 
 

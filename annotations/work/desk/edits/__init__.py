@@ -1,4 +1,4 @@
 """Edits of an annotation: applied, merged, undone, never lost; mentions and the warnings that edits cause.
 
-May import `access`, `models` and `text`.
+May import `models` and `text`.
 """

@@ -1,1 +1,1 @@
-"""Keys that people have chosen for commands. May import `models`, `work/desk/edits` and `work/desk/write`."""
+"""Keys that people have chosen for commands. May import `access`, `models` and `work/desk/write`."""

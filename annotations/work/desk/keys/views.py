@@ -5,8 +5,7 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotations.work.desk.edits.json_body import read_body
-from annotations.work.desk.edits.operations import BadEdit
+from annotations.access.json_input import BadJson, read_object
 from annotations.work.desk.keys import keymaps
 from annotations.work.desk.write.document_views import for_the_workbench
 
@@ -23,14 +22,14 @@ def keys(request: HttpRequest) -> HttpResponse:
 @require_POST
 def choose(request: HttpRequest) -> JsonResponse:
     """{"command", "key"}: another key; {"command", "key": null}: its own again; {"reset": true}: all as they were."""
-    body = read_body(request)
+    body = read_object(request)
     if body.get("reset") is True:
         keymaps.forget(request.user)
         keymaps.remember(request, {})
         return JsonResponse({"keys": {}})
     label, key = body.get("command"), body.get("key")
     if not isinstance(label, str) or not (key is None or isinstance(key, str)):
-        raise BadEdit("Name a command and a key.")
+        raise BadJson("Name a command and a key.")
     try:
         chosen = keymaps.choose(request.user, label, key)
     except keymaps.BadKey as error:

@@ -17,11 +17,11 @@ from django.urls import reverse
 from django.utils.cache import add_never_cache_headers
 from django.views.decorators.http import require_GET, require_POST
 
+from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, Job, Step
 from annotations.work.desk import moving_on
 from annotations.work.desk.edits import saving
-from annotations.work.desk.edits.json_body import read_body
 from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose import proposing
 from annotations.work.desk.queue.claiming import next_item
@@ -63,7 +63,7 @@ def show(request: HttpRequest, pk: int) -> JsonResponse:
 @for_the_workbench
 @require_POST
 def save(request: HttpRequest, pk: int) -> JsonResponse:
-    body = read_body(request)
+    body = read_object(request)
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
         saved = saving.save(assignment, request.user, body.get("token"), _base(body), body.get("edits"))
@@ -86,7 +86,7 @@ def redo(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def beat(request: HttpRequest, pk: int) -> JsonResponse:
     """A heartbeat: whether the lease is still held with this token."""
-    token = _uuid(read_body(request), "token")
+    token = _uuid(read_object(request), "token")
     held = None if token is None else Assignment.objects.filter(pk=pk, user=signed_in(request)).beat(token)
     told = (held or opening.to_read(request.user, pk)).lease_told_to(request.user)
     return JsonResponse({"held": held is not None} | {key: value for key, value in told.items() if key != "token"})
@@ -104,7 +104,7 @@ def take(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def submit(request: HttpRequest, pk: int) -> JsonResponse:
     """Hand in what the browser has seen, and say what comes next."""
-    body = read_body(request)
+    body = read_object(request)
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
         assignment.check_unchanged(signed_in(request), body.get("token"), _base(body))
@@ -120,7 +120,7 @@ def submit(request: HttpRequest, pk: int) -> JsonResponse:
 def give_back(request: HttpRequest, pk: int) -> JsonResponse:
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
-        assignment.check_lease(request.user, read_body(request).get("token"))
+        assignment.check_lease(request.user, read_object(request).get("token"))
         assignment.give_back()
     return JsonResponse({"next": None})
 
@@ -129,7 +129,7 @@ def give_back(request: HttpRequest, pk: int) -> JsonResponse:
 @require_POST
 def send_back(request: HttpRequest, pk: int) -> JsonResponse:
     """Send the cuts under a rewrite to who made them, with a reason."""
-    body = read_body(request)
+    body = read_object(request)
     with transaction.atomic():
         assignment = opening.locked(request.user, pk)
         assignment.check_lease(request.user, body.get("token"))
@@ -142,7 +142,7 @@ def send_back(request: HttpRequest, pk: int) -> JsonResponse:
 def propose(request: HttpRequest, pk: int) -> JsonResponse:
     """A proposal at once, or the job that asks the endpoint for one; with that `job`, what became of it. Accepting one
     is a matter of edits that name it."""
-    body, assignment = read_body(request), opening.own(request.user, pk)
+    body, assignment = read_object(request), opening.own(request.user, pk)
     if body.get("job") is not None:
         return JsonResponse(_asked(body["job"], assignment))
     kind = str(body.get("kind"))
@@ -201,7 +201,7 @@ def _asked(key: Any, assignment: Assignment) -> dict[str, Any]:
 
 
 def _stepped(request: HttpRequest, pk: int, step: Callable) -> JsonResponse:
-    body = read_body(request)
+    body = read_object(request)
     op_id = _uuid(body, "op_id")
     with transaction.atomic():
         saved = step(opening.locked(request.user, pk), request.user, body.get("token"), _base(body), op_id)

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 from django.http import JsonResponse
 from rest_framework.exceptions import APIException
 
-from annotations.models import NotFree, NotReady, NotYours, StaleWork, VerdictRefused
+from annotations.access.json_input import BadJson
+from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
 from annotations.work.desk.edits.operations import BadEdit
 from annotations.work.desk.propose.proposing import NoProposals
 
@@ -26,6 +27,8 @@ ANSWERS: dict[type[Exception], RefusalAnswer] = {
     VerdictRefused: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "verdict_refused"),
     NoProposals: RefusalAnswer(HTTPStatus.UNPROCESSABLE_ENTITY, "no_proposal"),
     BadEdit: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),
+    BadComment: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),
+    BadJson: RefusalAnswer(HTTPStatus.BAD_REQUEST, "bad_request"),
 }
 REFUSALS = tuple(ANSWERS)
 
