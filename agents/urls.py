@@ -26,6 +26,7 @@ urlpatterns = [
     path("prepare-recipes/", recipe_views.prepare, name="recipes-prepare"),
     path("models/", model_views.models, name="models"),
     path("models/<slug:name>/", model_views.model, name="model"),
+    path("models/<slug:name>/curve.csv", model_views.model_curve, name="model-curve"),
     path("models/<slug:name>/state/", model_views.model_state, name="model-state"),
     path("connections/", connection_views.connections, name="connections"),
     path("connections/<slug:name>/", connection_views.connection, name="connection"),

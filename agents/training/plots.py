@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 PLOT_WIDTH, PLOT_HEIGHT = 640, 180
+TICKS = 4  # spaces between the marks of an axis
 NOT_PLOTTED = {"step", "epoch", "learning_rate"}
 
 
@@ -18,6 +19,26 @@ class TrainingPlot:
     low: float
     high: float
     steps: int
+    values: tuple[tuple[int, float], ...] = ()  # of its table
+
+    @property
+    def x_ticks(self) -> list[tuple[float, int]]:
+        """(pixel, step)."""
+        places = sorted({round(self.steps * place / TICKS) for place in range(TICKS + 1)})
+        return [(round(PLOT_WIDTH * step / self.steps, 1), step) for step in places]
+
+    @property
+    def y_ticks(self) -> list[tuple[float, str]]:
+        """(pixel, value)."""
+        spread = self.high - self.low
+        shares = [place / TICKS for place in range(TICKS + 1)] if spread else [0.0]
+        return [(round(PLOT_HEIGHT * (1 - share), 1), f"{self.low + share * spread:.3g}") for share in shares]
+
+
+def rows(curve: list[dict[str, Any]]) -> tuple[list[str], list[dict[str, Any]]]:
+    """The columns and the lines of its CSV: one for each report of the training."""
+    names = list(dict.fromkeys(["step", *(name for point in curve for name in point)]))
+    return names, curve
 
 
 def plots(curve: list[dict[str, Any]]) -> list[TrainingPlot]:
@@ -34,4 +55,4 @@ def _plot(name: str, points: list[tuple[int, float]]) -> TrainingPlot:
     line = " ".join(
         f"{PLOT_WIDTH * step / steps:.1f},{PLOT_HEIGHT * (1 - (value - low) / spread):.1f}" for step, value in points
     )
-    return TrainingPlot(name, line, values[0], values[-1], low, high, steps)
+    return TrainingPlot(name, line, values[0], values[-1], low, high, steps, tuple(points))

@@ -1,15 +1,20 @@
 """Pages of trained models: all of them, and one with its card, settings, curve and the progress of its training."""
 
+import csv
+import io
+
 from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from agents.models import TrainedModel
 from agents.training.card import CARD, use_of
 from agents.training.plots import PLOT_HEIGHT, PLOT_WIDTH, plots
+from agents.training.plots import rows as rows_of
 from agents.training.stored import StoredModel
 from annotations.access import rules
+from annotations.access.downloads import attachment, safe_cell
 from annotations.paging import page_of
 
 MAX_CARD = 64 * 1024
@@ -41,6 +46,19 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def model_state(request: HttpRequest, name: str) -> JsonResponse:
     return JsonResponse(get_object_or_404(_visible(request), name=name).progress().to_dict())
+
+
+@require_GET
+def model_curve(request: HttpRequest, name: str) -> HttpResponseBase:
+    """What the curves are drawn of, as CSV."""
+    found = get_object_or_404(_visible(request), name=name)
+    columns, lines = rows_of(found.curve)
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\r\n")
+    writer.writeheader()
+    writer.writerows({key: safe_cell(value) for key, value in line.items()} for line in lines)
+    answer = HttpResponse(out.getvalue(), content_type="text/csv; charset=utf-8")
+    return attachment(answer, f"{found.name}-curve.csv", found.project)
 
 
 def _visible(request: HttpRequest) -> QuerySet[TrainedModel]:

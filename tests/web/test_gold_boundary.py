@@ -175,6 +175,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         "connection-test": [{"name": "any"}],
         "connection-delete": [{"name": "any"}],
         "model": [{"name": "trained"}],
+        "model-curve": [{"name": "trained"}],
         "model-state": [{"name": "trained"}],
         "run": keys("Run"),
         "run-state": keys("Run"),

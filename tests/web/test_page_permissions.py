@@ -161,6 +161,7 @@ PAGES = {
     "prompt-pack-edit": get("prompt-packs", ADMINS),
     "prompt-preview": get("steps"),
     "model": get("model name"),
+    "model-curve": get("model name"),
     "model-state": get("model name"),
     "run": get("runs"),
     "run-state": get("runs"),

@@ -80,6 +80,23 @@ def test_a_running_model_shows_its_progress_and_curves() -> None:
     assert state["version"].endswith(" 10")
 
 
+def test_a_curve_has_marks_on_its_axes_its_table_and_its_csv() -> None:
+    model = make_model()
+    client = client_of(model)
+    text = client.get("/models/ranker/").content.decode()
+    assert text.count('class="grid"') >= 5
+    assert '<text x="640.0"' in text
+    assert text.count("<summary>Table</summary>") == text.count("<polyline")
+    answer = client.get("/models/ranker/curve.csv")
+    lines = answer.content.decode().splitlines()
+    assert sorted(lines[0].split(",")) == ["epoch", "learning_rate", "loss", "recall@1", "step"]
+    assert len(lines) == 1 + len(model.curve)
+    assert 'href="/models/ranker/curve.csv"' in text
+    flat = plots([{"step": 1, "loss": 0.5}, {"step": 2, "loss": 0.5}])[0]
+    assert flat.y_ticks == [(180, "0.5")]
+    assert [step for _, step in flat.x_ticks] == [0, 1, 2]
+
+
 def test_a_finished_model_shows_card_settings_metrics_and_use() -> None:
     model = make_model()
     finish(model)
