@@ -11,11 +11,15 @@ MOST_TIMES = 1000  # as much data
 FEW = 10  # conversations; the interval of fewer is too narrow, and may have no width at all
 
 
-def caution(conversations: int | None) -> str:
-    """What is to be said of an interval that was drawn from so many conversations; "" where they are enough."""
-    if conversations is None or conversations >= FEW:
+def caution(conversations: int | None, widthless: bool = False) -> str:
+    """What is to be said of an interval that was drawn from so many conversations; "" where they are enough. One that
+    is `widthless` is no certain one."""
+    if conversations is None or (conversations >= FEW and not widthless):
         return ""
-    return f"{conversations} conversation{'' if conversations == 1 else 's'} only: too few for an interval to trust"
+    counted = f"{conversations:,} conversation{'' if conversations == 1 else 's'}"
+    if conversations < FEW:
+        return f"{counted} only: too few for an interval to trust"
+    return f"an interval without a width says only that these {counted} agree"
 
 
 def are_apart(better: IntervalValue, worse: IntervalValue) -> bool:

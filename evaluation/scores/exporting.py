@@ -8,6 +8,7 @@ from typing import Any
 from django.db.models import QuerySet
 
 from agents.models import Run, Trajectory
+from agents.recipes.literature import changed_settings
 from annotations.access.downloads import safe_cell
 from evaluation.metrics.apart import caution
 from evaluation.models import Score
@@ -16,11 +17,14 @@ from evaluation.models import Score
 def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
     """One dictionary per score, in the order in which they were computed: the headline of a metric comes first.
     `caution` says where an interval rests on too few conversations."""
-    of_run = Trajectory.objects.counts(Run.objects.filter(scores__in=scores).distinct())
+    runs = list(Run.objects.filter(scores__in=scores).distinct())
+    of_run = Trajectory.objects.counts(runs)
+    changed = {run.pk: "; ".join(f"{k}={v[1]}" for k, v in changed_settings(run.recipe).items()) for run in runs}
     return [
         {
             "run": score.run_id,
             "recipe": score.run.recipe_name,
+            "settings": changed[score.run_id],
             "dataset": score.run.dataset.name,
             "split": score.run.split,
             "seed": score.run.seed,
@@ -32,14 +36,15 @@ def metric_rows(scores: QuerySet[Score]) -> list[dict[str, Any]]:
             "low": score.low,
             "high": score.high,
             "n": score.n,
-            "caution": caution(of_run.get(score.run_id)),
+            "caution": caution(of_run.get(score.run_id), score.low == score.high),
         }
         for score in scores.select_related("run__dataset").order_by("run_id", "id")
     ]
 
 
 METRIC_COLUMNS = (
-    *("run", "recipe", "dataset", "split", "seed", "preset", "metric", "grouping", "headline", "value", "low", "high"),
+    *("run", "recipe", "settings", "dataset", "split", "seed", "preset", "metric", "grouping", "headline"),
+    *("value", "low", "high"),
     *("n", "caution"),
 )
 

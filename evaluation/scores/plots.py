@@ -14,6 +14,7 @@ from evaluation.scores.breakdowns import stored_breakdown
 from evaluation.scores.tables import FULL_NAMES, PLOTTED, main_metrics
 
 WIDTH, HEIGHT, LEFT, BOTTOM, TOP = 300, 170, 34, 22, 8  # of a panel, pixels; axes lie within
+BESIDE = 4  # pixels between two recipes at the same place of an axis of words
 STYLES = 8  # lines that can be told apart
 X_NAMES = {"seconds": "seconds a step, the first recipe's with the encoding of pages", "money": "money a step"}
 COLUMNS = ("plot", "split", "recipe", "x", "value", "low", "high", "n")
@@ -41,6 +42,7 @@ class PlotData:
     x_name: str
     points: list[PlotPoint]
     is_numeric: bool = False
+    metric: str = ""  # what is measured, where the title does not say it
 
     def rows(self) -> list[dict[str, object]]:
         """As CSV has them."""
@@ -48,16 +50,27 @@ class PlotData:
 
 
 @dataclass(frozen=True)
+class PlotMark:
+    """A value in a panel, in pixels, with its interval, where there is one, and what is said of it."""
+
+    x: float
+    y: float
+    said: str
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True)
 class PlotLine:
-    """One recipe's marks in a panel, in pixels; `style` is the same in all panels."""
+    """One recipe's marks in a panel; `style` is the same in all panels."""
 
     recipe: str
     style: int
-    marks: list[tuple[float, float, str]]
+    marks: list[PlotMark]
 
     @property
     def path(self) -> str:
-        return " ".join(f"{x},{y}" for x, y, _ in self.marks)
+        return " ".join(f"{mark.x},{mark.y}" for mark in self.marks)
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,12 @@ class HeatCell:
     value: float
     n: int | None
     tint: int
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def said(self) -> str:
+        return f"of {self.n} turn{'' if self.n == 1 else 's'}"
 
 
 @dataclass
@@ -144,7 +163,7 @@ def _slices(
             rate = one.turn_success
             low, high = (None, None) if one.is_single else (rate.low, rate.high)
             points.append(PlotPoint(run.split, labels[run.pk], one.name, rate.value, low, high, one.turns))
-    return PlotData(slices, title, x_name, points)
+    return PlotData(slices, title, x_name, points, metric="turn success rate, ")
 
 
 def _price(runs: list[Run], labels: dict[int, str], preset: MetricPreset, unit: str) -> PlotData:
@@ -171,9 +190,11 @@ def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
     panels = []
     for split in dict.fromkeys(point.split for point in data.points):
         lines = []
-        for recipe, style in styles.items():
+        for place, (recipe, style) in enumerate(styles.items()):
+            # Side by side, so that none lies under another; what is measured on the axis stays where it is.
+            aside = 0.0 if data.is_numeric else BESIDE * (place - (len(styles) - 1) / 2)
             marks = [
-                (x_of(point.x), _y(point.value), f"{recipe}, {_named(point.x)}: {100 * point.value:.1f}")
+                _mark(point, round(x_of(point.x) + aside, 1))
                 for point in data.points
                 if (point.split, point.recipe) == (split, recipe)
             ]
@@ -181,6 +202,14 @@ def _panels(data: PlotData, styles: dict[str, int]) -> list[Panel]:
                 lines.append(PlotLine(recipe, style, marks))
         panels.append(Panel(split or "all splits", lines, x_ticks, y_ticks))
     return panels
+
+
+def _mark(point: PlotPoint, x: float) -> PlotMark:
+    said = f"{point.recipe}, {_named(point.x)}: {100 * point.value:.1f}"
+    if point.low is None or point.high is None:
+        return PlotMark(x, _y(point.value), said)
+    said += f", from {100 * point.low:.1f} to {100 * point.high:.1f}"
+    return PlotMark(x, _y(point.value), said, _y(max(0.0, point.low)), _y(min(1.0, point.high)))
 
 
 def _words(data: PlotData) -> tuple[Callable[[str | float], float], list[tuple[float, str]]]:
@@ -220,4 +249,6 @@ def _heat(data: PlotData, recipes: list[str]) -> list[tuple[str, str, list[HeatC
 
 
 def _cell(point: PlotPoint | None) -> HeatCell | None:
-    return HeatCell(point.value, point.n, min(9, int(10 * point.value))) if point else None
+    if point is None:
+        return None
+    return HeatCell(point.value, point.n, min(9, int(10 * point.value)), point.low, point.high)

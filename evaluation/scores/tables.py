@@ -99,7 +99,8 @@ class ScoreTable:
     @property
     def caution(self) -> str:
         """What is to be said of its intervals; "" where there are enough conversations."""
-        return caution(min((row.conversations for row in self.rows if row.conversations), default=None))
+        widthless = any(cell and cell.low == cell.high for row in self.rows for cell in row.cells)
+        return caution(min((row.conversations for row in self.rows if row.conversations), default=None), widthless)
 
     @property
     def grouping(self) -> str:

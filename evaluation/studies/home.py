@@ -154,7 +154,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
     of_these = {} if live is None else {"run__dataset__live": live}
     scored = Exists(Score.objects.filter(run__studies=OuterRef("pk"), headline=True, **of_these))
     studies = rules.visible(user, Study.objects.filter(scored).exclude(name=WATCHED))
-    several = studies.annotate(run_count=Count("runs", distinct=True)).filter(run_count__gt=1)
+    several = studies.annotate(compared=Count("runs__recipe_sha256", distinct=True)).filter(compared__gt=1)
     study = several.first() or studies.first()
     if study is None:
         return None
@@ -174,6 +174,7 @@ def plot(user: User, live: dict[str, str] | None = None) -> dict[str, Any] | Non
         "dataset": runs[0].dataset,
         "table": table,
         "metric": tables.FULL_NAMES[plotted],
+        "plotted": plotted,
         # Settings only where they tell two rows apart.
         "rows": [
             (row, row.cells[place], row.settings if labels.count(row.label) > 1 else {}) for row in with_value[:PLOTTED]

@@ -104,7 +104,7 @@ class ScoreSerializer(serializers.ModelSerializer):
         fields = ["id", "run", "preset", "metric", "grouping", "headline", "value", "low", "high", "n", "caution"]
 
     def get_caution(self, score: Score) -> str:
-        return caution(getattr(score, "conversations", None))
+        return caution(getattr(score, "conversations", None), score.low == score.high)
 
 
 class MetricSerializer(serializers.Serializer):
@@ -112,6 +112,7 @@ class MetricSerializer(serializers.Serializer):
 
     run = serializers.IntegerField()
     recipe = serializers.CharField()
+    settings = serializers.CharField(help_text="Those that differ from the named recipe.")
     dataset = serializers.CharField()
     split = serializers.CharField(help_text="Empty: every split.")
     seed = serializers.IntegerField()

@@ -156,9 +156,12 @@ def budget(request: HttpRequest, pk: int) -> HttpResponse:
 
 @require_GET
 def scores(request: HttpRequest, pk: int, kind: str) -> HttpResponseBase:
-    """Every score of the study's runs, both metric sets, as a download."""
+    """Every score of the study's runs, both metric sets, as a download; `metric` and `preset` in the address: the
+    headlines of these alone, as they are drawn."""
     found = get_object_or_404(_visible(request), pk=pk)
-    rows = exporting.metric_rows(Score.objects.filter(run__in=found.runs.all()))
+    drawn = {name: request.GET[name].replace("\0", "") for name in ("metric", "preset") if name in request.GET}
+    chosen = Score.objects.filter(run__in=found.runs.all(), **(drawn | {"headline": True} if drawn else {}))
+    rows = exporting.metric_rows(chosen)
     if kind == "json":
         return attachment(JsonResponse(rows, safe=False), f"study-{pk}.json", found.project)
     if kind != "csv":

@@ -80,7 +80,7 @@ def test_the_panels_of_a_plot_have_the_same_axes_and_a_recipe_the_same_line() ->
     assert [word for _, word in first.x_ticks] == ["1", "5", "50"]
     assert [line.style for line in first.lines] == [0, 1]
     assert [(line.recipe, line.style) for line in second.lines] == [("two", 1)]
-    lower, higher = first.lines[0].marks[0][1], first.lines[1].marks[0][1]
+    lower, higher = first.lines[0].marks[0].y, first.lines[1].marks[0].y
     assert lower > higher, "more success stands higher"
 
 
@@ -88,4 +88,16 @@ def test_an_axis_of_numbers_begins_at_nothing_and_holds_the_largest() -> None:
     points = [PlotPoint("", "one", 0.7, 0.5), PlotPoint("", "two", 3.2, 0.6)]
     (panel,) = drawn(PlotData("seconds", "Time", "seconds a step", points, is_numeric=True)).panels
     assert [word for _, word in panel.x_ticks] == ["0", "1", "2", "3", "4"]
-    assert panel.x_ticks[0][0] < panel.lines[0].marks[0][0] < panel.lines[1].marks[0][0] < panel.x_ticks[-1][0]
+    assert panel.x_ticks[0][0] < panel.lines[0].marks[0].x < panel.lines[1].marks[0].x < panel.x_ticks[-1][0]
+
+
+def test_marks_have_their_interval_and_none_lies_under_another(study: Study) -> None:
+    points = [PlotPoint("train", name, "1", 0.5, 0.25, 0.75, 9) for name in ("one", "two")]
+    (panel,) = drawn(PlotData("recall", "Recall", "k", points)).panels
+    one, two = (line.marks[0] for line in panel.lines)
+    assert one.x < two.x
+    assert one.low > one.y > one.high, "as it is drawn, from the top"
+    assert one.said == "one, 1: 50.0, from 25.0 to 75.0"
+    page = source(study_client(study).get(f"/studies/{study.pk}/plots/"))
+    assert page.count('class="whisker"') >= 4
+    assert "turn success rate, by turn of the conversation" in page

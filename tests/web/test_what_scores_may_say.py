@@ -6,7 +6,7 @@ from agents.models import Run
 from agents.recipes import literature
 from annotations.models import Dataset
 from evaluation.models import Score, Study
-from evaluation.scores import tables
+from evaluation.scores import exporting, tables
 from evaluation.scores.plots import plots_of
 from evaluation.scores.scoring import store_scores
 from tests import factories
@@ -85,10 +85,25 @@ def test_an_interval_of_few_conversations_is_told_so_in_table_drawing_and_api(da
     assert said in source(client.get(f"/compare/?runs={run.pk},{other.pk}"))
 
 
-def test_ten_conversations_are_enough(dataset: Dataset) -> None:
+def test_ten_conversations_are_enough_unless_all_of_them_agree(dataset: Dataset) -> None:
     for _ in range(7):
-        factories.make_conversation(dataset=dataset, split="test_task", turns=1, steps=1)
+        factories.make_conversation(dataset=dataset, split="test_task", turns=1, steps=3)
+    run = decided(dataset, "grounded")
+    study = study_of(run)
+    client = client_of(factories.make_user("admin", dataset.project))
+    said = "an interval without a width says only that these 10 conversations agree"
+    assert said.capitalize() in source(client.get(f"/studies/{study.pk}/"))
+    cautions = {(row["low"] == row["high"], row["caution"]) for row in exporting.metric_rows(Score.objects.all())}
+    assert cautions <= {(True, said), (False, "")}
+    Score.objects.filter(run=run).update(value=0.5, low=0.3, high=0.7)
+    assert "caution" not in source(client.get(f"/studies/{study.pk}/"))
+
+
+def test_the_csv_of_the_first_page_has_what_is_drawn_there(dataset: Dataset) -> None:
     study = study_of(decided(dataset, "grounded"))
     client = client_of(factories.make_user("admin", dataset.project))
-    assert "caution" not in source(client.get(f"/studies/{study.pk}/"))
-    assert {row["caution"] for row in client.get(f"/api/studies/{study.pk}/metrics/").json()} == {""}
+    address = f"/studies/{study.pk}/scores.csv?metric=turn_success&amp;preset={study.preset}"
+    assert f'"{address}"' in source(client.get("/"))
+    lines = client.get(address.replace("&amp;", "&")).content.decode().splitlines()
+    assert len(lines) == 2
+    assert lines[0].startswith("run,recipe,settings,")
