@@ -1,9 +1,8 @@
 """The test of a connection: what it answers, how long that takes, and what it can do beyond that.
 
-Every question is small and asked once, all side by side, so that a page can wait for it.
+Every question is small, and all are asked side by side, so that a page can wait for it.
 """
 
-import base64
 import json
 import time
 from collections.abc import Callable
@@ -23,9 +22,12 @@ from agents.models import Connection
 SECONDS = 20.0  # for each question
 LANES = 6
 MAX_SAID = 300
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAFklEQVR42mP4z8BAEmIY1TCqYfhqAACQ+f8B8u7oVwAAAABJRU5ErkJggg=="
-)
+_PNG = "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAA"  # how PNGs of 16 by 16 begin
+# Pictures of one colour each: who says the right one of both has looked at them.
+COLOURS = {
+    "red": f"{_PNG}FklEQVR42mO4w8BAEmIY1TCqYfhqAADSz9wBDE0DgAAAAABJRU5ErkJggg==",
+    "blue": f"{_PNG}FUlEQVR42mNgYLhDIhrVMKph2GoAABrA3AE9glnoAAAAAElFTkSuQmCC",
+}
 TOOL = {
     "type": "function",
     "function": {"name": "click", "description": "Click.", "parameters": {"type": "object", "properties": {}}},
@@ -105,7 +107,7 @@ class EndpointProbe:
     def can(self, name: str) -> dict[str, Any]:
         more, check = ABILITIES[name]
         try:
-            said = _same(self, more) if name == "seeds" else check(self.complete(**more))
+            said = SEVERAL[name](self, more) if name in SEVERAL else check(self.complete(**more))
         except UNUSABLE as problem:
             said = self._said(problem)
         return {"ok": not said, "said": said[:MAX_SAID]}
@@ -116,9 +118,22 @@ class EndpointProbe:
         return f"the answer cannot be read ({type(problem).__name__})"
 
 
-def _same(asked: EndpointProbe, more: dict[str, Any]) -> str:
-    first, second = (_message(asked.complete(**more))["content"] for _ in range(2))
-    return "" if first == second else "the same seed gave two answers"
+def _follows_seeds(asked: EndpointProbe, more: dict[str, Any]) -> str:
+    first, second, other = (_message(asked.complete(**more | {"seed": seed}))["content"] for seed in (7, 7, 8))
+    if first != second:
+        return "the same seed gave two answers"
+    return "every seed gave the same answer" if first == other else ""
+
+
+def _sees(asked: EndpointProbe, more: dict[str, Any]) -> str:
+    """An endpoint that overlooks pictures answers all the same."""
+    for colour, picture in COLOURS.items():
+        shown = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+        question = [{"type": "text", "text": "What colour is this picture? Answer with one word."}, shown]
+        said = str(_message(asked.complete(question, **more))["content"])
+        if colour not in said.lower():
+            return f"it said “{said[:60]}” of a picture that is all {colour}"
+    return ""
 
 
 def _two(answer: Any) -> str:
@@ -139,12 +154,13 @@ def _message(answer: Any) -> Any:
     return answer["choices"][0]["message"]
 
 
-_IMAGE = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{base64.b64encode(PNG).decode()}"}}
+SEVERAL: dict[str, Callable[[EndpointProbe, dict[str, Any]], str]] = {"seeds": _follows_seeds, "images": _sees}
+"""What more than one answer tells."""
 ABILITIES: dict[str, tuple[dict[str, Any], Check]] = {
     "n": ({"n": 2, "temperature": 1.0}, _two),
-    "seeds": ({"seed": 7, "temperature": 1.0, "question": "Write five random words."}, lambda answer: ""),
+    "seeds": ({"temperature": 1.0, "question": "Write five random words."}, lambda answer: ""),
     "logprobs": ({"logprobs": True}, _logprobs),
-    "images": ({"question": [{"type": "text", "text": "What colour is it?"}, _IMAGE]}, lambda answer: ""),
+    "images": ({}, lambda answer: ""),
     "tools": ({"tools": [TOOL], "tool_choice": "required", "question": "Click."}, _calls_tool),
 }
 """What is found out: the arguments of the question, and how its answer is read."""

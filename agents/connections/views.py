@@ -7,6 +7,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_POST
 
 from agents.connections.forms import ConnectionForm
+from agents.llm import connection as llm_connection
+from agents.llm import embedded
 from agents.models import Connection
 
 
@@ -18,7 +20,13 @@ def connections(request: HttpRequest) -> HttpResponse:
         form.instance.created_by = request.user
         return redirect("connection", form.save().name)
     rows = Connection.objects.all()
-    return render(request, "agents/connections.html", {"rows": rows, "form": form})
+    own = {
+        "model": embedded.SMOLLM2,
+        "allowed": llm_connection.may_be_embedded(),
+        "lacking": embedded.lacking(),
+        "answers": bool(llm_connection.embedded_model()),
+    }
+    return render(request, "agents/connections.html", {"rows": rows, "form": form, "own": own})
 
 
 def connection(request: HttpRequest, name: str) -> HttpResponse:

