@@ -19,7 +19,7 @@ export class CommentPlaces {
     });
   }
 
-  /** Tell the comments what they can be about: the part and the step shown, and an element of its page. */
+  /** Tell the comments what they can be about: the part and the step shown, and an element of its page. @param {number} place */
   tell(place, node = "") {
     this.#place = place;
     this.#node = node;

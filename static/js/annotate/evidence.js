@@ -11,10 +11,14 @@ const KEPT_TREES = 8;
 const NO_PAGE = "The source recorded no page for this step.";
 const OFFLINE = "This page was not read before the connection was lost; it is shown when it is back.";
 
+/** @typedef {import("./document.js").RecordedStep} RecordedStep */
+/** @typedef {import("./tree.js").Node} Node */
+
 export const TABS = ["page", "tree", "candidates"];
 
 export class Evidence {
   tab = "page";
+  /** The step that is shown; none before the first. @type {RecordedStep | null} */
   #step = null;
   #turn = 0;
   #isMarked = true;
@@ -25,7 +29,7 @@ export class Evidence {
   /** Addresses whose pages have been here, so that they can be shown without the network. */
   #loaded = new Set();
   #isMissed = false;
-  #found = { text: "", places: [], at: -1 };
+  #found = { text: "", places: /** @type {number[]} */ ([]), at: -1 };
 
   /** Called with the id of an element that was pointed out, in the page or in a tree. @type {(id: string) => void} */
   onElement = () => {};
@@ -34,22 +38,25 @@ export class Evidence {
   constructor(root, document) {
     this.root = root;
     this.document = document;
-    const part = (name) => root.querySelector(name);
+    const part = (/** @type {string} */ name) => /** @type {HTMLElement} */ (root.querySelector(name));
     this.action = part("#action");
     this.facts = part("#page-facts");
-    this.search = part("#search");
+    this.search = /** @type {HTMLInputElement} */ (part("#search"));
     this.count = part("#search-count");
     this.note = part("#page-note");
     for (const step of document.steps) this.#frames.set(step.id, { frame: step.frame, at: performance.now() });
-    this.#open();
+    this.frame = this.#opened();
     window.addEventListener("online", () => this.#again());
-    const options = { onPick: (id) => this.#point(id), onHover: (id) => this.frame.hover(id) };
+    const options = {
+      onPick: (/** @type {string} */ id) => this.#point(id),
+      onHover: (/** @type {string | null} */ id) => this.frame.hover(id),
+    };
     this.tree = new TreeView(part("#panel-tree"), options);
     this.candidates = new TreeView(part("#panel-candidates"), options);
     for (const tab of root.querySelectorAll("[role=tab]"))
-      tab.addEventListener("click", () => this.choose(tab.dataset.tab));
+      tab.addEventListener("click", () => this.choose(tab.dataset.tab ?? ""));
     this.search.addEventListener("input", () => this.#find());
-    this.search.addEventListener("keydown", (event) => {
+    this.search.addEventListener("keydown", (/** @type {KeyboardEvent} */ event) => {
       if (event.key !== "Enter") return;
       event.preventDefault();
       this.next(event.shiftKey ? -1 : 1);
@@ -71,12 +78,14 @@ export class Evidence {
     if (turn === this.#turn) this.#prefetch(place);
   }
 
+  /** @param {string} tab */
   choose(tab) {
     this.tab = tab;
     for (const button of this.root.querySelectorAll("[role=tab]")) {
       button.setAttribute("aria-selected", String(button.dataset.tab === tab));
       button.tabIndex = button.dataset.tab === tab ? 0 : -1;
-      this.root.querySelector(`#panel-${button.dataset.tab}`).hidden = button.dataset.tab !== tab;
+      const panel = /** @type {HTMLElement} */ (this.root.querySelector(`#panel-${button.dataset.tab}`));
+      panel.hidden = button.dataset.tab !== tab;
     }
     if (!this.#step) return;
     if (tab === "page") this.#showFrame();
@@ -85,10 +94,10 @@ export class Evidence {
 
   toggleMarks() {
     this.#isMarked = !this.#isMarked;
-    this.#showFrame();
+    if (this.#step) this.#showFrame();
   }
 
-  /** Go to the next (1) or previous (-1) place that the search found. */
+  /** Go to the next (1) or previous (-1) place that the search found. @param {number} direction */
   next(direction) {
     const { places, at } = this.#found;
     if (!places.length) return;
@@ -96,17 +105,25 @@ export class Evidence {
     this.#showFound();
   }
 
-  #open() {
-    this.frame = new SnapshotFrame(this.root.querySelector("#snapshot"), { title: "Page of the step" });
-    this.frame.onKey = press;
-    this.frame.onPick = (id) => {
+  #opened() {
+    const place = /** @type {HTMLElement} */ (this.root.querySelector("#snapshot"));
+    const frame = new SnapshotFrame(place, { title: "Page of the step" });
+    frame.onKey = press;
+    frame.onPick = (id) => {
       this.#each((tree) => tree.point(id));
       this.onElement(id);
     };
-    this.frame.onExpired = () => {
-      this.#frames.delete(this.#step.id);
+    frame.onExpired = () => {
+      this.#frames.delete(this.#shown.id);
       this.#showFrame();
     };
+    return frame;
+  }
+
+  /** The step that is shown, where there must be one. */
+  get #shown() {
+    if (!this.#step) throw new Error("no step is shown");
+    return this.#step;
   }
 
   /** The network is back: what was asked for without it is read now. */
@@ -115,20 +132,22 @@ export class Evidence {
     this.#isMissed = false;
     this.frame.destroy(); // a frame that could not be loaded would be taken for the page
     this.#loaded.clear();
-    this.#open();
-    this.show(this.#step.index);
+    this.frame = this.#opened();
+    this.show(this.#shown.index);
   }
 
+  /** @param {(tree: TreeView) => void} run */
   #each(run) {
     run(this.tree);
     run(this.candidates);
   }
 
   #say() {
-    const { operation, name, value } = shownStep(this.#step);
-    this.action.title = this.#step.action_repr;
+    const step = this.#shown;
+    const { operation, name, value } = shownStep(step);
+    this.action.title = step.action_repr;
     this.action.replaceChildren(
-      make("span.faint", {}, `step ${this.#step.index + 1} `),
+      make("span.faint", {}, `step ${step.index + 1} `),
       make("b", {}, operation),
       value ? ` “${value}”` : "",
       name ? make("span.muted", {}, ` ${value ? "in " : ""}${name}`) : "",
@@ -136,7 +155,7 @@ export class Evidence {
   }
 
   async #showFrame() {
-    const step = this.#step;
+    const step = this.#shown;
     const view = await this.#view(step).catch(() => null);
     if (step !== this.#step) return;
     const url = view && (this.#isMarked || view.scripted ? view.url : view.plain);
@@ -150,7 +169,7 @@ export class Evidence {
     this.#loaded.add(url);
   }
 
-  /** How a step's page is shown, with an address that is still good. */
+  /** How a step's page is shown, with an address that is still good. @param {RecordedStep} step */
   async #view(step) {
     const known = this.#frames.get(step.id);
     if (known && performance.now() - known.at < FRESH_MS) return known.frame;
@@ -160,7 +179,8 @@ export class Evidence {
   }
 
   async #showTree() {
-    const step = this.#step;
+    const step = this.#shown;
+    /** @type {{nodes: Node[], error?: string}} */
     let answer;
     try {
       answer = await this.#tree(step);
@@ -171,9 +191,11 @@ export class Evidence {
     const begun = performance.now();
     if (this.tree.nodes !== answer.nodes) {
       this.tree.show(answer.nodes, answer.error);
-      const candidates = answer.nodes.filter((node) => node[4] || node[5]).map(([, ...rest]) => [0, ...rest]);
+      const candidates = answer.nodes
+        .filter((node) => node[4] || node[5])
+        .map(([, ...rest]) => /** @type {Node} */ ([0, ...rest]));
       this.candidates.show(candidates, "This step has no candidates on its page.");
-      const count = (number) => number.toLocaleString("en");
+      const count = (/** @type {number} */ number) => number.toLocaleString("en");
       this.facts.textContent = answer.nodes.length
         ? `${count(answer.nodes.length)} elements · ${count(candidates.length)} candidates`
         : "";
@@ -182,33 +204,36 @@ export class Evidence {
     performance.measure("tree shown", { start: begun });
   }
 
+  /** @param {RecordedStep} step @returns {Promise<{nodes: Node[], error?: string}>} */
   #tree(step) {
     const known = this.#trees.get(step.id);
     if (known) return known;
     const answer = call(step.tree_url, undefined, { cache: "default" });
     answer.catch(() => this.#trees.delete(step.id));
     this.#trees.set(step.id, answer);
-    if (this.#trees.size > KEPT_TREES) this.#trees.delete(this.#trees.keys().next().value);
+    const [oldest] = this.#trees.keys();
+    if (this.#trees.size > KEPT_TREES) this.#trees.delete(oldest);
     return answer;
   }
 
-  /** What the next key is likely to ask for. The times of showing and reading are in the browser's own timeline. */
+  /** What the next key is likely to ask for. The times of showing and reading are in the browser's own timeline. @param {number} place */
   async #prefetch(place) {
     for (const near of [place + 1, place - 1]) {
       const step = this.document.steps[near];
       if (!step) continue;
       const view = await this.#view(step).catch(() => null);
       await this.#tree(step).catch(() => null);
-      if (this.#step.index !== place) return;
+      if (this.#step?.index !== place) return;
       if (!view || this.tab !== "page" || !navigator.onLine) continue;
       await this.frame.prefetch(view.url, view); // one at a time: a page may be large
       this.#loaded.add(view.url);
     }
-    if (this.#step.index === place) performance.mark("neighbours read");
+    if (this.#step?.index === place) performance.mark("neighbours read");
   }
 
   #find({ isTyped = true } = {}) {
     const text = this.search.value.trim().toLowerCase();
+    /** @type {number[]} */
     const places = [];
     if (text)
       for (const [place, node] of this.tree.nodes.entries())
@@ -227,6 +252,7 @@ export class Evidence {
     this.frame.hover(id);
   }
 
+  /** @param {string} id */
   #point(id) {
     this.frame.scrollTo(id);
     this.frame.hover(id);
