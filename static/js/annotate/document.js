@@ -18,6 +18,8 @@ export class AnnotationDocument {
   conflicts = [];
   /** @type {Part[] | null} */
   #parts = null;
+  /** What the annotation is and who has it. @type {Record<string, any>} */
+  about = {};
   /** Where each step comes, from 0. @type {Map<number, number>} */
   places = new Map();
 

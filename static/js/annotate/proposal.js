@@ -10,6 +10,11 @@ const SOON_MS = 300; // most failures are known by then
 const POLL_MS = 2000;
 const POLLS = 60;
 
+/** @param {string} id */
+function shownAs(id) {
+  return /** @type {HTMLElement} */ (document.getElementById(id));
+}
+
 export class Proposal {
   /** The one that is shown. @type {Proposed | null} */
   shown = null;
@@ -26,7 +31,7 @@ export class Proposal {
   /** Why to cut, by place. @returns {Map<number, string>} */
   get cuts() {
     const parts = this.shown?.kind === "cuts" ? this.shown.content.parts : [];
-    return new Map(parts.map(({ step, why }) => [this.#document.places.get(step), why.join("; ")]));
+    return new Map(parts.map(({ step, why }) => [this.#document.placeOfStep(step), (why ?? []).join("; ")]));
   }
 
   /** @param {boolean} writable */
@@ -35,9 +40,9 @@ export class Proposal {
     const kept = this.shown?.content.parts.filter((part) => this.#isKept(part)).length ?? 0;
     const without = (this.shown?.content.left_out ?? []).map((clause) => `“${clause}”`).join(", ");
     const words = this.shown ? `Proposed by ${this.shown.model} · ${kept} of ${total} as proposed` : "";
-    document.getElementById("left-out").textContent = without ? ` · left out: ${without}` : "";
-    document.getElementById("proposed").textContent = words;
-    document.getElementById("hints").hidden = this.shown !== null;
+    shownAs("left-out").textContent = without ? ` · left out: ${without}` : "";
+    shownAs("proposed").textContent = words;
+    shownAs("hints").hidden = this.shown !== null;
     button("accept").hidden = !this.shown || kept === total;
     button("propose").disabled = !writable;
   }
@@ -51,9 +56,8 @@ export class Proposal {
   #isKept({ step, instruction, rewrite }) {
     const part = this.#document.part(step);
     if (part && this.#speaks && !instruction && part.instruction) return false; // it would be cleared
-    return (
-      Boolean(part) && (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite)
-    );
+    if (!part) return false;
+    return (!instruction || part.instruction === instruction) && (!rewrite || part.rewrite === rewrite);
   }
 
   /** Ask for another one; there is none to show when the model takes too long. Rejects with why there is none.

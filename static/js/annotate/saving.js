@@ -10,7 +10,8 @@ const HEARTBEAT_MS = 20_000;
 const IDLE_MS = 5 * 60_000; // whoever does nothing for so long lets the lease run out
 
 /** @typedef {"loading" | "saved" | "waiting" | "saving" | "offline" | "signed_out" | "lost" | "closed" | "failing"} Kind */
-/** @typedef {{kind: Kind, at?: string, holder?: string | null, why?: string}} Status */
+/** @typedef {import("./journal.js").Edit} Edit */
+/** @typedef {{kind: Kind, at?: string | null, holder?: string | null, why?: string}} Status */
 
 export class Saver {
   /** @type {Status} */
@@ -27,11 +28,12 @@ export class Saver {
   #url;
   #timer = 0;
   #failures = 0;
+  /** @type {Promise<void> | null} */
   #sending = null;
   /** @type {import("./journal.js").Edit[]} the edits of the request that is to be answered; sent again as it is */
   #batch = [];
   /** The last edit of typing, and when it began. */
-  #typed = { edit: null, at: 0 };
+  #typed = { edit: /** @type {Edit | null} */ (null), at: 0 };
   #active = Date.now();
 
   /** @param {{document: import("./document.js").AnnotationDocument, journal: import("./journal.js").Journal, url: string, user: string}} options url: of the annotation; user: the name of who is signed in */
@@ -42,7 +44,7 @@ export class Saver {
     this.#url = url;
   }
 
-  /** Begin, with the edits that the journal had kept from before. */
+  /** Begin, with the edits that the journal had kept from before. @param {Edit[]} kept */
   start(kept) {
     this.token = this.#document.about.token;
     for (const edit of kept) this.#document.add(edit);
@@ -56,7 +58,7 @@ export class Saver {
       window.addEventListener(type, () => this.#wake(), { passive: true, capture: true });
   }
 
-  /** Nothing can be written: somebody else's, or submitted. */
+  /** Nothing can be written: somebody else's, or submitted. @param {string} why @param {string | null} holder */
   close(why, holder = null) {
     this.#setStatus({ kind: "closed", why, holder });
   }
@@ -75,7 +77,8 @@ export class Saver {
       this.#document.drop(replaced);
       edit.before = replaced.before;
     }
-    if (edit.kind === "text" && edit.before === edit.after) return this.#journal.settle([replaced.op_id]);
+    if (edit.kind === "text" && edit.before === edit.after)
+      return this.#journal.settle(replaced ? [replaced.op_id] : []);
     this.#document.add(edit);
     this.#typed = { edit: typing ? edit : null, at: replaced ? this.#typed.at : performance.now() };
     const kept = this.#journal.add(edit, replaced);
@@ -111,7 +114,11 @@ export class Saver {
     });
   }
 
-  /** The person's decision: `edits` put it into the document, none leaves the server's. */
+  /**
+   * The person's decision: `edits` put it into the document, none leaves the server's.
+   * @param {import("./journal.js").Conflict} conflict
+   * @param {Edit[]} edits
+   */
   async decide(conflict, edits) {
     this.#document.decided(conflict);
     for (const edit of edits) this.#document.add(edit);
@@ -133,7 +140,7 @@ export class Saver {
     return taken;
   }
 
-  /** Calls that are none of edits: POST to a path below the annotation. Rejects as `call` does. */
+  /** Calls that are none of edits: POST to a path below the annotation. Rejects as `call` does. @param {string} path @param {Record<string, any>} body */
   post(path, body = {}) {
     return call(`${this.#url}${path}`, { token: this.token, base: this.#document.version, ...body });
   }
@@ -143,13 +150,14 @@ export class Saver {
     this.#document.load(await call(`${this.#url}document/`));
   }
 
+  /** @param {number} ms */
   #soon(ms) {
     window.clearTimeout(this.#timer);
     if (this.status.kind === "closed" || (this.status.kind === "lost" && ms)) return;
     this.#timer = window.setTimeout(() => this.#send(), ms);
   }
 
-  /** The unsent edit that this typing goes on with; edits that may have been sent are never changed. */
+  /** The unsent edit that this typing goes on with; edits that may have been sent are never changed. @param {Edit} edit */
   #extended(edit) {
     const { edit: last, at } = this.#typed;
     const goesOn =
@@ -163,7 +171,7 @@ export class Saver {
   /** What is sent next: edits in order, each place once, so that each is made on the answer to the one before. */
   #next() {
     const seen = new Set();
-    const structure = ({ kind }) => kind === "cut" || kind === "join";
+    const structure = (/** @type {Edit} */ { kind }) => kind === "cut" || kind === "join";
     const batch = [];
     for (const edit of this.#document.pending) {
       const taken = structure(edit)
@@ -196,10 +204,12 @@ export class Saver {
     }
   }
 
+  /** @param {Edit[]} edits */
   #body(edits) {
     return { base: this.#document.version, token: this.token, edits };
   }
 
+  /** @param {Record<string, any>} answer @param {Edit[]} sent */
   #answered(answer, sent) {
     const found = this.#document.take(answer, sent);
     this.#batch = [];
@@ -212,7 +222,11 @@ export class Saver {
     this.onAnswer(found);
   }
 
-  /** Run a call, and make of its failure what it means. True when it went well. */
+  /**
+   * Run a call, and make of its failure what it means. True when it went well.
+   * @param {() => Promise<void>} work
+   * @returns {Promise<boolean>}
+   */
   async #run(work) {
     try {
       await work();
@@ -226,6 +240,7 @@ export class Saver {
     }
   }
 
+  /** @param {Refused} refusal @param {() => Promise<void>} work @returns {Promise<boolean>} */
   async #refused({ status, body, message }, work) {
     if (status === 409 && body.code === "refused") {
       this.#setStatus(
@@ -253,7 +268,7 @@ export class Saver {
     return false;
   }
 
-  /** One of the edits cannot be made whatever we do: send them one by one, and let the person decide about that one. */
+  /** One of the edits cannot be made whatever we do: send them one by one, and let the person decide about that one. @param {string} why */
   #single(why) {
     if (this.#batch.length > 1) {
       this.#batch = this.#batch.slice(0, 1);
@@ -267,6 +282,7 @@ export class Saver {
     return true;
   }
 
+  /** @param {Status} status */
   #retry(status) {
     const wait =
       status.kind === "signed_out" ? SIGNED_OUT_MS : BACKOFF_MS[Math.min(this.#failures, BACKOFF_MS.length - 1)];
@@ -310,6 +326,7 @@ export class Saver {
     });
   }
 
+  /** @param {Status} status */
   #setStatus(status) {
     if (status.kind === "saved" && status.at === null) status.at = this.status.at ?? null;
     this.status = status;

@@ -1,6 +1,7 @@
 // The state of saving and of the connection, in words: the line in the header, and the bar below it when it matters.
 import { make } from "../shared/elements.js";
 
+/** @type {Record<string, string>} */
 const CLOSED = {
   submitted: "It has been submitted: it can no longer be changed.",
   gone: "It is no longer yours to change.",
@@ -31,6 +32,12 @@ export class StatusLine {
     this.#bar(this.#explained(kind, holder, why));
   }
 
+  /**
+   * @param {import("./saving.js").Kind} kind
+   * @param {string | null | undefined} at
+   * @param {string | undefined} why
+   * @param {string | null | undefined} holder
+   */
   #text(kind, at, why, holder) {
     const version = `v${this.document.version}`;
     const kept = this.#kept();
@@ -53,7 +60,13 @@ export class StatusLine {
     return `${count} ${count === 1 ? "change" : "changes"} kept ${this.journal.isLasting ? "here" : "in this tab only"}`;
   }
 
-  /** [text, ...buttons and links], or null where there is nothing to do. */
+  /**
+   * [text, ...buttons and links], or null where there is nothing to do.
+   * @param {import("./saving.js").Kind} kind
+   * @param {string | null | undefined} holder
+   * @param {string | undefined} why
+   * @returns {(string | Node)[] | null}
+   */
   #explained(kind, holder, why) {
     if (kind === "signed_out") {
       const link = make("a.link", { href: this.login, target: "_blank", rel: "noopener" }, "Sign in in a new tab");
@@ -72,7 +85,7 @@ export class StatusLine {
           : "Your lease on this has run out and nobody else has it. ";
       return [who, this.#button("Take over", this.onTake, "t"), " ", this.#copy()];
     }
-    if (kind === "closed") return [`${CLOSED[why] ?? why} `, this.#copy()];
+    if (kind === "closed") return [`${CLOSED[why ?? ""] ?? why} `, this.#copy()];
     return null;
   }
 
@@ -87,6 +100,7 @@ export class StatusLine {
     });
   }
 
+  /** @param {string} text @param {() => void} run */
   #button(text, run, key = "") {
     const button = make(
       "button.btn.small",
@@ -99,6 +113,7 @@ export class StatusLine {
     return button;
   }
 
+  /** @param {(string | Node)[] | null} content */
   #bar(content) {
     const said = content?.map((part) => (part instanceof Node ? part.textContent : part)).join("") ?? "";
     if (this.notice.dataset.said === said) return;
