@@ -42,12 +42,18 @@ export class ConflictDialog {
       make("p.faint", {}, make("kbd", {}, "Esc"), " decides later; your version stays in this browser."),
     );
     if (!this.#dialog.open) this.#dialog.showModal();
-    this.#dialog.querySelector("h1").focus(); // no button, which a space would press
+    this.#dialog.querySelector("h1")?.focus(); // no button, which a space would press
     this.#lastKey = performance.now();
   }
 
+  /** The conflict that is shown. */
+  get #asked() {
+    if (!this.#conflict) throw new Error("no conflict is shown");
+    return this.#conflict;
+  }
+
   #texts() {
-    const { base, theirs, mine } = this.#conflict;
+    const { base, theirs, mine } = this.#asked;
     if (theirs === null) {
       return [
         this.#row("2", "Theirs", make("p", {}, "This part was joined with the one before it."), () => this.#decide([])),
@@ -57,8 +63,9 @@ export class ConflictDialog {
     const area = make("textarea", { "aria-label": "Edited" }, mine);
     const save = make("button.btn.primary", { type: "button" }, "Save edited ", make("kbd", {}, "Ctrl ⏎"));
     this.#choices.set("e", () => area.focus());
-    this.#choices.set("save", () => this.#decide(this.#written(area.value)));
-    save.addEventListener("click", this.#choices.get("save"));
+    const decided = () => this.#decide(this.#written(area.value));
+    this.#choices.set("save", decided);
+    save.addEventListener("click", decided);
     return [
       this.#row("1", "Before", make("p", {}, base), () => this.#decide(this.#written(base))),
       this.#row("2", "Theirs", changed(base, theirs), () => this.#decide([])),
@@ -74,13 +81,14 @@ export class ConflictDialog {
 
   /** Cuts, joins and mentions: one or the other as a whole. */
   #wholes() {
-    const { theirs, mine } = this.#conflict;
+    const { theirs, mine } = this.#asked;
     return [
       this.#row("2", "Theirs", make("p", {}, summary(theirs)), () => this.#decide([])),
       this.#row("3", "Mine", make("p", {}, summary(mine)), () => this.#decide(this.#whole())),
     ];
   }
 
+  /** @param {string} key @param {string} name @param {HTMLElement} shown @param {() => void} run */
   #row(key, name, shown, run) {
     this.#choices.set(key, run);
     const button = make("button.btn.small", { type: "button" }, `${name} `, make("kbd", {}, key));
@@ -88,18 +96,19 @@ export class ConflictDialog {
     return make("div.version", {}, make("div.version-head", {}, button), shown);
   }
 
+  /** @param {string} text */
   #written(text) {
-    const { step, field, theirs } = this.#conflict;
+    const { step, field, theirs } = this.#asked;
     return text === theirs ? [] : [newEdit("text", step, { field, before: theirs, after: text })];
   }
 
   #cutAgain() {
-    const { step, field, mine } = this.#conflict;
+    const { step, field, mine } = this.#asked;
     return [newEdit("cut", step, { after: { instruction: "", rewrite: "", [field]: mine } })];
   }
 
   #whole() {
-    const { kind, step, theirs, mine } = this.#conflict;
+    const { kind, step, theirs, mine } = this.#asked;
     if (kind === "mentions") return theirs === null ? [] : [newEdit("mentions", step, { before: theirs, after: mine })];
     if (kind === "join") return theirs === null ? [] : [newEdit("join", step, { before: theirs })];
     if (theirs === null) return [newEdit("cut", step, { after: mine })];
@@ -107,12 +116,14 @@ export class ConflictDialog {
     return fields.map((field) => newEdit("text", step, { field, before: theirs[field], after: mine[field] ?? "" }));
   }
 
+  /** @param {import("./journal.js").Edit[]} edits */
   #decide(edits) {
-    const conflict = this.#conflict;
+    const conflict = this.#asked;
     this.#dialog.close();
     this.#onDecide(conflict, edits);
   }
 
+  /** @param {KeyboardEvent} event */
   #press(event) {
     const isHasty = performance.now() - this.#lastKey < PAUSE_MS;
     this.#lastKey = performance.now();

@@ -184,7 +184,7 @@ export class AnnotationDocument {
 
   /** @param {number} step @param {any[]} after @param {number | null} proposal */
   mentionsEdit(step, after, proposal = null) {
-    return newEdit("mentions", step, { before: this.#existing(step).mentions, after, proposal });
+    return newEdit("mentions", step, { before: this.existing(step).mentions, after, proposal });
   }
 
   /** @param {number} step @param {{instruction?: string, rewrite?: string}} texts @param {number | null} proposal */
@@ -194,12 +194,12 @@ export class AnnotationDocument {
 
   /** @param {number} step @param {number | null} proposal */
   joinEdit(step, proposal = null) {
-    const { instruction, rewrite, mentions } = this.#existing(step);
+    const { instruction, rewrite, mentions } = this.existing(step);
     return newEdit("join", step, { before: { instruction, rewrite, mentions }, proposal });
   }
 
-  /** @param {number} step */
-  #existing(step) {
+  /** The part that begins with a step, where there must be one. @param {number} step */
+  existing(step) {
     const part = this.part(step);
     if (!part) throw new Error(`no part begins with step ${step}`);
     return part;

@@ -5,7 +5,7 @@ import { placeOf } from "./document.js";
 import { Editor } from "./editor.js";
 import { shownStep } from "./film.js";
 
-/** @typedef {{onEdit: Function, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: object) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
+/** @typedef {{onEdit: (step: number, field: string, before: string, after: string) => void, onFocus: (step: number) => void, onStep: (place: number) => void, onMark: (phenomenon: "anaphora" | "ellipsis") => void, onRemove: (step: number, mention: import("./document.js").Mention) => void, onConflict: () => void, onTooLong: (text: string) => void, whoChanged: (who: string) => string}} Actions */
 
 export class Rows {
   /** The place that the next mention will mark, in characters. @type {{step: number, start: number, end: number, text: string} | null} */
