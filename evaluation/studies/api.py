@@ -13,6 +13,7 @@ from rest_framework.reverse import reverse
 
 from agents.api import RunViewSet
 from agents.models import Run
+from agents.recipes import saved
 from annotations.access import idempotency, rules
 from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
@@ -21,10 +22,14 @@ from evaluation.models import Score, Shard, Study
 from evaluation.reports import formats, tables
 from evaluation.reports.serializers import ReportTableSerializer
 from evaluation.scores import exporting
+from evaluation.scores import failures as reasons_of
 from evaluation.scores.reviewed import store_all_scores
 from evaluation.studies import filters, serializers
+from evaluation.studies.expecting import expected
 from evaluation.studies.findings import RunFindings
-from evaluation.studies.page import failed_steps
+from evaluation.studies.page import failed_steps, failure_rows, plots_context
+
+FAILURES = 200  # steps that one answer names
 
 
 class MetricsMixin(viewsets.GenericViewSet):
@@ -66,6 +71,20 @@ class ScoredRunViewSet(MetricsMixin, RunViewSet):
         found = RunFindings(request.user, run, visible).of_scanners()
         return Response(serializers.ScannerFindingSerializer(found, many=True).data)
 
+    @extend_schema(
+        responses=serializers.FailuresSerializer,
+        filters=False,
+        parameters=[OpenApiParameter("reason"), OpenApiParameter("website")],
+    )
+    @action(detail=True, pagination_class=None)
+    def failures(self, request: Request, pk: str) -> Response:
+        """Its failed steps by reason, of those whose gold the user may see: the counts, and the first of them."""
+        run = Run.objects.with_progress().get(pk=self.get_object().pk)
+        rows, _ = failure_rows(request.user, run, request.query_params)
+        counted = reasons_of.counted(failed_steps(request.user, run), run.top_k)
+        found = {"reasons": [{"key": one.key, "label": one.label, "count": count} for one, count in counted]}
+        return Response(serializers.FailuresSerializer(found | {"steps": rows[:FAILURES]}).data)
+
 
 class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
     """Planned comparisons."""
@@ -103,6 +122,34 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
             return Response(data, status=status.HTTP_202_ACCEPTED, headers={"Location": location})
 
         return idempotency.once(request, work)
+
+    @extend_schema(request=serializers.StudyRequestSerializer, responses=serializers.ForecastSerializer)
+    @action(detail=False, methods=["post"], pagination_class=None, throttle_classes=[])
+    def forecast(self, request: Request) -> Response:
+        """What such a study would be: runs, steps, seconds and money, as far as runs here tell. Starts nothing."""
+        wanted = serializers.StudyRequestSerializer(data=request.data, context=self.get_serializer_context())
+        wanted.is_valid(raise_exception=True)
+        asked = wanted.validated_data
+        rules.require(request.user, "evaluate", asked["dataset"].project)
+        try:
+            recipes = [saved.get(name, request.user) for name in asked["recipes"]]
+        except ValueError as error:
+            raise ValidationError({"detail": str(error)}) from error
+        preset = {"preset": asked["preset"]} if asked["preset"] else {}
+        where = (asked["splits"], asked["limit"], asked["websites"], asked["overrides"] | preset)
+        found = expected(request.user, asked["dataset"], recipes, *where)
+        return Response(serializers.ForecastSerializer(found.times(len(asked["seeds"]))).data)
+
+    @extend_schema(
+        responses=serializers.PlotSerializer(many=True),
+        filters=False,
+        parameters=[OpenApiParameter("preset", enum=Study.Preset.values)],
+    )
+    @action(detail=True, pagination_class=None)
+    def plots(self, request: Request, pk: str) -> Response:
+        """The points of its plots; slices of test splits only for those who may see their gold."""
+        found = plots_context(rules.rights_of(request), self.get_object(), request.query_params)
+        return Response(serializers.PlotSerializer([plot.data for plot in found["plots"]], many=True).data)
 
     @extend_schema(
         responses=ReportTableSerializer(many=True),

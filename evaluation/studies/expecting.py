@@ -1,7 +1,7 @@
 """What a study would be before it starts: how many steps, how long, and for how much, as runs here have taken."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.db.models import Avg, Exists, OuterRef
 from django.http import QueryDict
@@ -71,6 +71,18 @@ class Expected:
     def cost(self) -> float:
         """Of the recipes of which it is known."""
         return sum(one.cost or 0.0 for one in self.recipes)
+
+    def times(self, seeds: int) -> "Expected":
+        """The same with so many seeds."""
+        recipes = [
+            replace(
+                one,
+                seconds=one.seconds and one.seconds * seeds,
+                cost=one.cost and one.cost * seeds,
+            )
+            for one in self.recipes
+        ]
+        return replace(self, runs=self.runs * seeds, steps=self.steps * seeds, recipes=recipes)
 
     def sentences(self) -> list[str]:
         """For the form, one thing each."""

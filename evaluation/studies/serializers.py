@@ -76,6 +76,69 @@ class StudyRequestSerializer(RequestSerializer):
     budget = BudgetSerializer(required=False, allow_null=True, default=None)
 
 
+class RecipeForecastSerializer(serializers.Serializer):
+    recipe = serializers.CharField()
+    seconds = serializers.FloatField(allow_null=True, help_text="null: not known.")
+    cost = serializers.FloatField(allow_null=True, help_text="Of model calls, in the currency of the prices.")
+    because = serializers.CharField(help_text="What is not known, or why it cannot run; else empty.")
+    differs = serializers.ListField(
+        child=serializers.CharField(), help_text="Settings that earlier runs had otherwise."
+    )
+    kin = serializers.CharField(help_text="The recipe by whose runs this is told, where its own has not run.")
+
+
+class ForecastSerializer(serializers.Serializer):
+    """What a study would be."""
+
+    runs = serializers.IntegerField()
+    steps = serializers.IntegerField(help_text="Of live goals episodes.")
+    unit = serializers.CharField()
+    seconds = serializers.FloatField(help_text="On one worker, of the recipes of which it is known.")
+    cost = serializers.FloatField(help_text="Of the recipes of which it is known.")
+    waiting = serializers.IntegerField(help_text="Runs of other studies that come before it.")
+    recipes = RecipeForecastSerializer(many=True)
+    sentences = serializers.ListField(child=serializers.CharField(), help_text="As the form says it.")
+
+
+class PlotPointSerializer(serializers.Serializer):
+    split = serializers.CharField(help_text="Empty: every split.")
+    recipe = serializers.CharField()
+    x = serializers.CharField()
+    value = serializers.FloatField()
+    low = serializers.FloatField(allow_null=True)
+    high = serializers.FloatField(allow_null=True)
+    n = serializers.IntegerField(allow_null=True)
+
+
+class PlotSerializer(serializers.Serializer):
+    name = serializers.CharField()
+    title = serializers.CharField()
+    x_name = serializers.CharField()
+    points = PlotPointSerializer(many=True)
+
+
+class FailureReasonSerializer(serializers.Serializer):
+    key = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment]  # a field may have the name of a field's option
+    count = serializers.IntegerField()
+
+
+class FailedStepSerializer(serializers.Serializer):
+    id = serializers.IntegerField()
+    trajectory = serializers.IntegerField(source="trajectory_id")
+    seq = serializers.IntegerField()
+    website = serializers.CharField(source="trajectory.conversation.website.name")
+    representation = serializers.CharField(allow_null=True, help_text="What the agent did.")
+    error = serializers.CharField()
+
+
+class FailuresSerializer(serializers.Serializer):
+    """Where a run fails."""
+
+    reasons = FailureReasonSerializer(many=True)
+    steps = FailedStepSerializer(many=True, help_text="The first 200, in the order of the conversations.")
+
+
 class ShardSerializer(serializers.ModelSerializer):
     worker = serializers.SerializerMethodField(help_text="Host and number of the process that works on it.")
     last_error = serializers.SerializerMethodField(help_text="Hidden where it may quote hidden gold.")

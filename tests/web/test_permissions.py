@@ -105,6 +105,7 @@ def test_a_closed_account_is_refused(world: World) -> None:
 # Starting work ------------------------------------------------------------------------------------------------------
 
 STARTED_BY = {"imports": {"admin"}, "exports": {"admin", "reviewer"}, "studies": {"admin"}, "live-goals": {"admin"}}
+STARTED_BY["studies/forecast"] = {"admin"}
 
 
 def start(client: Client, noun: str, world: World):
@@ -113,6 +114,7 @@ def start(client: Client, noun: str, world: World):
         "imports": {"project": world.project.slug, "format": "jsonl", "name": "new", "path": "no-such-file.jsonl"},
         "exports": {"dataset": name, "format": "no-such-format"},
         "studies": {"dataset": name, "recipes": ["no-such-recipe"]},
+        "studies/forecast": {"dataset": name, "recipes": ["no-such-recipe"]},
         "live-goals": {"project": world.project.slug, "name": "new", "environment": "no-such-environment"},
     }
     return client.post(f"/api/{noun}/", bodies[noun], content_type="application/json")

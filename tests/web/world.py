@@ -22,12 +22,13 @@ LISTS = (
 READS = (
     *("datasets/{}/stats/", "steps/{}/candidates/", "snapshots/{}/html/", "screenshots/{}/image/", "runs/{}/metrics/"),
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
+    *("runs/{}/failures/", "studies/{}/plots/"),
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
     *("datasets/{}/guard-labels/", "datasets/{}/guard-report/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
-STARTS = ("imports", "exports", "studies", "live-goals")
+STARTS = ("imports", "exports", "studies", "studies/forecast", "live-goals")
 
 
 @dataclass(frozen=True)

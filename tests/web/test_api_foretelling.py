@@ -1,0 +1,49 @@
+"""Over REST: what a study would be, the points of its plots, and where a run fails."""
+
+import pytest
+
+from tests import factories
+from tests.signed_in import client_of
+from tests.web.test_pages_studies import add_scores, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_forecast_says_what_the_form_says_and_starts_nothing() -> None:
+    study, run = make_study(recipe_name="grounded")
+    client = client_of(factories.make_user("admin", study.project))
+    asked = {"dataset": run.dataset.name, "recipes": ["grounded"], "splits": ["train"], "seeds": [0, 1]}
+    found = client.post("/api/studies/forecast/", asked, content_type="application/json").json()
+    assert (found["runs"], found["steps"], found["unit"]) == (2, 12, "step")
+    assert found["seconds"] == pytest.approx(12 * 0.0125)
+    assert found["recipes"][0]["recipe"] == "grounded"
+    assert found["sentences"][0] == "2 runs of 12 steps in all."
+    assert study.project.studies.count() == 1
+    reader = client_of(factories.make_user("reader", study.project))
+    assert reader.post("/api/studies/forecast/", asked, content_type="application/json").status_code in (403, 404, 400)
+    unknown = client.post("/api/studies/forecast/", asked | {"recipes": ["none"]}, content_type="application/json")
+    assert unknown.status_code == 400
+
+
+def test_the_points_of_plots_and_the_failures_of_a_run_can_be_read() -> None:
+    study, run = make_study(split="test_task")
+    add_scores(run, turn_success=0.25, **{"recall@1": 0.5})
+    seeing = client_of(factories.make_user("reader", study.project, sees_test_gold=True))
+    plots = {plot["name"]: plot["points"] for plot in seeing.get(f"/api/studies/{study.pk}/plots/").json()}
+    assert plots["recall"][0] | {"n": 0} == {
+        "split": "test_task",
+        "recipe": "grounded",
+        "x": "1",
+        "value": 0.5,
+        "low": 0.4,
+        "high": 0.6,
+        "n": 0,
+    }
+    failures = seeing.get(f"/api/runs/{run.pk}/failures/").json()
+    assert len(failures["steps"]) == run.steps.failed().count() > 0
+    assert sum(reason["count"] for reason in failures["reasons"]) == len(failures["steps"])
+    key = next(reason["key"] for reason in failures["reasons"] if reason["count"])
+    of_one = seeing.get(f"/api/runs/{run.pk}/failures/?reason={key}").json()["steps"]
+    assert 0 < len(of_one) <= len(failures["steps"])
+    blind = client_of(factories.make_user("reader", study.project))
+    assert blind.get(f"/api/runs/{run.pk}/failures/").json()["steps"] == []
