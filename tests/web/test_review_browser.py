@@ -93,6 +93,8 @@ def test_what_could_not_be_kept_is_said(opened, page, world):
     page.route("**/reviews/", lambda route: route.abort())
     page.keyboard.press("d")
     expect(page.locator("#said")).to_contain_text("Not kept")
+    page.wait_for_timeout(3_000)
+    expect(page.locator("#said"), "longer than good news").to_contain_text("Not kept")
     expect(pressed(page)).to_have_count(0)
     page.unroute("**/reviews/")
     page.keyboard.press("d")

@@ -169,11 +169,11 @@ async function copyLink() {
 
 let fading = 0;
 
-/** @param {string} text */
-function say(text) {
+/** What went wrong stays until something else is said. @param {string} text @param {boolean} stays */
+function say(text, stays = false) {
   element("said").textContent = text;
   window.clearTimeout(fading);
-  fading = window.setTimeout(() => element("said").replaceChildren(), 2500);
+  if (!stays) fading = window.setTimeout(() => element("said").replaceChildren(), 2500);
 }
 
 /** An episode has more steps than it had, or fewer: it has ended, or begun anew. */

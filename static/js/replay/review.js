@@ -10,7 +10,7 @@ const KEYS = { agent_wrong: "a", gold_wrong: "d", both_acceptable: "b", page_bro
 export class ReviewBar {
   /**
    * @param {HTMLElement} root
-   * @param {{url: string, say: (text: string) => void, onChange: () => void}} options
+   * @param {{url: string, say: (text: string, stays?: boolean) => void, onChange: () => void}} options
    */
   constructor(root, options) {
     this.root = root;
@@ -142,7 +142,7 @@ export class ReviewBar {
         this.#take(await call(this.options.url, { seq, verdict, reason, comment }));
         this.options.say(verdict ? `Step ${seq + 1}: ${this.#label(verdict)}` : `Step ${seq + 1}: taken back`);
       } catch (error) {
-        this.options.say(`Not kept: ${error.message}`);
+        this.options.say(`Not kept: ${error.message}`, true);
         this.#fill();
       }
     });
