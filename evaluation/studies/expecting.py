@@ -15,7 +15,7 @@ from agents.recipes.lacking import asks_endpoint
 from agents.recipes.literature import Recipe
 from annotations.access import rules
 from annotations.access.rules import User
-from annotations.models import Dataset
+from annotations.models import ConversationTally, Dataset
 from annotations.shown_progress import span_text
 from evaluation.metrics.scores import PRESETS
 from evaluation.models import Shard
@@ -117,14 +117,22 @@ def expected(
 ) -> Expected:
     """Of recipes × splits as `running.create_study` takes them; no split means the whole dataset, no website all. A
     preset is one of the `overrides`."""
-    live, rows_of = dataset.is_live, dataset.conversations.to_decide
-    runs = [rows_of(split, websites, episodes=live) for split in splits or [""]]
-    counts = [list(rows.values_list("step_count", flat=True)[:limit]) for rows in runs]
-    steps = sum(len(found) if live else sum(found) for found in counts)
+    live, runs = dataset.is_live, splits or [""]
+    steps = sum(_to_decide(dataset, split, websites, limit) for split in runs)
     forecasts = [_forecast(user, recipe, dataset, steps, overrides or {}) for recipe in recipes]
     unit = "episode" if live else "step"
     waiting = Run.objects.open().filter(shards__in=Shard.objects.open()).distinct().count()
     return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, waiting)
+
+
+def _to_decide(dataset: Dataset, split: str, websites: Sequence[str], limit: int | None) -> int:
+    """Steps, or episodes, of one run; a million steps are not read to be counted."""
+    if limit is None and not dataset.is_live:
+        counted = ConversationTally.by_split(dataset.pk, websites).values_list("split", "step_count")
+        return sum(steps for name, steps in counted if split in ("", name))
+    rows = dataset.conversations.to_decide(split, websites, episodes=dataset.is_live)
+    found = rows.values_list("step_count", flat=True)[:limit]
+    return found.count() if dataset.is_live else sum(found)
 
 
 def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: dict[str, Recipe]) -> Expected | None:
@@ -139,7 +147,7 @@ def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: d
         changed = settings_in(query.get("overrides", ""))
     except ValueError:  # said when it is sent; half a line is no setting yet
         changed = {}
-    there = set(dataset.conversations.values_list("split", flat=True).distinct())
+    there = {split for split, _ in dataset.split_counts()}
     splits = [split for split in query.getlist("splits") if split in there]
     if (preset := query.get("preset", "")) in PRESETS:
         changed["preset"] = preset
