@@ -118,21 +118,17 @@ def expected(
     """Of recipes × splits as `running.create_study` takes them; no split means the whole dataset, no website all. A
     preset is one of the `overrides`."""
     live, runs = dataset.is_live, splits or [""]
-    steps = sum(_to_decide(dataset, split, websites, limit) for split in runs)
+    if limit is None and not live:  # a million steps are not read to be counted
+        kept = dict(ConversationTally.by_split(dataset.pk, websites).values_list("split", "step_count"))
+        steps = sum(kept.get(split, 0) if split else sum(kept.values()) for split in runs)
+    else:
+        rows = [dataset.conversations.to_decide(split, websites, episodes=live) for split in runs]
+        counts = [list(one.values_list("step_count", flat=True)[:limit]) for one in rows]
+        steps = sum(len(found) if live else sum(found) for found in counts)
     forecasts = [_forecast(user, recipe, dataset, steps, overrides or {}) for recipe in recipes]
     unit = "episode" if live else "step"
     waiting = Run.objects.open().filter(shards__in=Shard.objects.open()).distinct().count()
     return Expected(len(recipes) * len(runs), steps * len(recipes), unit, forecasts, waiting)
-
-
-def _to_decide(dataset: Dataset, split: str, websites: Sequence[str], limit: int | None) -> int:
-    """Steps, or episodes, of one run; a million steps are not read to be counted."""
-    if limit is None and not dataset.is_live:
-        counted = ConversationTally.by_split(dataset.pk, websites).values_list("split", "step_count")
-        return sum(steps for name, steps in counted if split in ("", name))
-    rows = dataset.conversations.to_decide(split, websites, episodes=dataset.is_live)
-    found = rows.values_list("step_count", flat=True)[:limit]
-    return found.count() if dataset.is_live else sum(found)
 
 
 def asked(user: User, query: QueryDict, datasets: dict[str, Dataset], offered: dict[str, Recipe]) -> Expected | None:
