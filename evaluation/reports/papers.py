@@ -165,7 +165,7 @@ class _Filling:
         self.lacking = dict(zip(recipes, missing_of(RECIPES[name] for name in recipes), strict=True))
         if dataset is None:
             return
-        self.splits = set(dataset.conversations.values_list("split", flat=True).distinct())
+        self.splits = {split for split, _ in dataset.split_counts()}
         done = runs.filter(dataset=dataset, recipe_name__in=recipes, state=Run.State.DONE, limit=None, websites=[])
         mixtures = done.order_by("recipe_sha256", "split", "-id").distinct("recipe_sha256", "split")
         for run in sorted(mixtures, key=lambda one: -one.pk):
@@ -176,24 +176,27 @@ class _Filling:
 
     def row(self, printed: PrintedRow, columns: Iterable[tuple[str, str]]) -> PaperRow:
         row = PaperRow(printed.system, printed.model, printed.recipe, printed.settings)
+        splits = dict.fromkeys(split for split, _ in columns)
+        runs = {split: self._run(printed, split) for split in splits}
         for split, metric in columns:
             value, unit = printed.values.get((split, metric), (None, ""))
-            row.cells.append(self._cell(printed, split, metric, value, unit))
+            row.cells.append(self._cell(printed.recipe, runs[split], split, metric, value, unit))
         if any(cell.run for cell in row.cells):
             row.stands_in = [one.words for one in stands_in(RECIPES[printed.recipe])]
         return row
 
-    def _cell(self, printed: PrintedRow, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
-        recipe = printed.recipe
-        others = self.newest.get((recipe, split), []) if recipe else []
-        run = next((one for one in others if is_as_printed(one.recipe, printed, split)), None)
+    def _run(self, printed: PrintedRow, split: str) -> Run | None:
+        found = self.newest.get((printed.recipe, split), [])
+        return next((run for run in found if is_as_printed(run.recipe, printed, split)), None)
+
+    def _cell(self, recipe: str, run: Run | None, split: str, metric: str, value: float | None, unit: str) -> PaperCell:
         if run is not None and metric == SECONDS:
             return PaperCell(value, unit, seconds=run.seconds_per_step(), run=run)
         if run is not None and (score := self.scores.get((run.pk, metric))) is not None:
             return PaperCell(value, unit, score, run=run)
-        return PaperCell(value, unit, why=self._why(recipe, split, run, bool(others)))
+        return PaperCell(value, unit, why=self._why(recipe, split, run))
 
-    def _why(self, recipe: str, split: str, run: Run | None, others: bool) -> str:
+    def _why(self, recipe: str, split: str, run: Run | None) -> str:
         """What a number of ours would need; the first thing that is lacking."""
         if not recipe:
             return "no recipe here has these settings"
@@ -204,7 +207,7 @@ class _Filling:
             return f"needs {of_site} {split}"
         if run is not None:
             return "no such score of this run"
-        if others:
+        if (recipe, split) in self.newest:
             return "run with other settings only"
         return f"needs {self.lacking[recipe][0]}" if self.lacking[recipe] else "not run yet"
 
