@@ -40,7 +40,7 @@ def _campaigns(user: User) -> Any:
 
 def _datasets(user: User) -> Any:
     """Those with conversations, whose pages were recorded."""
-    return Dataset.objects.filter(live={}, conversations__isnull=False).distinct()
+    return Dataset.objects.filter(live={}).with_conversations()
 
 
 def _runs(user: User) -> Any:

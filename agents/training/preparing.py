@@ -148,7 +148,7 @@ def make_cheap(project: Project, say: Callable[[str], None]) -> None:
     """Queue what is made within CHEAP_SECONDS of the datasets of the sample, for all published recipes, first what most
     of them lack; the pages of recipes say so."""
     datasets: dict[str, Dataset] = {}
-    for dataset in project.datasets.with_split(Split.TRAIN).order_by("pk"):
+    for dataset in project.datasets.with_conversations(Split.TRAIN).order_by("pk"):
         datasets.setdefault(reads(dataset), dataset)
     for part in Preparing(datasets).cheap():
         start(part, user=None)
@@ -158,7 +158,7 @@ def make_cheap(project: Project, say: Callable[[str], None]) -> None:
 def datasets_for(user: Any, ability: str | None = "train") -> dict[str, Dataset]:
     """The datasets to prepare from, by what recipes read: of those whose project the user may train in (None: belongs
     to), the first with a train split. `user` None: the command line."""
-    rows = Dataset.objects.with_split(Split.TRAIN).order_by("pk")
+    rows = Dataset.objects.with_conversations(Split.TRAIN).order_by("pk")
     if user is not None:
         rows = rows.filter(project__in=rules.projects(user, ability))
     found: dict[str, Dataset] = {}

@@ -50,10 +50,11 @@ class DatasetQuerySet(models.QuerySet["Dataset"]):
         """Datasets with what the list page shows."""
         return self.select_related("project").counted()
 
-    def with_split(self, split: str) -> Self:
-        """Those that have conversations of a split."""
-        of_split = ConversationTally.total("conversations", dataset=OuterRef("pk"), split=split)
-        return self.alias(of_split=of_split).filter(of_split__gt=0)
+    def with_conversations(self, split: str = "") -> Self:
+        """Those that have any, or any of a split, by the kept counts."""
+        chosen = {"split": split} if split else {}
+        kept = ConversationTally.total("conversations", dataset=OuterRef("pk"), **chosen)
+        return self.alias(kept=kept).filter(kept__gt=0)
 
     def free_name(self, stem: str) -> str:
         """The stem, or with a number after it where that name is taken."""

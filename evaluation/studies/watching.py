@@ -23,7 +23,7 @@ RECIPE = "grounded"
 def may_watch(user: Account) -> QuerySet[Dataset]:
     """The datasets that there is something to watch on, those that were imported first first."""
     works_in = rules.projects(user, "annotate") | rules.projects(user, "review")
-    return Dataset.objects.filter(project__in=works_in).with_split(Split.TRAIN).order_by("pk")
+    return Dataset.objects.filter(project__in=works_in).with_conversations(Split.TRAIN).order_by("pk")
 
 
 def watch(user: Account) -> Trajectory:
