@@ -10,6 +10,7 @@ from annotations.models import Dataset, SessionTask, Turn
 from annotations.releases import leakage, privacy
 from annotations.releases.leakage import NearDuplicate, SaidInstruction, near_duplicates
 from annotations.releases.scanning import PrivacyReport, scan_dataset
+from annotations.text.amounts import amount
 
 EXAMPLES = 20  # pairs and tasks that a release keeps; all are counted
 KIND_WORDS = {
@@ -54,15 +55,15 @@ class Checks:
         found = []
         if pairs := self.near_duplicates:
             alike = f"alike by {self.threshold:g} or more"
-            said = f"{_count(len(pairs), 'pair')} of instructions in different splits, {alike}."
+            said = f"{amount(len(pairs), 'pair')} of instructions in different splits, {alike}."
             found.append(_concern("near_duplicates", said, [pair.texts for pair in pairs]))
         if tasks := self.shared_tasks:
-            said = f"{_count(len(tasks), 'source task')} in more than one split."
+            said = f"{amount(len(tasks), 'source task')} in more than one split."
             found.append(_concern("shared_tasks", said, [task.task for task in tasks]))
         for kind in KIND_WORDS:
             if texts := self.privacy.of_kind(kind):
                 places = sum(text.count for text in texts)
-                said = f"{len(texts):,} {kind_words(kind, len(texts))} in {_count(places, 'place')}."
+                said = f"{len(texts):,} {kind_words(kind, len(texts))} in {amount(places, 'place')}."
                 found.append(_concern(kind, said, [(text.fingerprint, text.count) for text in texts]))
         return found
 
@@ -89,10 +90,6 @@ class Checks:
 
 def _concern(code: str, sentence: str, found: list) -> Concern:
     return Concern(code, f"{code}-{hashlib.sha256(repr(found).encode()).hexdigest()[:12]}", sentence)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _counts(report: PrivacyReport, kind: str) -> dict[str, Any]:

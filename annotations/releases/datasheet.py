@@ -6,6 +6,7 @@ from django.db.models import Count, Max
 
 from annotations.models import Assignment, Campaign, Dataset, Redaction, Release, Verdict
 from annotations.releases.privacy import KINDS
+from annotations.text.amounts import amount
 from annotations.work.desk.measure.agreement_tables import report
 
 PLACES = {  # in the order in which they are told
@@ -151,7 +152,7 @@ def _agreement(campaign: Campaign) -> str:
     return "; ".join(
         f"{name} {one.value:.2f}"
         + (f" [{one.low:.2f}, {one.high:.2f}]" if one.low is not None and one.high is not None else "")
-        + f" ({one.n:,} comparison{'' if one.n == 1 else 's'})"
+        + f" ({amount(one.n, 'comparison')})"
         for name, one in measures
         if one.value is not None
     )

@@ -23,6 +23,7 @@ from annotations.releases.page import difference_rows, findings, release_context
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release, start_release
 from annotations.releases.scanning import scan_dataset
+from annotations.text.amounts import amount
 
 SCAN_SECONDS = 8  # of reading pages that were not read before, in one request
 AT_ONCE = 200  # conversations that are released while the person waits; more are a job
@@ -74,7 +75,7 @@ def redact_found(request: HttpRequest, name: str) -> HttpResponse:
     except ValidationError as error:
         messages.error(request, " ".join(error.messages))
     else:
-        messages.success(request, f"Taken out of {count:,} place{'' if count == 1 else 's'}, and noted as a redaction.")
+        messages.success(request, f"Taken out of {amount(count, 'place')}, and noted as a redaction.")
     return redirect("release-new", name)
 
 

@@ -1,7 +1,7 @@
 """Metrics core: one pure function per metric; `METRICS` names them all. No Django, no torch.
 
 `scores.score` turns judged steps into named values with intervals; `aggregate` groups them as published or corrected.
-May import `agents/words`, `agents/weblinx` and `annotations/dom`.
+May import `agents/words`, `agents/weblinx`, `annotations/dom` and `annotations/text`.
 """
 
 from annotations.extensions import METRICS as GROUP

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from math import hypot
 
+from annotations.text.amounts import amount
 from evaluation.metrics.ood import IntervalValue
 
 MOST_TIMES = 1000  # as much data
@@ -16,7 +17,7 @@ def caution(conversations: int | None, widthless: bool = False) -> str:
     is `widthless` is no certain one."""
     if conversations is None or (conversations >= FEW and not widthless):
         return ""
-    counted = f"{conversations:,} conversation{'' if conversations == 1 else 's'}"
+    counted = amount(conversations, "conversation")
     if conversations < FEW:
         return f"{counted} only: too few for an interval to trust"
     return f"an interval without a width says only that these {counted} agree"

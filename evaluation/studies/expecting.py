@@ -17,6 +17,7 @@ from annotations.access import rules
 from annotations.access.rules import User
 from annotations.models import ConversationTally, Dataset
 from annotations.shown_progress import span_text
+from annotations.text.amounts import amount
 from evaluation.metrics.scores import PRESETS
 from evaluation.models import Shard
 from evaluation.studies.forms import settings_in
@@ -86,7 +87,7 @@ class Expected:
 
     def sentences(self) -> list[str]:
         """For the form, one thing each."""
-        said = [f"{_counted(self.runs, 'run')} of {_counted(self.steps, self.unit)} in all."]
+        said = [f"{amount(self.runs, 'run')} of {amount(self.steps, self.unit)} in all."]
         said += _each(one.because for one in self.recipes if one.because)
         if self.seconds:
             said.append(f"About {span_text(self.seconds)} on one worker with its models loaded, as earlier runs took.")
@@ -102,7 +103,7 @@ class Expected:
         elif all(one.cost == 0 for one in self.recipes):
             said.append("No call that costs money.")
         if self.waiting:
-            said.append(f"It begins when its turn comes: {_counted(self.waiting, 'other run')} came before it.")
+            said.append(f"It begins when its turn comes: {amount(self.waiting, 'other run')} came before it.")
         return said
 
 
@@ -248,7 +249,3 @@ def _differing(recipe: Recipe, run: Run) -> tuple[str, ...] | None:
 def _each(said: Iterable[str]) -> list[str]:
     """Each sentence once, in order."""
     return list(dict.fromkeys(said))
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
