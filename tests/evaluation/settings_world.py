@@ -68,6 +68,7 @@ REPLIES = {
         "click(top=20, left=230, right=310, bottom=50)",
     ),
 }
+SAID_TWICE = '<p backend_node_id="19"><text backend_node_id="20">Second</text></p>'  # as the link before it
 INSTRUCTIONS = (  # the third is most like the fourth, the second ends as it does
     "Search for shoes.",
     "Open the first result by name",
@@ -312,6 +313,7 @@ def _dataset(encoders: Sequence[str]) -> Dataset:
     tested = Step.objects.filter(turn__conversation__split=Split.TEST_TASK).order_by("pk")
     for step in tested:
         step.screenshot = factories.make_screenshot()
+        step.snapshot = factories.make_snapshot(step.snapshot.html.replace("</body>", f"{SAID_TWICE}</body>"))
         step.save()
     Target.objects.create(step=tested[2], node_id="12", position=1, node_order=99)
     tested[4].candidates = pack_candidates([CandidateRecord("5", "input")], [])
