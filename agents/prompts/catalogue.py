@@ -51,9 +51,16 @@ TEXTS: dict[str, TextKind] = {
     "weblinx_request": _kind("asks an action model for the next call"),
     "miniwob_system": _kind("tells a planner of small pages what it can do"),
     "world_model": _kind("asks what an action will change", "messages", "objective previous observation action"),
+    "world_model_page": _kind(
+        "asks for the whole page after an action", "messages", "objective previous observation action"
+    ),
     "value": _kind(
         "asks how much an action would help", "messages", "objective previous observation action next_state"
     ),
+    "value_page": _kind(
+        "asks the same with the whole page after it", "messages", "objective previous observation action next_state"
+    ),
+    "value_only": _kind("asks the same without what it leads to", "messages", "objective previous observation action"),
     "imagined_action": _kind("asks for an action on an imagined page", "messages", "objective previous observation"),
     "transition_refine": _kind("asks for the key changes of a page", "messages", "added removed changed"),
     "transition_describe": _kind(

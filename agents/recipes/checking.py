@@ -100,6 +100,7 @@ ENDPOINT: tuple[Holds, str] = (
     "plan.backend=endpoint",
 )
 WORLDS = ("world_model", "trained", "retrieval")
+VALUED = (*WORLDS, "value_only")
 
 
 def _is(setting: str, *wanted: str) -> tuple[Holds, str]:
@@ -117,11 +118,13 @@ def _one_of(*conditions: tuple[Holds, str]) -> tuple[Holds, str]:
     return lambda recipe, blocks: any(holds(recipe, blocks) for holds, _ in conditions), words
 
 
-IMAGINED = _is("imagine.kind", *WORLDS)
-ASKED_WORLD = _is("imagine.kind", "world_model")
+IMAGINED = _is("imagine.kind", *VALUED)
+ON_PRUNED_PAGES = _is("imagine.kind", "world_model", "value_only")
 GRADED = _is("imagine.value", "likert", "progress")
 TRAINED_HERE = _one_of(_is("imagine.kind", "trained"), _is("imagine.value", "progress"))
-PROMPTED = _both(IMAGINED, _one_of(_is("imagine.kind", "world_model", "trained"), GRADED))
+WRITTEN_WORLD = _is("imagine.kind", "world_model", "trained")
+WRITTEN_OR_NONE = _is("imagine.kind", "world_model", "trained", "value_only")
+PROMPTED = _both(IMAGINED, _one_of(WRITTEN_WORLD, GRADED))
 REPEATING = "a planner whose replies are drawn"
 STRINGS = _plans(lambda kind: kind.of_turns)
 STRING = _on_weblinx(STRINGS[0], f" and {STRINGS[1]}")
@@ -196,13 +199,14 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
     "imagine.value_samples": _both(IMAGINED, GRADED),
     "imagine.value_model": _both(IMAGINED, _is("imagine.value", "progress")),
     "imagine.share_weight": IMAGINED,
-    "imagine.model": _one_of(_is("imagine.kind", "trained"), _both(ASKED_WORLD, ENDPOINT)),
+    "imagine.model": _one_of(_is("imagine.kind", "trained"), _both(ON_PRUNED_PAGES, ENDPOINT)),
+    "imagine.predicts": _both(WRITTEN_WORLD, _is("imagine.value", "likert")),
     "imagine.max_new_tokens": _both(PROMPTED, _one_of(TRAINED_HERE, ENDPOINT)),
     "imagine.temperature": PROMPTED,
     "imagine.top_p": PROMPTED,
     "imagine.page_tokens": PROMPTED,
     "quirks.wq22_imagines_every_sample": IMAGINED,
-    "quirks.webarena_hides_repeated_texts": ASKED_WORLD,
+    "quirks.webarena_hides_repeated_texts": ON_PRUNED_PAGES,
     "quirks.wq23_takes_sample_of_that_place": (
         lambda recipe, blocks: IMAGINED[0](recipe, blocks) and planner_of(recipe).repeats,
         f"{IMAGINED[1]} and {REPEATING}",
@@ -311,6 +315,13 @@ def _check_together(changed: Sequence[str], recipe: Recipe) -> None:
     """Planners go with some rankings only, and what compares samples with planners that draw some."""
     if (comparing := _compares(recipe)) and (said := _nothing_to_compare(recipe, comparing)):
         raise ValueError(said)
+    graded = {"imagine.kind": "value_only", "imagine.predicts": "page"}
+    for name, value in graded.items() if recipe.imagine.value != "likert" else ():
+        if values_of(recipe)[name] == value and WRITTEN_OR_NONE[0](recipe, frozenset()):
+            raise ValueError(
+                f"{name}={value} does not go with imagine.value={recipe.imagine.value}, which values a change in "
+                "words: take imagine.value=likert"
+            )
     if not {"rank.kind", "plan.kind", "plan.model"} & set(changed):
         return
     if said := planner_of(recipe).unsuited(recipe):

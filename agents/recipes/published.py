@@ -55,6 +55,8 @@ REPEATED_ROWS = {("Self-MAP", "3", "Self-MAP"): "self-map"}
 # Rows of a recipe with other settings: these, and nothing else, may differ from it
 VARIANTS: dict[tuple[str, str, str], tuple[str, dict[str, str]]] = {
     ("WMA", "6", "WMA, fine-tuned value"): ("wma", {"imagine.value": "progress"}),
+    ("WMA", "5", "WMA, no next state in the value"): ("wma", {"imagine.kind": "value_only"}),
+    ("WMA", "5", "WMA, no abstraction"): ("wma", {"imagine.predicts": "page"}),
     **{
         ("WMA", "9", f"k = {k}, d = {d}"): ("wma", {"imagine.samples": f"{k}", "imagine.depth": f"{d}"})
         for k, d in ((1, 1), (1, 3), (2, 1), (2, 2), (3, 3), (9, 1))

@@ -198,8 +198,12 @@ class ImagineSettings(SettingGroup):
     kind: str = setting(
         "none",
         "how actions are compared before one is chosen: by what a language model (world_model), one trained here "
-        "(trained) or past transitions (retrieval) say of their outcome, or by how often they were drawn (majority)",
-        choices=("none", "world_model", "trained", "retrieval", "majority"),
+        "(trained) or past transitions (retrieval) say of their outcome, by their value without an outcome "
+        "(value_only), or by how often they were drawn (majority)",
+        choices=("none", "world_model", "trained", "retrieval", "value_only", "majority"),
+    )
+    predicts: Literal["change", "page"] = setting(
+        "change", "what a world model writes: what will be different, in words, or the whole next page", added=True
     )
     samples: int = setting(3, "most frequent actions of the planner's samples that are imagined", least=1)
     value: str = setting(

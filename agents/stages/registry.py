@@ -14,7 +14,7 @@ from agents.stages.act.asking import AskedWhereClose
 from agents.stages.act.done import TakenAction
 from agents.stages.act.guarded import Guarded, GuardedAndForeseen
 from agents.stages.imagine.choosing import MostFrequent
-from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, WorldModel
+from agents.stages.imagine.worlds import RetrievedWorldModel, TrainedWorldModel, ValueOnly, WorldModel
 from agents.stages.kind import CannotRun, StageKind
 from agents.stages.observe.seen import SeenBoth, SeenImage, SeenText
 from agents.stages.plan.action_strings import ActionString
@@ -70,6 +70,7 @@ KINDS: dict[str, dict[str, type[StageKind]]] = {
         "world_model": WorldModel,
         "trained": TrainedWorldModel,
         "retrieval": RetrievedWorldModel,
+        "value_only": ValueOnly,
         "majority": MostFrequent,
     },
     "act.ask": {"close": AskedWhereClose},

@@ -42,6 +42,7 @@ class Training:
 
 IMAGINING = {
     "world_model": "`--set imagine.kind=trained imagine.model={name}`",
+    "world_model_page": "`--set imagine.kind=trained imagine.predicts=page imagine.model={name}`",
     "value": "`--set imagine.value=progress imagine.value_model={name}`",
 }  # paradigm -> use, whatever the kind
 

@@ -96,9 +96,9 @@ class PlannerSettings(LoopSettings):
 
     tf32: bool = same(LoopSettings, "tf32", True)
     max_length: int = same(LoopSettings, "max_length", 2048)
-    paradigm: Literal["multichoice", "generation", "action_string", "trajectory", "world_model", "value"] = setting(
-        "multichoice", "what answers look like"
-    )
+    paradigm: Literal[
+        "multichoice", "generation", "action_string", "trajectory", "world_model", "world_model_page", "value"
+    ] = setting("multichoice", "what answers look like")
     repeats: int = setting(
         10, "samples of each step in an epoch, drawn anew (not of action strings and trajectories)", least=1
     )

@@ -41,14 +41,19 @@ class TransitionRows:
 
     def _pair(self, happened: Happened, before: str, row: Transition | None, label: str) -> dict[str, Any]:
         situation, outcome = happened.situation, told(happened)
-        page = cut_tree(situation.tree, self.settings.page_tokens, lambda text: token_count(self.tokenizer, text))
+        page = self._cut(situation.tree)
         filled = {"objective": situation.instruction, "previous": before, "observation": page}
         filled["action"] = described(situation.action, page)
         if self.settings.paradigm == "value":
             wanted = f"[Score] {label}"
             filled["next_state"] = outcome
+        elif self.settings.paradigm == "world_model_page":
+            wanted = answer("", self._cut(happened.after))
         else:
             wanted = answer(row.rationale, row.next_state) if row and row.next_state else answer("", outcome)
         said = self.pack.prompt(self.settings.paradigm).messages(**filled)
         prompt = ChatPrompt(tuple(Message(*message) for message in said))
         return {"prompt": prompt_ids(prompt, self.tokenizer, self.settings.max_length), "answer": wanted}
+
+    def _cut(self, tree: str) -> str:
+        return cut_tree(tree, self.settings.page_tokens, lambda text: token_count(self.tokenizer, text))

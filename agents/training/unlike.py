@@ -8,6 +8,7 @@ from agents.recipes import literature
 from agents.recipes.checking import read_by
 from agents.recipes.declaring import values_of
 from agents.recipes.literature import Recipe
+from agents.stages.imagine.worlds import WORLD_TEXTS, world_text
 from agents.stages.registry import planner_of, recipe_kinds, training_of
 
 STAGES_BEFORE = ("rank", "recall", "simplify", "compose")
@@ -27,7 +28,11 @@ def unlike_training(stored: dict[str, Any], project: int) -> list[str]:
         recipe = literature.from_dict(stored)
     except (KeyError, TypeError, ValueError):  # an older version stored it so that it cannot be read
         return []
-    named = {"rank.model": recipe.rank.model, "plan.model": recipe.plan.model}
+    named = {
+        "rank.model": recipe.rank.model,
+        "plan.model": recipe.plan.model,
+        "imagine.model": recipe.imagine.model,
+    }
     rows = TrainedModel.objects.filter(project=project, name__in=[n for n in named.values() if n])
     models = {model.name: model for model in rows.select_related("job")}
     return [
@@ -36,6 +41,14 @@ def unlike_training(stored: dict[str, Any], project: int) -> list[str]:
 
 
 def _said(setting: str, model: TrainedModel, recipe: Recipe) -> str:
+    if setting == "imagine.model":
+        wrote, asked_for = model.config.get("paradigm"), world_text(recipe)
+        other_form = wrote in WORLD_TEXTS and wrote != asked_for
+        return (
+            f"{setting}={model.name} was trained to answer {wrote}; {recipe.name} asks it {asked_for}."
+            if other_form
+            else ""
+        )
     try:
         _, wanted = training_of(recipe, model.kind)
     except ValueError:  # the recipe uses it for something else, which its own checks tell

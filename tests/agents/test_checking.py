@@ -20,6 +20,8 @@ NOTHING = "would change nothing in"
         ("mindact", "recall.k=5", "recall.k", "recall.memory=multifaceted, fixed or task_knn"),
         ("grounded", "compose.shots=2", "compose.shots", "plan.kind=multichoice, generation or trajectory"),
         ("mindact", "imagine.samples=20", "imagine.samples", "imagine.kind=world_model"),
+        ("cot", "imagine.predicts=page", "imagine.predicts", "imagine.kind=world_model"),
+        ("wma", "imagine.kind=value_only imagine.depth=2", "imagine.depth", "imagine.kind=world_model"),
         ("deberta", "plan.temperature=1", "plan.temperature", "plan.kind=grounded, multichoice, generation, "),
         ("grounded", "rank.exact=true", "rank.exact", "rank.kind=dmr"),
         ("mindact-icl", "compose.context_tokens=100", "compose.context_tokens", "plan.kind=trajectory"),
@@ -149,3 +151,10 @@ def test_what_the_kinds_read_is_declared() -> None:
     for by_value in KINDS.values():
         for kind in by_value.values():
             assert checking._all_of(kind, "reads") <= names, kind
+
+
+@pytest.mark.parametrize("changes", [{"imagine.kind": "value_only"}, {"imagine.predicts": "page"}])
+@pytest.mark.parametrize("value", ["progress", "embedded"])
+def test_what_values_a_change_in_words_is_not_given_something_else(changes: dict[str, str], value: str) -> None:
+    with pytest.raises(ValueError, match=rf"does not go with imagine\.value={value}"):
+        checking.vary(literature.get("wma"), changes | {"imagine.value": value})

@@ -194,7 +194,7 @@ def test_a_long_page_is_cut_to_its_budget():
     )
     recipe = literature.override(literature.get("wma"), {"imagine.page_tokens": "100"})
     with serve(sampled(RESERVE)) as server:
-        asking = Asking.of_endpoint(Parts(recipe, llm=ChatLlm(Endpoint(server.url, "m"))))
+        asking = Asking.of_endpoint(Parts(recipe, llm=ChatLlm(Endpoint(server.url, "m"))), 100)
         text = asking.cut(accessibility_tree(parse(page + "</html>")))
     assert 50 < asking.generator.count_tokens(text) <= 100
     assert text.startswith("[1] RootWebArea")
@@ -256,3 +256,52 @@ def test_an_outcome_that_cannot_be_read_is_noted_at_the_step():
     decision, _ = decided(mute, "wma", plan__samples="2")
     assert decision.trace["imagine"]["unread"] == 2
     assert {branch.prediction for branch in decision.branches} == {"the world model's answer could not be read"}
+
+
+def test_without_an_outcome_actions_are_valued_as_they_are():
+    """Of WMA's Table 5, no next state in the reward."""
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
+    changes = {"plan__samples": "3", "imagine__value_samples": "2", "imagine__kind": "value_only"}
+    decision, server = decided(drawn, "wma", **changes)
+    assert decision.actions == (IMPRINT,)
+    assert set(decision.trace["imagine"]["prompts"]) == {"value_only"}
+    assert [branch.prediction for branch in decision.branches] == ["not imagined"] * 2
+    valued = [text for body in server.requests if "You judge" in (text := prompt_text(body))]
+    assert len(valued) == 2
+    assert not any("EXPECTED" in text for text in valued)
+    assert len(server.requests) == 3, "nothing is imagined"
+
+
+def test_a_world_model_may_write_the_whole_page():
+    """Of WMA's Table 5, no abstraction."""
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
+
+    def reply(body):
+        if "write the page after that action" in prompt_text(body):
+            return "[Rationale] r\n[Next State] [1] RootWebArea 'Harbour'\n\t[2] button 'Back'"
+        return drawn(body)
+
+    changes = {"plan__samples": "3", "imagine__value_samples": "2", "imagine__predicts": "page"}
+    decision, server = decided(reply, "wma", **changes, imagine__page_tokens="700")
+    assert decision.actions == (IMPRINT,)
+    assert set(decision.trace["imagine"]["prompts"]) == {"world_model_page", "value_page"}
+    assert decision.branches[0].prediction == "[1] RootWebArea 'Harbour'\n\t[2] button 'Back'"
+    valued = [text for body in server.requests if "You judge" in (text := prompt_text(body))]
+    assert all(text.endswith("EXPECTED PAGE:\n[1] RootWebArea 'Harbour'\n\t[2] button 'Back'") for text in valued)
+    assert [body["max_tokens"] for body in server.requests] == [100, 700, 700, 500, 500], "as long as a page shown"
+
+
+def test_the_page_that_is_imagined_last_is_valued_alone():
+    pages = iter(["[1] RootWebArea 'First'", "[1] RootWebArea 'Other'", "[1] RootWebArea 'Last'", "unreadable"])
+    drawn = sampled(RESERVE, RESERVE, IMPRINT, values=VALUES)
+
+    def reply(body):
+        if "write the page after that action" in prompt_text(body):
+            return f"[Next State] {next(pages)}"
+        return drawn(body)
+
+    changes = {"plan__samples": "3", "imagine__value_samples": "1", "imagine__depth": "2"}
+    decision, server = decided(reply, "wma", **changes, imagine__predicts="page")
+    assert sorted(branch.prediction for branch in decision.branches) == ["[1] RootWebArea 'Last'", "unreadable"]
+    second = [text for body in server.requests if "name the single action" in (text := prompt_text(body))]
+    assert sum("First" in text for text in second) == sum("Other" in text for text in second) == 1

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from agents.encoders import weights
+from agents.management.commands.train_world_model import Command
 from agents.memory.describe import told
 from agents.memory.measuring import measure
 from agents.memory.transitions import seen_at
@@ -13,11 +14,13 @@ from agents.memory.written import facts_in
 from agents.models import TrainedModel
 from agents.observations import RecordedConversation
 from agents.prompts.packs import webnav
+from agents.recipes import literature
 from agents.training import card
 from agents.training.jobs import run_inline, start_training
 from agents.training.rows import SplitRows
 from agents.training.settings import make_settings
 from agents.training.transition_rows import TransitionRows
+from agents.training.unlike import unlike_training
 from agents.training.unpacking import unpacked
 from annotations.models import Conversation, Dataset
 from tests.agents.test_transitions import dataset, past
@@ -57,6 +60,14 @@ def test_a_world_model_reads_what_is_asked_and_writes_what_happened(dataset: Dat
     assert "PREVIOUS ACTIONS:\nCLICK\n" in found[1][0]
 
 
+def test_a_world_model_of_whole_pages_writes_the_page_that_came(dataset: Dataset) -> None:
+    prompt, answer = pairs(dataset, "world_model_page")[0]
+    assert "write the page after that action" in prompt
+    assert "checkbox 'News' checked: false" in prompt
+    assert answer.startswith("[Rationale] \n[Next State] [1] RootWebArea")
+    assert "checkbox 'News' checked: true" in answer
+
+
 def test_a_value_function_is_taught_how_far_on_the_way_a_step_is(dataset: Dataset) -> None:
     found = pairs(dataset, "value")[:3]
     assert [answer for _, answer in found] == ["[Score] 0.25", "[Score] 0.5", "[Score] 0.75"]
@@ -71,6 +82,32 @@ def test_what_is_told_by_its_facts_is_read_as_facts_again(dataset: Dataset) -> N
         {"changed textbox 'Name' value: 'eve'": 1},
         {},
     ]
+
+
+def test_a_world_model_asked_otherwise_than_it_was_trained_is_told(dataset: Dataset) -> None:
+    for name, paradigm in (("words", "world_model"), ("pages", "world_model_page")):
+        TrainedModel.objects.create(
+            project=dataset.project, dataset=dataset, name=name, kind="causal", config={"paradigm": paradigm}
+        )
+    asks = literature.override(literature.get("wma"), {"imagine.kind": "trained", "imagine.model": "words"})
+    assert unlike_training(literature.to_dict(asks), dataset.project_id) == []
+    other = literature.override(asks, {"imagine.predicts": "page"})
+    assert unlike_training(literature.to_dict(other), dataset.project_id) == [
+        "imagine.model=words was trained to answer world_model; wma asks it world_model_page."
+    ]
+    fits = literature.override(other, {"imagine.model": "pages"})
+    assert unlike_training(literature.to_dict(fits), dataset.project_id) == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "paradigm"), [([], "world_model"), (["--page"], "world_model_page"), (["--value"], "value")]
+)
+def test_the_command_names_what_is_learned(asked: list[str], paradigm: str) -> None:
+    command = Command()
+    options = vars(
+        command.create_parser("manage.py", "train_world_model").parse_args(["sample", "--name", "x", *asked])
+    )
+    assert command.changes(options)["paradigm"] == paradigm
 
 
 def test_only_the_embedded_model_is_unpacked() -> None:

@@ -4,7 +4,9 @@ from argparse import ArgumentParser
 from typing import Any
 
 from agents.management.commands._training import TrainCommand
+from agents.recipes.declaring import declarations
 from agents.training.presets import PRESETS
+from agents.training.settings import PlannerSettings
 
 
 class Command(TrainCommand):
@@ -19,8 +21,17 @@ class Command(TrainCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.set_defaults(kind="causal", base="embedded:smollm2-135m")
-        parser.add_argument("--value", action="store_true", help="a value function, not a world model")
+        other = parser.add_mutually_exclusive_group()
+        other.add_argument("--page", action="store_true", help="a world model that writes the whole next page")
+        other.add_argument("--value", action="store_true", help="a value function, not a world model")
 
     def changes(self, options: dict[str, Any]) -> dict[str, Any]:
-        own = {"paradigm": "value" if options["value"] else "world_model", "adapter": "lora", "max_new_tokens": 200}
+        own = {"paradigm": "world_model", "adapter": "lora", "max_new_tokens": 200}
+        if options["page"]:  # as long as a page that is shown
+            own |= {
+                "paradigm": "world_model_page",
+                "max_new_tokens": declarations(PlannerSettings)["page_tokens"].default,
+            }
+        if options["value"]:
+            own["paradigm"] = "value"
         return own | super().changes(options)

@@ -26,7 +26,7 @@ class Asking:
         self.parts, self.settings, self.generator = parts, parts.recipe.imagine, generator
 
     @classmethod
-    def of_endpoint(cls, parts: Parts) -> "Asking":
+    def of_endpoint(cls, parts: Parts, answer_tokens: int) -> "Asking":
         """What plans, with longer answers and of a model of its own where one is named; of a planner that asks nothing
         there is no model to take, so the endpoint's."""
         settings = parts.recipe.imagine
@@ -35,17 +35,17 @@ class Asking:
             planner = generator_of(parts)
             if not isinstance(planner, ChatGenerator):
                 return cls(parts, planner)
-            return cls(parts, ChatGenerator(planner.llm, model or planner.model, settings.max_new_tokens))
+            return cls(parts, ChatGenerator(planner.llm, model or planner.model, answer_tokens))
         if parts.llm is None:
             raise CannotRun(f"{parts.recipe.name} asks an LLM endpoint what actions lead to, and none was given")
-        return cls(parts, ChatGenerator(parts.llm, model, settings.max_new_tokens))
+        return cls(parts, ChatGenerator(parts.llm, model, answer_tokens))
 
     @classmethod
-    def of_weights(cls, parts: Parts, setting: str, name: str) -> "Asking":
+    def of_weights(cls, parts: Parts, setting: str, name: str, answer_tokens: int) -> "Asking":
         """A model that was trained here."""
         generator: LocalGenerator = loaded(setting, name, imagining_weights)
-        settings = parts.recipe.imagine
-        generator.configure(max_new_tokens=settings.max_new_tokens, max_tokens=settings.page_tokens + AROUND_PAGE)
+        page_tokens = parts.recipe.imagine.page_tokens
+        generator.configure(max_new_tokens=answer_tokens, max_tokens=page_tokens + AROUND_PAGE)
         return cls(parts, generator)
 
     def answers(

@@ -22,7 +22,7 @@ class Considered:
     tree: str  # the page as an accessibility tree
     words: str  # the action as it is asked about
     page: str = ""  # the tree as far as there is room for it in a prompt
-    expected: str = ""  # what is expected of it, and of the imagined actions after it
+    expected: str | None = None  # of it, and of the imagined actions after it; None: nobody was asked
     done: str = ""
     next_action: str = ""
     is_unread: bool = False  # an answer of the world model said no outcome

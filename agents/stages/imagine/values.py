@@ -15,7 +15,7 @@ from agents.world_model.valuing import EmbeddedValue
 class Valuing:
     """One way to value; `parts` as those of kinds of stages."""
 
-    asks = False  # texts of the pack, of a language model
+    asks = False  # a text of the pack, of a language model
     words = ""  # what it is, in a sentence about a recipe
 
     def __init__(self, parts: Parts) -> None:
@@ -28,8 +28,8 @@ class Valuing:
     def prepare(self) -> None:
         """Before the first step."""
 
-    def value(self, considered: Sequence[Considered]) -> None:
-        """Set the score of each."""
+    def value(self, considered: Sequence[Considered], text: str) -> None:
+        """Set the score of each. `text`: the one of the pack that asks for it."""
         raise NotImplementedError
 
 
@@ -45,16 +45,16 @@ class AskedValue(Valuing):
         self.asking = self._asking()
 
     def _asking(self) -> Asking:
-        return Asking.of_endpoint(self.parts)
+        return Asking.of_endpoint(self.parts, self.recipe.imagine.max_new_tokens)
 
-    def value(self, considered: Sequence[Considered]) -> None:
+    def value(self, considered: Sequence[Considered], text: str) -> None:
         asked = []
         for one in considered:
             page = one.page or self.asking.cut(one.tree)
-            told = one.filled(observation=page, action=one.words, next_state=one.expected)
-            asked.append((one.state, told))
+            effect = {} if one.expected is None else {"next_state": one.expected}
+            asked.append((one.state, one.filled(observation=page, action=one.words, **effect)))
         read, samples = self.readings[self.recipe.preset], self.recipe.imagine.value_samples
-        for one, answer in zip(considered, self.asking.answers("value", asked, samples), strict=True):
+        for one, answer in zip(considered, self.asking.answers(text, asked, samples), strict=True):
             one.score = read(answer.texts)
 
 
@@ -70,7 +70,8 @@ class ProgressValue(AskedValue):
         return lacking_model("imagine.value_model", recipe.imagine.value_model, "", trainer)
 
     def _asking(self) -> Asking:
-        return Asking.of_weights(self.parts, "imagine.value_model", self.recipe.imagine.value_model)
+        settings = self.recipe.imagine
+        return Asking.of_weights(self.parts, "imagine.value_model", settings.value_model, settings.max_new_tokens)
 
 
 class TransitionValue(Valuing):
@@ -89,7 +90,7 @@ class TransitionValue(Valuing):
         self.remembered.prepare()
         self.weights = self.remembered.value()
 
-    def value(self, considered: Sequence[Considered]) -> None:
+    def value(self, considered: Sequence[Considered], text: str) -> None:
         for one in considered:
             worth = self.weights.of(one.situation, one.prediction or Prediction((), 0.0, 0.0))
             one.score = Valuation(worth, (worth,))

@@ -18,6 +18,7 @@ from annotations.dom.webarena import pruned
 
 UNREAD = "the world model's answer could not be read"
 VALUED = ("samples", "value", "value_samples", "value_model", "share_weight", "model")
+WORLD_TEXTS = ("world_model", "world_model_page")  # that ask for the change, and for the whole page
 ASKED = ("temperature", "top_p", "max_new_tokens", "page_tokens")
 
 
@@ -26,6 +27,7 @@ class Imagining(Choosing):
     equals."""
 
     reads = frozenset(f"imagine.{name}" for name in (*VALUED, *ASKED))
+    unsaid = UNREAD  # in place of an outcome that is not known
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
@@ -55,7 +57,12 @@ class Imagining(Choosing):
 
     @classmethod
     def texts(cls, recipe: Recipe) -> frozenset[str]:
-        return frozenset({"value"} if VALUES[recipe.imagine.value].asks else set())
+        return frozenset({cls.value_text(recipe)} if VALUES[recipe.imagine.value].asks else set())
+
+    @classmethod
+    def value_text(cls, recipe: Recipe) -> str:
+        """The text of the pack that has an outcome valued."""
+        return "value"
 
     def prepare(self, conversation_ids: Sequence[int]) -> None:
         try:
@@ -67,7 +74,7 @@ class Imagining(Choosing):
         asking = [(state, self._compared(state)) for state in states if not state.error and self.drawn(state)]
         considered = [one for _, found in asking if len(found) > 1 for one in found]
         self.imagine(considered)
-        self.values.value(considered)
+        self.values.value(considered, self.value_text(self.recipe))
         for state, found in asking:
             self._take(state, found)
 
@@ -110,7 +117,7 @@ class Imagining(Choosing):
             self.branch(
                 state,
                 one.action,
-                prediction=(one.expected or UNREAD) if valued else "the only action drawn",
+                prediction=(one.expected or self.unsaid) if valued else "the only action drawn",
                 value=one.score.mean if valued else None,
                 chosen=one.action == taken,
             )
@@ -118,30 +125,46 @@ class Imagining(Choosing):
         )
 
 
-class WorldModel(Imagining):
-    """A language model says what each of the most frequent actions leads to."""
+class OnCutPages(Imagining):
+    """A language model is asked about the page as far as there is room for it."""
 
-    reads = Imagining.reads | {"imagine.depth", "prompts.pack"}
+    reads = Imagining.reads | {"prompts.pack"}
 
     def __init__(self, parts: Parts) -> None:
         super().__init__(parts)
         self.asking = self._asking()
 
     def _asking(self) -> Asking:
-        return Asking.of_endpoint(self.parts)
+        return Asking.of_endpoint(self.parts, answer_tokens(self.recipe))
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
         return recipe.plan.backend == "endpoint" or recipe.plan.kind == "grounded"
 
-    @classmethod
-    def texts(cls, recipe: Recipe) -> frozenset[str]:
-        further = {"imagined_action"} if recipe.imagine.depth > 1 else set()
-        return super().texts(recipe) | {"world_model"} | further
-
     def page(self, tree: str) -> str:
         hides = self.recipe.quirks.webarena_hides_repeated_texts
         return self.asking.cut(pruned(tree) if hides else tree)
+
+
+class WorldModel(OnCutPages):
+    """A language model says what each of the most frequent actions leads to."""
+
+    reads = OnCutPages.reads | {"imagine.depth", "imagine.predicts"}
+
+    @classmethod
+    def says(cls, recipe: Recipe) -> str:
+        if recipe.imagine.predicts == "page":
+            return "A world model writes the whole page to which"
+        return super().says(recipe)
+
+    @classmethod
+    def value_text(cls, recipe: Recipe) -> str:
+        return "value_page" if recipe.imagine.predicts == "page" else super().value_text(recipe)
+
+    @classmethod
+    def texts(cls, recipe: Recipe) -> frozenset[str]:
+        further = {"imagined_action"} if recipe.imagine.depth > 1 else set()
+        return super().texts(recipe) | {world_text(recipe)} | further
 
     def imagine(self, considered: Sequence[Considered]) -> None:
         for level in range(self.recipe.imagine.depth):
@@ -158,17 +181,20 @@ class WorldModel(Imagining):
             )
             for one in considered
         ]
-        for one, answer in zip(considered, self.asking.answers("world_model", asked), strict=True):
+        for one, answer in zip(considered, self.asking.answers(world_text(self.recipe), asked), strict=True):
             predicted = next_state(answer.text).text
             one.is_unread |= not predicted
-            one.expected = "\n".join(part for part in (one.expected, one.next_action, predicted) if part)
+            if self.recipe.imagine.predicts == "page":  # and not what led to it
+                one.expected = self.asking.cut(predicted) or one.expected or ""
+            else:
+                one.expected = "\n".join(part for part in (one.expected, one.next_action, predicted) if part)
 
     def _go_on(self, considered: Sequence[Considered]) -> None:
         """What would be done next on the page that was imagined."""
         for one in considered:
             so_far = [one.done or previous(one.state), one.next_action or one.words]
             one.done = "\n".join(line for line in so_far if line != NOTHING_DONE)
-        asked = [(one.state, one.filled(observation=one.expected) | {"previous": one.done}) for one in considered]
+        asked = [(one.state, one.filled(observation=one.expected or "") | {"previous": one.done}) for one in considered]
         for one, answer in zip(considered, self.asking.answers("imagined_action", asked), strict=True):
             one.next_action = answer.text.strip()
 
@@ -181,11 +207,13 @@ class TrainedWorldModel(WorldModel):
         return self.asking.cut(tree)
 
     def _asking(self) -> Asking:
-        return Asking.of_weights(self.parts, "imagine.model", self.recipe.imagine.model)
+        settings = self.recipe.imagine
+        return Asking.of_weights(self.parts, "imagine.model", settings.model, answer_tokens(self.recipe))
 
     @classmethod
     def says(cls, recipe: Recipe) -> str:
-        return f"A world model trained here ({recipe.imagine.model or 'not named'}) says where"
+        does = "writes the whole page to which" if recipe.imagine.predicts == "page" else "says where"
+        return f"A world model trained here ({recipe.imagine.model or 'not named'}) {does}"
 
     @classmethod
     def asks_llm(cls, recipe: Recipe) -> bool:
@@ -195,6 +223,39 @@ class TrainedWorldModel(WorldModel):
     def lacking(cls, recipe: Recipe) -> list[str]:
         trainer = "manage.py train_world_model DATASET"
         return [*super().lacking(recipe), *lacking_model("imagine.model", recipe.imagine.model, "", trainer)]
+
+
+class ValueOnly(OnCutPages):
+    """Each of the most frequent actions is valued as it is, without what it leads to (WMA Table 5)."""
+
+    unsaid = "not imagined"
+
+    @classmethod
+    def sentence(cls, recipe: Recipe) -> str:
+        settings = recipe.imagine
+        drawn = f"{settings.samples} most frequent of {recipe.plan.samples} sampled actions"
+        weighed = ", with the planner's own probability," if settings.share_weight else ""
+        return (
+            f"A language model grades the {drawn}{weighed} without seeing where they lead, and the best one is taken."
+        )
+
+    @classmethod
+    def value_text(cls, recipe: Recipe) -> str:
+        return "value_only"
+
+    def imagine(self, considered: Sequence[Considered]) -> None:
+        """Nothing is expected of them."""
+
+
+def world_text(recipe: Recipe) -> str:
+    """The text of the pack that asks a world model."""
+    return WORLD_TEXTS[recipe.imagine.predicts == "page"]
+
+
+def answer_tokens(recipe: Recipe) -> int:
+    """How long an answer of a world model may be: a page as long as one that is shown."""
+    settings = recipe.imagine
+    return settings.page_tokens if settings.predicts == "page" else settings.max_new_tokens
 
 
 class RetrievedWorldModel(Imagining):
