@@ -20,7 +20,7 @@ class AgentsConfig(AppConfig):
         from agents.training.stored import StoredWeights
         from annotations.jobs.running import NEEDS, RUNNERS
         from annotations.retention.kinds import KINDS
-        from annotations.work.desk.propose import proposing
+        from annotations.work.campaigns.propose import proposing
 
         RUNNERS.update(live_jobs.RUNNERS)
         RUNNERS.update(memory_jobs.RUNNERS)

@@ -18,10 +18,10 @@ from agents.models import Connection
 from agents.prompts.packs import webnav
 from agents.words.generator import complete
 from annotations.models import Assignment, Campaign, Job, Proposal
+from annotations.work.campaigns.propose.proposing import check, left_out, seen_steps
 from annotations.work.decompose.cuts import CutPart, SeenStep, each_clause_once
-from annotations.work.desk.edits.mentions import PHENOMENA
-from annotations.work.desk.edits.operations import MAX_TEXT
-from annotations.work.desk.propose.proposing import check, left_out, seen_steps
+from annotations.work.edits.mentions import PHENOMENA
+from annotations.work.edits.operations import MAX_TEXT
 from annotations.work.organise import sessions
 from annotations.work.organise.grouping import Rules
 

@@ -63,7 +63,7 @@ def keep_counts() -> None:
 @shared_task(queue="io")
 def deliver_webhooks() -> None:
     """Every 10 s: tell addresses outside what has happened, and again what they have not taken yet."""
-    from annotations.work.desk.tell import webhooks
+    from annotations.tell import webhooks
 
     webhooks.deliver_due()
 

@@ -36,10 +36,10 @@ WINGS = {
     "annotations": """
         environment extensions public_addresses forms paging admin_base shown_progress dom sandbox datasets text
         agreement hosts monitor storage models
-        access pages corpus jobs retention
-        work.desk.tell work.desk.edits work.decompose work.rewrite work.desk.propose work.desk.measure work.release
-        work.desk.moving_on work.desk.queue work.desk.write work.desk.keys work.desk.campaigns work.organise work.verify
-        work.desk.discuss work.api work.admin releases sample
+        access tell pages corpus jobs retention
+        work.edits work.decompose work.rewrite work.campaigns.propose work.campaigns.queue work.campaigns work.release
+        work.desk.moving_on work.desk.write work.desk.keys work.desk.discuss work.organise work.verify
+        work.api work.admin releases sample
     """.split(),
     "agents": """
         prompts encoders guard.policy models llm weblinx types environments
@@ -72,8 +72,8 @@ CORE = """
     annotations.sample.* annotations.releases.leakage annotations.releases.privacy
     annotations.work.decompose annotations.work.decompose.* annotations.work.rewrite annotations.work.rewrite.*
     annotations.work.organise.grouping annotations.agreement
-    annotations.public_addresses annotations.work.desk.edits.mentions
-    annotations.work.desk.edits.operations annotations.work.desk.edits.warned agents.types agents.pipeline
+    annotations.public_addresses annotations.work.edits.mentions
+    annotations.work.edits.operations annotations.work.edits.warned agents.types agents.pipeline
     agents.trace agents.encoders
     agents.encoders.* agents.recipes.declaring agents.recipes.checking agents.recipes.literature agents.recipes.settings
     agents.recipes.sentences agents.recipes.drawing agents.recipes.lacking
@@ -298,11 +298,11 @@ def test_every_wing_of_the_table_is_there_and_every_folder_is_in_the_table() -> 
 
 def test_an_arrow_back_is_found() -> None:
     assert is_against_the_order("annotations.dom.tree", "annotations.models")
-    assert is_against_the_order("annotations.corpus.store", "annotations.work.desk.queue.claiming")
+    assert is_against_the_order("annotations.corpus.store", "annotations.work.campaigns.queue.claiming")
     assert is_against_the_order("annotations.models.jobs", "annotations.tasks")
     assert is_against_the_order("agents.recipes.literature", "agents.stages.registry")
     assert is_against_the_order("agents.recipes.forms", "agents.training.preparing")
-    assert not is_against_the_order("annotations.work.desk.queue.claiming", "annotations.models")
+    assert not is_against_the_order("annotations.work.campaigns.queue.claiming", "annotations.models")
     assert not is_against_the_order("annotations.urls", "annotations.corpus.views")
 
 

@@ -1,6 +1,6 @@
 """Who came in and what was opened: the trail of accounts and rights, what tokens may do, counts of wrong tries.
 
-The trail of edits is another one (`annotations.work.desk.tell.audit`).
+The trail of edits is another one (`annotations.tell.audit`).
 """
 
 from datetime import datetime

@@ -1,5 +1,5 @@
 """Releases: what is checked before a dataset is frozen, the frozen version, and differences between versions.
 
-May import `access`, `corpus`, `datasets`, `dom`, `jobs`, `models`, `pages`, `sandbox`, `text`, `work/desk/measure` and
-`work/desk/tell`.
+May import `access`, `corpus`, `datasets`, `dom`, `jobs`, `models`, `pages`, `sandbox`, `tell`, `text` and
+`work/verify`.
 """

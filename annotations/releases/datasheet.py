@@ -7,7 +7,7 @@ from django.db.models import Count, Max
 from annotations.models import Assignment, Campaign, Dataset, Redaction, Release, Verdict
 from annotations.releases.privacy import KINDS
 from annotations.text.amounts import amount
-from annotations.work.desk.measure.agreement_tables import report
+from annotations.work.verify.agreement_tables import report
 
 PLACES = {  # in the order in which they are told
     "instruction": "instruction",

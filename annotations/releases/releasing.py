@@ -16,7 +16,7 @@ from annotations.models.pages import digest
 from annotations.releases.checking import Checks, check_dataset
 from annotations.releases.datasheet import datasheet
 from annotations.releases.leakage import THRESHOLD
-from annotations.work.desk.tell.events import emit
+from annotations.tell.events import emit
 
 TellFrozen = Callable[[str, int], None]
 TOLD_EVERY = 20  # conversations

@@ -2,5 +2,5 @@
 
 May import `corpus`, `datasets`, `dom`, `jobs`, `models`, `releases`, `sample/sites/brightrail`,
 `sample/sites/casaverde`, `sample/sites/fernandfell`, `sample/sites/harbourcity`, `sample/sites/nordline`,
-`sample/sites/willowclinic`, `work/desk`, `work/desk/edits`, `work/desk/propose`, `work/organise` and `work/verify`.
+`sample/sites/willowclinic`, `work/desk`, `work/edits`, `work/campaigns/propose`, `work/organise` and `work/verify`.
 """

@@ -29,9 +29,9 @@ from annotations.releases.checking import check_dataset
 from annotations.releases.redacting import redact
 from annotations.releases.releasing import make_release
 from annotations.sample.errand_script import ERRANDS, Errand, ErrandPart, marked, read_errands
+from annotations.work.campaigns.propose.proposing import NoProposals, propose
 from annotations.work.desk import moving_on
-from annotations.work.desk.edits import saving
-from annotations.work.desk.propose.proposing import NoProposals, propose
+from annotations.work.edits import saving
 from annotations.work.organise.sessions import Organising, suggest
 from annotations.work.verify import verdicts
 

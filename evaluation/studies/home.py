@@ -15,8 +15,8 @@ from annotations.access.rules import User
 from annotations.models import Campaign, Dataset, Job
 from annotations.models.projects import Account
 from annotations.shown_progress import span_text
-from annotations.work.desk.measure.progress import STATES, progress_of
-from annotations.work.desk.queue import waiting
+from annotations.work.campaigns.progress import STATES, progress_of
+from annotations.work.campaigns.queue import waiting
 from evaluation.models import ReviewQueue, Score, Study
 from evaluation.scores import tables
 from evaluation.studies.watching import NAME as WATCHED

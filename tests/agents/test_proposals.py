@@ -8,8 +8,8 @@ from agents.memory.follow import work_inline
 from agents.models import Connection
 from agents.proposals import BadProposal, read_cuts, read_rewrites
 from annotations.models import Assignment, Campaign, Job, Proposal
+from annotations.work.campaigns.propose import proposing
 from annotations.work.decompose.cuts import SeenStep
-from annotations.work.desk.propose import proposing
 from tests import factories
 from tests.agents.llm_server import failure, in_turn, prompt_text, serve
 

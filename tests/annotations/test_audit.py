@@ -10,8 +10,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotations.models import Comment, Part
+from annotations.tell import audit
 from annotations.work.desk.discuss import comments
-from annotations.work.desk.tell import audit
 from tests import factories
 from tests.annotations.work_world import make_rewrite
 from tests.signed_in import client_of
@@ -93,7 +93,7 @@ def test_the_page_filters_and_leaves_out_other_projects(subject):
 
 
 def test_older_changes_are_a_page_away(subject, monkeypatch):
-    monkeypatch.setattr("annotations.work.desk.tell.audit_views.ROWS", 2)
+    monkeypatch.setattr("annotations.tell.audit_views.ROWS", 2)
     admin = factories.make_user("admin", subject.item.session.campaign.project)
     pages = [client_of(admin).get(reverse("annotate-audit"), {"page": page}).context["rows"] for page in (1, 2)]
     shown = [(row["model"], row["id"], row["change"]) for rows in pages for row in rows]

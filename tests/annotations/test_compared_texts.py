@@ -12,7 +12,7 @@ from annotations.text import guidelines
 from annotations.text.diff import changed
 from annotations.text.merging import merge_texts, pieces
 from annotations.text.opcodes import opcodes
-from annotations.work.desk.propose.proposing import edit_distance
+from annotations.work.campaigns.propose.proposing import edit_distance
 from evaluation.comparing.prompts import prompt_changes
 
 SECONDS = 3  # of a processor; difflib alone took 155 s

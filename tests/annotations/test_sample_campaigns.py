@@ -16,8 +16,8 @@ from annotations.sample.errand_script import ERRANDS, marked, read_errands
 from annotations.sample.mind2web import SCRIPTS, task
 from annotations.sample.project import make_demo_accounts
 from annotations.sample.script import ScriptError, read_script
-from annotations.work.desk.queue import waiting
-from annotations.work.desk.queue.claiming import next_item
+from annotations.work.campaigns.queue import waiting
+from annotations.work.campaigns.queue.claiming import next_item
 from tests.annotations.intact import is_intact
 
 USED = {

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from annotations.models import Delivery, Webhook
 from annotations.tasks import deliver_webhooks
-from annotations.work.desk.tell import events, webhooks
+from annotations.tell import events, webhooks
 from tests import factories
 from tests.signed_in import client_of
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from annotations.models import Assignment, Edit, NotYours
 from annotations.models.edits import stacks
-from annotations.work.desk.edits import saving
-from annotations.work.desk.edits.saving import open_desk
+from annotations.work.edits import saving
+from annotations.work.edits.saving import open_desk
 from tests import factories
 
 pytestmark = pytest.mark.django_db

@@ -6,11 +6,10 @@ import pytest
 from django.urls import reverse
 
 from annotations.models import SessionTask
+from annotations.work.campaigns.queue.claiming import next_item
 from annotations.work.desk import moving_on
-from annotations.work.desk.measure import gold
-from annotations.work.desk.measure.agreement_tables import report
-from annotations.work.desk.queue.claiming import next_item
-from annotations.work.verify import verdicts
+from annotations.work.verify import gold, verdicts
+from annotations.work.verify.agreement_tables import report
 from tests import factories
 from tests.annotations.work_world import make_rewrite, make_verification
 from tests.signed_in import client_of

@@ -3,8 +3,8 @@
 import pytest
 
 from annotations.models import Assignment, Campaign, Session
+from annotations.work.campaigns.progress import ItemCounts, forecast, progress_of
 from annotations.work.desk import moving_on
-from annotations.work.desk.measure.progress import ItemCounts, forecast, progress_of
 from tests import factories
 
 pytestmark = pytest.mark.django_db

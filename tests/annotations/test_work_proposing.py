@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from annotations.models import Assignment, Edit, Job, Proposal
-from annotations.work.desk.propose import proposing
-from annotations.work.desk.propose.proposing import edit_distance
+from annotations.work.campaigns.propose import proposing
+from annotations.work.campaigns.propose.proposing import edit_distance
 from tests import factories
 from tests.annotations.test_work_document import Browser, cut, member, text
 

@@ -11,9 +11,9 @@ from django.db import connection
 from django.utils import timezone
 
 from annotations.models import Assignment, Campaign, Item, Membership, NotFree
+from annotations.work.campaigns.queue.claiming import next_item
+from annotations.work.campaigns.queue.reasons import why_nothing
 from annotations.work.desk import moving_on
-from annotations.work.desk.queue.claiming import next_item
-from annotations.work.desk.queue.reasons import why_nothing
 from tests import factories
 
 pytestmark = pytest.mark.django_db

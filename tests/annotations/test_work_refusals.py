@@ -11,10 +11,10 @@ from rest_framework.views import exception_handler
 
 from annotations.access.json_input import BadJson
 from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
-from annotations.work.desk.edits.operations import BadEdit
-from annotations.work.desk.propose.proposing import NoProposals
+from annotations.work.campaigns.propose.proposing import NoProposals
 from annotations.work.desk.write.document_views import for_the_workbench
 from annotations.work.desk.write.refusals import ANSWERS, Declined, declined
+from annotations.work.edits.operations import BadEdit
 from tests.annotations.work_world import make_verification
 
 REFUSALS = [

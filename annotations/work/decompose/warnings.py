@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from annotations.text.alike_words import says
-from annotations.work.desk.edits.warned import PartText, Warned
+from annotations.work.edits.warned import PartText, Warned
 
 
 def check_instructions(parts: Sequence[PartText], tasks: Sequence[str]) -> list[Warned]:

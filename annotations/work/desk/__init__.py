@@ -1,5 +1,5 @@
-"""The desk: what the five steps of annotation share, from campaigns and their queue to edits, comments and figures.
+"""The desk: the page on which a session is decomposed and rewritten, its keys, and the comments beside it.
 
-`moving_on` takes work from one step to the next. May import `models`, `work/desk/edits`, `work/desk/propose`,
-`work/desk/tell`, `work/release` and `work/rewrite`.
+`moving_on` takes work from one step to the next. May import `models`, `tell`, `work/campaigns/propose`, `work/edits`,
+`work/release` and `work/rewrite`.
 """

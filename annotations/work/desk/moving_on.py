@@ -8,9 +8,9 @@ from django.db import transaction
 
 from annotations.models import Assignment, Defect, Item, NotReady, SentBack, Session, Stage, Verdict
 from annotations.models.projects import Account
-from annotations.work.desk.edits.saving import fix_mentions, open_desk
-from annotations.work.desk.propose.proposing import judge, settle
-from annotations.work.desk.tell.events import emit
+from annotations.tell.events import emit
+from annotations.work.campaigns.propose.proposing import judge, settle
+from annotations.work.edits.saving import fix_mentions, open_desk
 from annotations.work.release.publishing import publish
 from annotations.work.rewrite.carrying import carried
 

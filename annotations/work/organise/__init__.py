@@ -1,4 +1,4 @@
 """Organise: which single tasks become one conversation.
 
-May import `access`, `models`, `text`, `work/desk`, `work/desk/campaigns` and `work/desk/propose`.
+May import `access`, `models`, `text`, `work/campaigns`, `work/campaigns/propose` and `work/desk`.
 """

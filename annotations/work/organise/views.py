@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotations.access.json_input import BadJson, read_object
 from annotations.models import Assignment, Campaign, Proposal, Session, SessionTask
+from annotations.work.campaigns.propose import proposing
+from annotations.work.campaigns.views import managed_campaign
 from annotations.work.desk import moving_on
-from annotations.work.desk.campaigns.views import managed_campaign
-from annotations.work.desk.propose import proposing
 from annotations.work.organise.layouts import ChangeRefused
 from annotations.work.organise.sessions import Organising, suggest
 

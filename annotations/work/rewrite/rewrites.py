@@ -12,8 +12,8 @@ from typing import Any
 
 from annotations.text.alike_words import Word, alike, placed_words
 from annotations.text.stop_words import NOT_INFORMATIVE
-from annotations.work.desk.edits.mentions import MarkedMention
-from annotations.work.desk.edits.warned import PartText
+from annotations.work.edits.mentions import MarkedMention
+from annotations.work.edits.warned import PartText
 from annotations.work.rewrite.warnings import check_rewrites
 
 MAX_CHANGES = 2  # of one instruction; with more of them people would not follow

@@ -1,5 +1,5 @@
 """Verify: a person judges what another made; agreement, and feedback on hidden gold items.
 
-May import `access`, `models`, `text`, `work/desk`, `work/desk/edits`, `work/desk/measure`, `work/desk/queue` and
-`work/desk/write`.
+May import `access`, `models`, `text`, `work/campaigns/queue`, `work/desk`, `work/desk/write` and
+`work/edits`.
 """

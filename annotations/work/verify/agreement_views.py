@@ -10,9 +10,9 @@ from annotations import agreement as measures
 from annotations.access import rules
 from annotations.models import Assignment, Campaign, Session, Stage
 from annotations.text.segmentation import NEAR
-from annotations.work.desk.measure import gold
-from annotations.work.desk.measure.agreement_tables import report
-from annotations.work.desk.queue.claiming import next_item
+from annotations.work.campaigns.queue.claiming import next_item
+from annotations.work.verify import gold
+from annotations.work.verify.agreement_tables import report
 
 
 @never_cache

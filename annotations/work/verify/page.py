@@ -10,8 +10,8 @@ from annotations.models import Assignment, Defect, PartChange, Verdict
 from annotations.text import diff
 from annotations.text.diff import MarkedPiece, Span
 from annotations.text.segmentation import boundary_similarity, cuts_of
-from annotations.work.desk.edits.mentions import PHENOMENA
 from annotations.work.desk.write.document import document
+from annotations.work.edits.mentions import PHENOMENA
 
 
 @dataclass

@@ -13,10 +13,10 @@ from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Stage, Verdict
 from annotations.text import guidelines
-from annotations.work.desk.edits import saving
-from annotations.work.desk.queue.claiming import next_item
+from annotations.work.campaigns.queue.claiming import next_item
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document_views import for_the_workbench
+from annotations.work.edits import saving
 from annotations.work.verify import verdicts
 from annotations.work.verify.page import verify_context
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from annotations.access import rules
 from annotations.models import Assignment, BadComment, Comment, Mention, Project, Session, Stage, Step
-from annotations.work.desk.tell.events import emit
+from annotations.tell.events import emit
 from annotations.work.desk.write.document import readable
 
 MAX_TEXT = 5_000

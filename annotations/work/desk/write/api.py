@@ -20,15 +20,15 @@ from annotations.access import idempotency, rules
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, NotFree, Proposal, Scope, Stage
+from annotations.work.campaigns.propose import proposing
+from annotations.work.campaigns.propose.given import GivenProposal
+from annotations.work.campaigns.queue import claiming
+from annotations.work.campaigns.queue.reasons import why_nothing
 from annotations.work.desk import moving_on
-from annotations.work.desk.edits import saving
-from annotations.work.desk.propose import proposing
-from annotations.work.desk.propose.given import GivenProposal
-from annotations.work.desk.queue import claiming
-from annotations.work.desk.queue.reasons import why_nothing
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document import answer, readable
 from annotations.work.desk.write.refusals import declined
+from annotations.work.edits import saving
 
 
 class ClaimRequestSerializer(serializers.Serializer):

@@ -13,8 +13,8 @@ from annotations.corpus import step_page
 from annotations.models import Assignment, Edit, Operation, Proposal, Stage, Step, Target
 from annotations.work.decompose.clauses import covered, recorded_tasks
 from annotations.work.decompose.warnings import check_instructions
-from annotations.work.desk.edits.saving import Desk, Saved, open_desk
-from annotations.work.desk.edits.warned import PartText
+from annotations.work.edits.saving import Desk, Saved, open_desk
+from annotations.work.edits.warned import PartText
 from annotations.work.rewrite.warnings import check_rewrites
 
 ENTERING = {Operation.TYPE, Operation.SELECT, Operation.CHANGE, Operation.PASTE}

@@ -20,16 +20,16 @@ from django.views.decorators.http import require_GET, require_POST
 from annotations.access.json_input import read_object
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, Job, Step
+from annotations.work.campaigns.propose import proposing
+from annotations.work.campaigns.queue.claiming import next_item
 from annotations.work.desk import moving_on
-from annotations.work.desk.edits import saving
-from annotations.work.desk.edits.operations import BadEdit
-from annotations.work.desk.propose import proposing
-from annotations.work.desk.queue.claiming import next_item
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.document import answer, document, edit_row, frame, proposal_row
 from annotations.work.desk.write.page_titles import page_titles
 from annotations.work.desk.write.refusals import REFUSALS, as_json
 from annotations.work.desk.write.step_trees import page_tree_response
+from annotations.work.edits import saving
+from annotations.work.edits.operations import BadEdit
 
 MAX_REASON = 5_000
 MAX_HISTORY = 500  # edits shown at once, newest first

@@ -11,8 +11,8 @@ from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Stage
 from annotations.text import guidelines
-from annotations.work.desk.edits.mentions import PHENOMENA
 from annotations.work.desk.write.document import readable
+from annotations.work.edits.mentions import PHENOMENA
 
 LISTED = 60  # of the own queue
 RELATED = ("user", "guideline", "item__session__website", "item__session__campaign__project")

@@ -10,8 +10,8 @@ from rest_framework.exceptions import APIException
 
 from annotations.access.json_input import BadJson
 from annotations.models import BadComment, NotFree, NotReady, NotYours, StaleWork, VerdictRefused
-from annotations.work.desk.edits.operations import BadEdit
-from annotations.work.desk.propose.proposing import NoProposals
+from annotations.work.campaigns.propose.proposing import NoProposals
+from annotations.work.edits.operations import BadEdit
 
 
 class RefusalAnswer(NamedTuple):

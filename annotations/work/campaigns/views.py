@@ -14,8 +14,8 @@ from annotations.access.people import signed_in
 from annotations.models import Campaign, Dataset, Item, Session, Stage
 from annotations.models.campaigns import KEPT
 from annotations.text import guidelines
-from annotations.work.desk.campaigns.forms import CampaignForm, GuidelineForm
-from annotations.work.desk.measure.progress import STATES, forecast, progress_of
+from annotations.work.campaigns.forms import CampaignForm, GuidelineForm
+from annotations.work.campaigns.progress import STATES, forecast, progress_of
 
 
 def campaigns(request: HttpRequest) -> HttpResponse:

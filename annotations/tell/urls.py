@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations.work.desk.tell import audit_views, webhook_views
+from annotations.tell import audit_views, webhook_views
 
 urlpatterns = [
     path("audit/", audit_views.audit, name="annotate-audit"),

@@ -10,8 +10,8 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from annotations.models import Assignment, Edit, Part, Proposal, Stage, Step
-from annotations.work.desk.edits.mentions import anchored, places
-from annotations.work.desk.edits.operations import (
+from annotations.work.edits.mentions import anchored, places
+from annotations.work.edits.operations import (
     FIELDS,
     BadEdit,
     Content,

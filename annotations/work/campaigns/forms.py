@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from annotations.forms import FilterForm, choice_field, row_field
 from annotations.models import DEFAULT_RUBRIC, Assignment, Campaign, Dataset, Item, Stage
 from annotations.models.queue import ItemQuerySet
-from annotations.work.desk.campaigns.assigning import Order
-from annotations.work.desk.propose import proposing
+from annotations.work.campaigns.assigning import Order
+from annotations.work.campaigns.propose import proposing
 
 CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
 COUNT: dict[str, Any] = {"min_value": 1, "max_value": 20}

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from annotations.access import rules
 from annotations.access.downloads import stream_rows
 from annotations.models import Project
-from annotations.work.desk.tell import audit as trail
+from annotations.tell import audit as trail
 
 ROWS = 100
 PAGES = 50  # whoever goes further back takes the export

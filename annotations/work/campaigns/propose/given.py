@@ -7,9 +7,9 @@ from typing import Any
 
 from annotations.datasets.fields import leaves
 from annotations.models import Assignment, NotYours, Proposal
-from annotations.work.desk.edits.mentions import canonical
-from annotations.work.desk.edits.operations import MAX_TEXT, BadEdit
-from annotations.work.desk.propose import proposing
+from annotations.work.campaigns.propose import proposing
+from annotations.work.edits.mentions import canonical
+from annotations.work.edits.operations import MAX_TEXT, BadEdit
 
 MOST_REASONS = 10
 LONGEST_REASON = 200  # characters

@@ -10,7 +10,7 @@ from annotations.access import rules
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import Account
 from annotations.models.queue import AssignmentQuerySet
-from annotations.work.desk.queue.claiming import is_capped
+from annotations.work.campaigns.queue.claiming import is_capped
 
 # What waits for verification holds up what is done already, so it comes first.
 STAGES = (Stage.VERIFY, Stage.REWRITE, Stage.DECOMPOSE)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations.work.desk.queue import views
+from annotations.work.campaigns.queue import views
 
 urlpatterns = [
     path("", views.queue, name="annotate-queue"),

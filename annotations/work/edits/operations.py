@@ -9,7 +9,7 @@ from typing import Any, TypeGuard
 from uuid import UUID
 
 from annotations.text.merging import merge_lists, merge_texts
-from annotations.work.desk.edits import mentions as marks
+from annotations.work.edits import mentions as marks
 
 KINDS = ("cut", "join", "text", "mentions")
 FIELDS = ("instruction", "rewrite")

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotations.work.desk.campaigns import assign_views, views
+from annotations.work.campaigns import assign_views, views
 
 urlpatterns = [
     path("bin/", views.bin_page, name="annotate-bin"),

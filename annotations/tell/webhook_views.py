@@ -11,8 +11,8 @@ from annotations.access.people import signed_in
 from annotations.models import Delivery, Webhook
 from annotations.models.remarks import WebhookQuerySet
 from annotations.paging import page_of
-from annotations.work.desk.tell import webhooks as sending
-from annotations.work.desk.tell.events import EVENTS
+from annotations.tell import webhooks as sending
+from annotations.tell.events import EVENTS
 
 MAX_URL = 500
 

@@ -9,9 +9,9 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST
 
 from annotations.models import Assignment
-from annotations.work.desk.campaigns import assigning
-from annotations.work.desk.campaigns.forms import ItemFilterForm, OrderForm
-from annotations.work.desk.campaigns.views import managed_campaign
+from annotations.work.campaigns import assigning
+from annotations.work.campaigns.forms import ItemFilterForm, OrderForm
+from annotations.work.campaigns.views import managed_campaign
 
 REASONS = {
     "cap": "because everybody has reached the cap",

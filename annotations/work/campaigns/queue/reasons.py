@@ -5,7 +5,7 @@ from django.utils import timezone
 from annotations.models import Assignment, Campaign, Item, Stage
 from annotations.models.projects import Account
 from annotations.models.queue import ItemQuerySet
-from annotations.work.desk.queue.claiming import is_capped
+from annotations.work.campaigns.queue.claiming import is_capped
 
 
 def why_nothing(user: Account, campaign: Campaign, stage: str) -> str:

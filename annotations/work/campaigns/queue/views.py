@@ -8,8 +8,8 @@ from django.views.decorators.http import require_POST
 from annotations.access import rules
 from annotations.access.people import signed_in
 from annotations.models import Assignment, Campaign, NotFree
-from annotations.work.desk.queue import claiming, waiting
-from annotations.work.desk.queue.reasons import why_nothing
+from annotations.work.campaigns.queue import claiming, waiting
+from annotations.work.campaigns.queue.reasons import why_nothing
 
 SHOWN = 200
 DONE_SHOWN = 20

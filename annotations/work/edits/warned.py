@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from annotations.work.desk.edits.mentions import MarkedMention
+from annotations.work.edits.mentions import MarkedMention
 
 
 @dataclass(frozen=True)
