@@ -76,11 +76,11 @@ def with_pages(rows: Sequence[Transition]) -> Iterator[ToDescribe]:
 def describe(rows: Sequence[Transition], llm: Llm, pack: Pack) -> tuple[int, list[dict[str, str]]]:
     """How many were put into words, and the errors of the others. Raises what would meet every request."""
     waiting = list(with_pages(rows))
-    refined = _asked(llm, pack, "transition_refine", [_lists(one) for one in waiting])
+    refined = asked_in_words(llm, pack, "transition_refine", [_lists(one) for one in waiting])
     filled = [
         _filled(one, changes if isinstance(changes, str) else "") for one, changes in zip(waiting, refined, strict=True)
     ]
-    answers = _asked(llm, pack, "transition_describe", filled)
+    answers = asked_in_words(llm, pack, "transition_describe", filled)
     done, errors = 0, []
     for one, changes, answered in zip(waiting, refined, answers, strict=True):
         failed = next((said for said in (changes, answered) if isinstance(said, LlmError)), None)
@@ -93,7 +93,8 @@ def describe(rows: Sequence[Transition], llm: Llm, pack: Pack) -> tuple[int, lis
     return done, errors
 
 
-def _asked(llm: Llm, pack: Pack, text: str, filled: Sequence[dict[str, str]]) -> list[str | LlmError]:
+def asked_in_words(llm: Llm, pack: Pack, text: str, filled: Sequence[dict[str, str]]) -> list[str | LlmError]:
+    """The answer to a text of the pack for each set of values that is filled in."""
     prompt = pack.prompt(text)
     requests = [
         Request(tuple(Message(*said) for said in prompt.messages(**values)), llm.info.model, max_tokens=MAX_TOKENS)

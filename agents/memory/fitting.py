@@ -3,6 +3,7 @@
 Fitted on steps of the dev split, where there is one; else on train steps, each without its own conversation.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from random import Random
 
@@ -67,18 +68,28 @@ def is_right(prediction: Prediction, case: Happened) -> bool:
 
 def _value(past: PastTransitions, world: RetrievedEffects) -> EmbeddedValue:
     """By train steps: the action that was taken, against others on its page."""
+    asked, right = choices_of_train(past)
+    return value_of(asked, world.predict(asked), right)
+
+
+def choices_of_train(past: PastTransitions) -> tuple[list[Situation], list[bool]]:
+    """Actions that were taken at train steps and others on their pages, and which are which."""
     rng = Random(SEED)
     asked: list[Situation] = []
     right: list[bool] = []
     for _, case in past.recorded(Split.TRAIN, VALUED):
-        others = _others(case.situation, rng)
+        others = other_actions(case.situation, rng, OTHERS)
         asked += [case.situation, *others]
         right += [True, *[False] * len(others)]
-    found = [features(*pair) for pair in zip(asked, world.predict(asked), strict=True)]
-    return fitted_value(found, right)
+    return asked, right
 
 
-def _others(situation: Situation, rng: Random) -> list[Situation]:
+def value_of(asked: Sequence[Situation], told: Sequence[Prediction], right: Sequence[bool]) -> EmbeddedValue:
+    """Fitted on actions, what is foretold of each, and whether it was the right one."""
+    return fitted_value([features(*pair) for pair in zip(asked, told, strict=True)], right)
+
+
+def other_actions(situation: Situation, rng: Random, most: int) -> list[Situation]:
     """The same wish, carried out on other elements of the page: first those of the same role, which are harder to tell
     apart."""
     target = situation.target
@@ -87,7 +98,7 @@ def _others(situation: Situation, rng: Random) -> list[Situation]:
     ]
     rng.shuffle(offered)
     offered.sort(key=lambda line: line.role != target.role)
-    return [replace(situation, action=_action(line.node_id, line.role, situation)) for line in offered[:OTHERS]]
+    return [replace(situation, action=_action(line.node_id, line.role, situation)) for line in offered[:most]]
 
 
 def _action(node_id: str, role: str, situation: Situation) -> Action:

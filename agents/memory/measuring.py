@@ -45,17 +45,17 @@ def measure(past: PastTransitions, split: str, limit: int | None, model: str = "
     if not cases:
         return Measured(split, 0)
     truth = [facts(happenings(difference(case.situation.tree, case.after))) for case in cases]
-    guesses = _guesses(past, cases)
+    said = guesses(past, cases)
     found = past.world_model().predict([case.situation for case in cases])
-    guesses[RETRIEVED] = [one.facts for one in found]
+    said[RETRIEVED] = [one.facts for one in found]
     if model:
         from agents.memory.written import written_facts
 
-        guesses[model] = written_facts(model, [case.situation for case in cases])
+        said[model] = written_facts(model, [case.situation for case in cases])
     right = [one.facts == true for one, true in zip(found, truth, strict=True)]
     told = [one.confidence for one in found]
     changing = sum(map(bool, truth)) / len(truth)
-    scores = {name: _score(guess, truth) for name, guess in guesses.items()}
+    scores = {name: _score(guess, truth) for name, guess in said.items()}
     return Measured(split, len(cases), changing, scores, calibration_error(told, right), bins(told, right))
 
 
@@ -71,7 +71,7 @@ def _mean(pairs: Sequence[tuple[Counter[str], Counter[str]]], whole: bool) -> fl
     return statistics.fmean(float(one == other) if whole else agreement(one, other) for one, other in pairs)
 
 
-def _guesses(past: PastTransitions, cases: Sequence[Happened]) -> dict[str, list[Counter[str]]]:
+def guesses(past: PastTransitions, cases: Sequence[Happened]) -> dict[str, list[Counter[str]]]:
     """What is said of every step alike, and of every step of one operation and role."""
     told: Counter[str] = Counter()
     by_kind: dict[tuple[str, str], Counter[str]] = {}

@@ -68,6 +68,8 @@ TEXTS: dict[str, TextKind] = {
         "messages",
         "objective previous observation action next_observation changes",
     ),
+    "probe_pages": _kind("asks which of two pages comes next", "messages", "objective observation action first second"),
+    "probe_actions": _kind("asks which of ten actions is the best", "messages", "objective observation actions"),
     "propose_cuts": _kind("asks for the parts of a session", filled="parts steps"),
     "propose_rewrites": _kind("asks for instructions that refer to earlier ones", filled="requests phenomena"),
     "propose_again": _kind("sends back a proposal that cannot be used", filled="error"),

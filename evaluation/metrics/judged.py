@@ -53,7 +53,7 @@ class JudgedByPeople(NamedTuple):
         return (observed - chance) / (1 - chance) if chance < 1 else None
 
 
-def wilson(part: int, n: int) -> EstimatedRate:
+def wilson(part: float, n: int) -> EstimatedRate:
     """A share by Wilson's interval; of nothing, 0 to 1."""
     if not n:
         return EstimatedRate(0.0, 0.0, 1.0, 0)

@@ -40,6 +40,10 @@ REASONS: dict[str, tuple[str, ...]] = {
         "unreadable reply",
         "copied wrong value",
         "right element not offered",
+        "prediction: counterfactual",
+        "prediction: low competence",
+        "prediction: generic",
+        "prediction: other",
     ),
     ReviewVerdict.GOLD_WRONG: (
         "wrong element recorded",

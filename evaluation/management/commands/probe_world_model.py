@@ -1,0 +1,76 @@
+"""Probe what models know of where actions lead."""
+
+import json
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from agents.encoders.weights import MINILM
+from agents.llm.errors import NotConfigured
+from agents.management.memory_jobs import dataset_named
+from agents.memory.encoding import encoder_named
+from agents.memory.jobs import endpoint
+from agents.memory.transitions import PastTransitions
+from agents.prompts.packs import webnav
+from annotations.models import Split
+from evaluation.probes.measuring import Probe, Probed, probe
+
+
+class Command(BaseCommand):
+    """Ask on held-out recorded steps: which of two pages comes next (the other is the most similar next page on the
+    same website), which of ten actions on the page was taken, without and with what past transitions expect of each,
+    and how much of the true difference is foretold. Asked are past transitions, guesses that know nothing, with --model
+    a world model trained here, and with --connection a language model. Intervals are Wilson's, of 95 %."""
+
+    help = __doc__
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("dataset")
+        parser.add_argument("--split", action="append", choices=Split.values, help="default: test_task, test_website")
+        parser.add_argument("--limit", type=int, default=100, metavar="N", help="steps of each split (default: 100)")
+        parser.add_argument("--encoder", default=MINILM, metavar="NAME", help="default: %(default)s")
+        parser.add_argument("--model", default="", metavar="NAME", help="also this one, trained here")
+        parser.add_argument(
+            "--connection",
+            nargs="?",
+            const="",
+            metavar="NAME",
+            help="also a language model; without NAME, what answers here",
+        )
+        parser.add_argument("--json", action="store_true", help="print one line of JSON")
+
+    def handle(self, *, dataset: str, **options: Any) -> None:
+        past = PastTransitions(dataset_named(dataset), encoder_named(options["encoder"]))
+        asked = options["connection"]
+        try:
+            llm = None if asked is None else endpoint(asked)
+            past.prepare()
+            splits = options["split"] or [Split.TEST_TASK, Split.TEST_WEBSITE]
+            found = [probe(past, split, options["limit"], options["model"], llm, webnav()) for split in splits]
+        except (ValueError, NotConfigured) as error:
+            raise CommandError(str(error)) from error
+        found = [one for one in found if one.steps]
+        if options["json"]:
+            self.stdout.write(json.dumps([one.to_dict() for one in found]))
+            return
+        for one in found:
+            self.stdout.write("\n".join(_lines(one)))
+
+
+def _lines(one: Probed) -> list[str]:
+    lines = [f"{one.split}: {one.steps:,} steps"]
+    for title, found in (
+        ("the next page of two", one.pages),
+        ("the action of ten", one.actions),
+        ("the action of ten, with what is expected of each", one.actions_foreseen),
+    ):
+        lines += [f"  {title}", *(f"    {name:30}{_share(probed)}" for name, probed in found.items())]
+    lines += ["  foretold of what changed", *(f"    {name:30}{share:.3f}" for name, share in one.coverage.items())]
+    return lines
+
+
+def _share(probed: Probe) -> str:
+    rate = probed.share
+    unread = f", {probed.unread} answers unread" if probed.unread else ""
+    return f"{rate.value:.3f} [{rate.low:.3f}, {rate.high:.3f}] of {rate.n}{unread}"
