@@ -10,6 +10,7 @@ from agents.models import TrainedModel
 from agents.training.loop import TrainingError
 from agents.training.rows import SplitRows
 from agents.training.settings import changed
+from annotations.models.jobs import LOADING
 
 if TYPE_CHECKING:
     from agents.learned.train import Readings
@@ -31,7 +32,7 @@ class GroundedWork(Protocol):
     dev: SplitRows
     folder: Path
 
-    def tell(self, phase: str, done: int, total: int, unit: str) -> None: ...
+    def tell(self, phase: str, done: int, total: int | None, unit: str) -> None: ...
 
     def until(self) -> bool: ...
 
@@ -67,6 +68,7 @@ def train_grounded(work: GroundedWork) -> Literal["paused", "done"]:
         if work.model.pk not in _readings:
             _readings.clear()
             _readings[work.model.pk] = read(examples(work.rows), settings, on_progress, examples(work.dev))
+        work.tell(LOADING, 0, None, "epochs")
         metrics = train(_readings[work.model.pk], load_encoder(work.model.base), settings, work.folder, on_progress)
     except _SliceEnds:
         return "paused"

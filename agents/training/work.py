@@ -39,6 +39,7 @@ from agents.training.transition_rows import TransitionRows
 from agents.training.unpacking import unpacked
 from agents.training.weights import load_tokenizer
 from annotations.models import Split
+from annotations.models.jobs import LOADING
 
 TrainingEnd = Literal["paused", "done"]
 PART = (sys.executable, str(Path(__file__).parents[2] / "manage.py"), "train_part")  # what a further device's runs
@@ -166,9 +167,9 @@ class Work:
         assert isinstance(settings, PlannerSettings)
         base = unpacked(self.model.base)
         tokenizer = load_tokenizer(base)
-        samples = self._samples(settings, tokenizer)
-        if samples is None:
+        if (samples := self._samples(settings, tokenizer)) is None:
             return None
+        self.tell(LOADING, 0, None, "steps")
         if isinstance(settings, CausalSettings):
             return CausalTask(base, tokenizer, settings, *samples)
         return Seq2SeqTask(base, tokenizer, settings, *samples)
@@ -183,6 +184,7 @@ class Work:
             return None
         pairs = Pairs(path, draws)
         dev = RankingRows(self.dev, settings).first(settings.dev_examples)
+        self.tell(LOADING, 0, None, "steps")
         if isinstance(settings, CrossEncoderSettings):
             return CrossEncoderTask(self.model.base, settings, pairs, dev)
         return DualEncoderTask(self.model.base, settings, pairs, dev)
@@ -196,11 +198,10 @@ class Work:
             said: Any = {"recipe": self.recipe, "pack": self.pack}
             samples = PageSamples(rows, tokenizer, settings, settings.repeats, self.left_out, **said)
             return samples, PageSamples(dev_rows, tokenizer, settings, 1, **said)
-        paths = [
+        own, dev = [
             self._prepared(self._asked_rows(rows, settings, tokenizer), list, name)
             for name, rows in (("turns", self.rows), ("dev", self.dev))
         ]
-        own, dev = paths
         if own is None or dev is None:
             return None
         return KeptSamples(own, tokenizer), KeptSamples(dev, tokenizer, settings.dev_examples)

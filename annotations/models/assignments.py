@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from annotations.models.campaigns import Guideline, Stage
 from annotations.models.conversations import Step
+from annotations.models.held import Held
 from annotations.models.items import Item
-from annotations.models.leases import Held
 from annotations.models.parts import Part, PartChange
 from annotations.models.projects import User
 from annotations.models.queue import AssignmentQuerySet, NotFree, NotYours, StaleWork, VerdictRefused

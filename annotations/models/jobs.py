@@ -24,6 +24,8 @@ LESS_MEMORY = {
     "import": "import the file in parts.",
 }
 """Kind of job -> what makes it need less memory."""
+LOADING = "loading models"  # the phase of a job that has none of what it works with
+LOADING_KINDS = ("train", "embed", "induce", "transition")  # those that load weights before anything else
 IO_KINDS = ("import", "export", "release", "sample")  # files: what trains, embeds or asks models is `gpu` work
 
 
@@ -41,6 +43,9 @@ class JobQuerySet(LeaseQuerySet):
 
     def imports(self) -> "JobQuerySet":
         return self.filter(kind=Job.Kind.IMPORT)
+
+    def loading(self) -> "JobQuerySet":
+        return super().loading().filter(kind__in=LOADING_KINDS)
 
     def waiting_in(self, queue: str) -> "JobQuerySet":
         """Those that wait for a worker of the queue `io` or `gpu`."""
@@ -75,6 +80,7 @@ class Job(Leased):
     report = models.JSONField(default=dict)
     cancel_requested = models.BooleanField(default=False)
 
+    TRY_AGAIN = "Try it again"
     objects = JobQuerySet.as_manager()
 
     class Meta:
@@ -85,11 +91,14 @@ class Job(Leased):
 
     def tell(self, progress: dict, **fields) -> bool:
         """Store the progress under our lease; False when it is lost or the job was cancelled. What has never been
-        reached before makes earlier attempts forgotten: what dies at the same place again and again does not get on."""
+        reached before makes earlier attempts forgotten: what dies at the same place again and again does not get on.
+        In the phase `LOADING` nothing of the work is tried."""
         unit, done = progress.get("unit", ""), progress.get("done", 0)
         if done > self.furthest.get(unit, 0):
             self.furthest = fields["furthest"] = self.furthest | {unit: done}
             self.attempt = fields["attempt"] = min(self.attempt, 1)
+            self.loading_deaths = fields["loading_deaths"] = 0
+        fields["is_loaded"] = progress.get("phase") != LOADING
         held = Job.objects.filter(pk=self.pk, lease_token=self.lease_token, cancel_requested=False)
         return bool(held.update(progress=progress, **fields))
 
@@ -155,6 +164,8 @@ class Job(Leased):
         anew = {
             "state": Job.State.QUEUED,
             "attempt": 0,
+            "loading_deaths": 0,
+            "not_before": None,
             "furthest": {},
             "cancel_requested": False,
             "last_error": "",

@@ -1,18 +1,16 @@
 """Leases with fencing tokens: who works on a row, noticed when they die, harmless when they come back.
 
-`Held` is the lease itself, of a person on an item as of a worker on a job or a shard; `Leased` is what workers add to
-it: owners, attempts, heartbeats of a thread, last words."""
+`Leased` is what workers add to a lease: owners, attempts, heartbeats of a thread, last words."""
 
 import logging
 import sys
 import threading
 import time
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from functools import wraps
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Self, TypeVar
 
 from django.db import Error, connection, models, transaction
 from django.db.models import F, Q
@@ -20,6 +18,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
+from annotations.models.loading import Loading, LoadingQuerySet
 from annotations.models.workers import Worker
 from annotations.monitor import errors, last_words
 from annotations.monitor.outages import OUTAGES
@@ -66,66 +65,12 @@ def _is_gone(owner: str) -> bool:
     return found is not None and found.is_gone
 
 
-H = TypeVar("H", bound="Held")
-
-
-class HeldQuerySet(models.QuerySet[H]):
-    def leased(self) -> Self:
-        """Those somebody is at work on right now."""
-        return self.filter(lease_until__gt=self.model.clock())
-
-    def run_out(self) -> Self:
-        """Those whose holder has not been heard of for the time of a lease."""
-        return self.filter(lease_until__lt=self.model.clock())
-
-    def under(self, token: uuid.UUID | str | None) -> Self:
-        """Those that whoever has this token may write: nobody has taken them over, and they are not over."""
-        return self.filter(lease_token=token, state__in=self.model.WRITABLE)
-
-
-class Held(models.Model):
-    """A row that one holder at a time works on. The token is the right to write: who takes the row over gets another,
-    so that the former holder, coming back late, does no harm.
-
-    Its columns `lease_token`, `lease_until` and `heartbeat_at` are declared by each table.
-    """
-
-    lease_token: Any
-    LEASE: ClassVar[timedelta]
-    WRITABLE: ClassVar[tuple[str, ...]]  # states in which a token is good
-    FREE: ClassVar[dict[str, Any]] = {"lease_token": None, "lease_until": None}
-    """What giving back writes."""
-
-    class Meta:
-        abstract = True
-
-    @classmethod
-    def clock(cls) -> Any:
-        """The database's time: the clocks of hosts differ."""
-        return Now()
-
-    @classmethod
-    def longer(cls) -> dict[str, Any]:
-        """What a heartbeat writes: the lease as it is, extended."""
-        now = cls.clock()
-        return {"lease_until": now + cls.LEASE, "heartbeat_at": now}
-
-    @classmethod
-    def anew(cls) -> dict[str, Any]:
-        """What taking writes: a lease that nobody else has the token of."""
-        return {"lease_token": uuid.uuid4()} | cls.longer()
-
-    def held(self) -> HeldQuerySet[Self]:
-        """This row, as long as the lease that was read or taken with it holds."""
-        return HeldQuerySet(type(self)).filter(pk=self.pk).under(self.lease_token)
-
-
 L = TypeVar("L", bound="Leased")
 
 
-class LeaseQuerySet(HeldQuerySet[L]):
+class LeaseQuerySet(LoadingQuerySet[L]):
     def claimable(self) -> Self:
-        return self.filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
+        return self.due().filter(state=Leased.State.QUEUED, attempt__lt=MAX_ATTEMPTS)
 
     def claim(self, pk: int) -> L | None:
         """The row under a new lease, or None when somebody else holds it or it needs no work. A row that its worker
@@ -150,12 +95,24 @@ class LeaseQuerySet(HeldQuerySet[L]):
 
     def reap(self) -> list[int]:
         """Free the leases of dead workers; park rows that used up their attempts. Ids that may run again."""
+        self._try_loading_again()
         lost = self._lost()
         for pk in lost.values_list("pk", flat=True):
             self._leave_last_words(pk)
         lost.filter(attempt__gte=MAX_ATTEMPTS).park(self.model._parked_because)
         lost.update(state=Leased.State.QUEUED, lease_owner="", **Leased.FREE)
         return list(self.claimable().values_list("pk", flat=True))
+
+    def _try_loading_again(self) -> None:
+        """Of dead workers that had no models yet: no attempt is used up."""
+        loading = self._lost().loading()
+        loading.hopeless().park(self.model.never_loaded_because)
+        for row in loading:
+            self._leave_last_words(row.pk)
+            again = row.after_loading_death() | Leased.FREE
+            loading.filter(pk=row.pk).update(
+                state=Leased.State.QUEUED, lease_owner="", attempt=F("attempt") - 1, **again
+            )
 
     def _lost(self) -> Self:
         """Those whose workers are dead or silent."""
@@ -182,7 +139,7 @@ class LeaseQuerySet(HeldQuerySet[L]):
             errors.remember("job", f"{parked} of {name} died with their workers", error_id=error_id)
 
 
-class Leased(Held):
+class Leased(Loading):
     """A unit of background work. The database is the truth: messages only wake workers up."""
 
     class State(models.TextChoices):
@@ -248,6 +205,8 @@ class Leased(Held):
             return f"{shown(self.lease_owner)}, last heard {ago_text(self.heartbeat_at)}"
         if self.state != self.State.QUEUED:
             return ""
+        if later := self.later_text():
+            return later
         if self.heartbeat_at:
             return f"waits for a worker to go on, last heard {ago_text(self.heartbeat_at)}"
         waited = (timezone.now() - self.created_at).total_seconds()
@@ -291,9 +250,10 @@ class Leased(Held):
 
     def got_on(self) -> None:
         """Something new was stored: only attempts without progress count."""
-        if self.attempt > 1:
-            self.attempt = 1
-            type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token).update(attempt=1)
+        if self.attempt > 1 or self.loading_deaths:
+            self.attempt, self.loading_deaths = min(self.attempt, 1), 0
+            own = type(self)._default_manager.filter(pk=self.pk, lease_token=self.lease_token)
+            own.update(attempt=self.attempt, loading_deaths=0)
 
     def _beat_or_miss(self) -> bool:
         """As `beat`, but one that the database could not take is only missed: the lease outlasts several."""

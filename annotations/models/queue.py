@@ -8,7 +8,7 @@ from django.db.models import Case, Count, Exists, F, IntegerField, OuterRef, Q, 
 from django.db.models.functions import Coalesce
 
 from annotations.models.campaigns import Campaign, Stage
-from annotations.models.leases import HeldQuerySet
+from annotations.models.held import HeldQuerySet
 from annotations.models.partly import partly
 from annotations.models.projects import Project, Role, User
 from annotations.models.sessions import Session

@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, Self
+from typing import Self
 
 from django.db import models, transaction
-from django.db.models import F, Max, Q, Sum
-from django.db.models.functions import Now
+from django.db.models import Max, Q, Sum
 from django.utils import timezone
 
 from agents.encoders.memory_limits import inference_advice
@@ -14,14 +13,10 @@ from agents.models import Run, RunTally
 from agents.runs import events
 from annotations.hosts.identity import shown
 from annotations.models import Conversation, Leased, LeaseQuerySet
-from annotations.shown_progress import ago_text, span_text
+from annotations.shown_progress import ago_text
 
 TELL_AGAIN = timedelta(minutes=2)  # one that waits longer than this gets another message
 NAMED_WORKERS = 3
-LOADING_WAITS = (0, 0, 0, 15, 30, 60, 120, 240, 480)
-"""Seconds until a shard is tried again, by how often its workers died while they loaded its models: who restarts a
-worker a few times loses nothing, and what never fits is given up after a quarter of an hour."""
-LOADING_DEATHS = len(LOADING_WAITS) + 1
 Scorer = Callable[[Run], int]  # replaces the scores of a run; gives the number of steps that they rest on
 
 
@@ -37,27 +32,6 @@ class ShardQuerySet(LeaseQuerySet["Shard"]):
             )
             for index, part in enumerate(_parts(conversations, most))
         )
-
-    def claimable(self) -> Self:
-        return super().claimable().filter(Q(not_before=None) | Q(not_before__lte=Now()))
-
-    def reap(self) -> list[int]:
-        """As of all work; a worker that dies before its models are loaded has tried nothing of the shard, so that uses
-        up no attempt."""
-        loading = self._lost().filter(is_loaded=False)
-        loading.filter(loading_deaths__gte=LOADING_DEATHS - 1).park(Shard._never_loaded_because)
-        for row in loading:
-            wait = LOADING_WAITS[row.loading_deaths]
-            self._leave_last_words(row.pk)
-            loading.filter(pk=row.pk).update(
-                state=Shard.State.QUEUED,
-                lease_owner="",
-                attempt=F("attempt") - 1,
-                loading_deaths=F("loading_deaths") + 1,
-                not_before=Now() + timedelta(seconds=wait) if wait else None,
-                **Shard.FREE,
-            )
-        return super().reap()
 
     def waiting(self) -> Self:
         return self.filter(state=Shard.State.QUEUED)
@@ -150,12 +124,8 @@ class Shard(Leased):
     published_at = models.DateTimeField(null=True, blank=True, help_text="When a worker was last told about it.")
     phase = models.CharField(max_length=100, blank=True, help_text="What its worker is at.")
     is_watched = models.BooleanField(default=False, help_text="Somebody looks at it: it goes before all others.")
-    is_loaded = models.BooleanField(default=False, help_text="Its worker has the models that it decides with.")
-    loading_deaths = models.PositiveSmallIntegerField(
-        default=0, help_text="How many workers in a row died before they had its models."
-    )
-    not_before = models.DateTimeField(null=True, blank=True, help_text="When it is tried again after such deaths.")
 
+    TRY_AGAIN = "Resume the study"
     objects = ShardQuerySet.as_manager()
 
     class Meta:
@@ -173,30 +143,10 @@ class Shard(Leased):
     def work(self) -> str:
         return "the steps of another run"
 
-    @classmethod
-    def anew(cls) -> dict[str, Any]:
-        return super().anew() | {"is_loaded": False, "not_before": None}
-
     def tell(self, phase: str, *, loaded: bool = False) -> None:
         """What its worker is at now, and whether it has what it decides with; nothing where somebody else has taken it
         over."""
         self.held().update(phase=phase, is_loaded=loaded)
-
-    def got_on(self) -> None:
-        super().got_on()
-        if self.loading_deaths:
-            self.loading_deaths = 0
-            self.held().update(loading_deaths=0)
-
-    def worker_text(self) -> str:
-        if self.state == self.State.QUEUED and self.not_before and self.not_before > timezone.now():
-            left = span_text((self.not_before - timezone.now()).total_seconds())
-            return f"tried again in {left}: {self.loading_deaths} workers died while models were loading"
-        return super().worker_text()
-
-    def _never_loaded_because(self) -> str:
-        died = f"{LOADING_DEATHS} workers died one after the other while they loaded the models of this shard"
-        return f"{died}; none of its steps was tried since{self.killed_text()} Resume the study once a worker stays up."
 
     def makes_way(self) -> bool:
         """Whether one that somebody watches waits, and this is none."""

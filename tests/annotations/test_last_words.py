@@ -158,6 +158,7 @@ def test_a_parked_training_says_what_it_held_and_what_to_change() -> None:
         kind="train",
         state=Job.State.RUNNING,
         attempt=MAX_ATTEMPTS,
+        is_loaded=True,
         peak_memory=3 * 1024**3,
         gpu_memory=8 * 1024**3,
         lease_until=timezone.now() - timedelta(seconds=1),

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from annotations.hosts.identity import owner_of, shown, this_process
 from annotations.models import Job, LeaseLost, leases
+from annotations.models.held import Held
 from annotations.models.leases import MAX_ATTEMPTS, owner_name
 from tests import factories
 from tests.app_server import database_url
@@ -285,5 +286,5 @@ def test_people_and_workers_hold_rows_by_one_lease() -> None:
     held = [model for model in apps.get_models() if any(field.name == "lease_token" for field in model._meta.fields)]
     assert {"Job", "Shard", "Assignment"} <= {model.__name__ for model in held}
     rows = [model for model in held if not hasattr(model, "pgh_tracked_model")]  # not what the audit trail keeps
-    assert [model.__name__ for model in rows if not issubclass(model, leases.Held)] == []
+    assert [model.__name__ for model in rows if not issubclass(model, Held)] == []
     assert all(model.LEASE and set(model.WRITABLE) <= set(model.State.values) for model in rows)

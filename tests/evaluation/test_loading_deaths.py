@@ -1,30 +1,37 @@
-"""Workers that die while they load models use up no attempt of a shard: nothing of it was tried."""
+"""Workers that die while they load models use up no attempt of a shard or a job: nothing of it was tried."""
 
 from datetime import timedelta
+from typing import TypeVar
 
 import pytest
 from django.utils import timezone
 
 from agents.models import Run
+from annotations.jobs import running as jobs
+from annotations.models import Job
+from annotations.models.jobs import LOADING
 from annotations.models.leases import MAX_ATTEMPTS
-from evaluation.models.shards import LOADING_DEATHS, LOADING_WAITS, Shard
+from annotations.models.loading import LOADING_DEATHS, LOADING_WAITS
+from evaluation.models.shards import Shard
 from evaluation.studies import running
+from tests import factories
 from tests.evaluation.study_rows import make_study, numbers, rows, undisturbed
 
 State = Shard.State
+W = TypeVar("W", Shard, Job)
 
 
-def claimed_again(shard: Shard) -> Shard:
+def claimed_again(work: W) -> W:
     """As soon as it may be tried."""
-    Shard.objects.filter(pk=shard.pk).update(not_before=None)
-    return Shard.objects.claim(shard.pk)
+    type(work).objects.filter(pk=work.pk).update(not_before=None)
+    return type(work).objects.claim(work.pk)
 
 
-def die(shard: Shard) -> Shard:
+def die(work: W) -> W:
     """Its worker falls silent and is noticed."""
-    Shard.objects.filter(pk=shard.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
-    Shard.objects.reap()
-    return Shard.objects.get(pk=shard.pk)
+    type(work).objects.filter(pk=work.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    type(work).objects.reap()
+    return type(work).objects.get(pk=work.pk)
 
 
 @pytest.fixture
@@ -78,7 +85,7 @@ def test_after_many_deaths_it_is_parked_with_the_reason_and_a_person_may_try_aga
     Shard.objects.filter(pk=shard.pk).update(loading_deaths=LOADING_DEATHS - 1, peak_memory=3 * 1024**3)
     shard = die(shard)
     assert (shard.state, shard.lease_token) == (State.FAILED, None)
-    said = f"{LOADING_DEATHS} workers died one after the other while they loaded the models of this shard"
+    said = f"{LOADING_DEATHS} workers died one after the other while they loaded its models"
     assert shard.last_error.startswith(said)
     assert "it held up to 3.0 GB" in shard.last_error
     running.reap()
@@ -114,3 +121,49 @@ def test_a_worker_says_that_models_are_loaded_before_it_decides(dataset, hash_en
     seen = []
     running.work(shard, lambda: seen.append(Shard.objects.get(pk=shard.pk).is_loaded))
     assert set(seen) == {True}
+
+
+# Jobs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["train", "embed", "induce", "transition"])
+def test_jobs_that_load_weights_are_tried_again_like_shards(kind) -> None:
+    job = Job.objects.claim(factories.make_job(kind=kind).pk)
+    for number, wait in enumerate(LOADING_WAITS, 1):
+        job = die(job)
+        assert (job.state, job.attempt, job.loading_deaths) == (State.QUEUED, 0, number)
+        if wait:
+            assert Job.objects.claim(job.pk) is None
+            assert job.worker_text().endswith(f": {number} workers died while models were loading")
+        job = claimed_again(job)
+    job = die(job)
+    assert job.state == State.FAILED
+    assert f"{LOADING_DEATHS} workers died one after the other while they loaded its models" in job.last_error
+    assert "Try it again once a worker stays up." in job.last_error
+    job = jobs.retry(job)
+    assert (job.state, job.loading_deaths, job.not_before) == (State.QUEUED, 0, None)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["import", "export", "propose"])
+def test_jobs_that_load_nothing_use_up_attempts_from_the_start(kind) -> None:
+    job = Job.objects.claim(factories.make_job(kind=kind).pk)
+    for _ in range(MAX_ATTEMPTS - 1):
+        job = claimed_again(die(job))
+    job = die(job)
+    assert (job.state, "died 3 times" in job.last_error) == (State.FAILED, True)
+
+
+@pytest.mark.django_db
+def test_a_job_that_has_begun_uses_up_attempts_until_it_loads_again() -> None:
+    job = Job.objects.claim(factories.make_job(kind="train").pk)
+    job.tell({"phase": "reading", "unit": "conversations", "done": 0})
+    job = claimed_again(die(job))
+    assert (job.attempt, job.loading_deaths) == (2, 0)
+    job.tell({"phase": "reading", "unit": "conversations", "done": 1})
+    job.tell({"phase": LOADING, "unit": "steps", "done": 0})
+    job = claimed_again(die(job))
+    assert (job.attempt, job.loading_deaths) == (1, 1)
+    job.tell({"phase": "epoch 0.1", "unit": "steps", "done": 1})
+    assert Job.objects.get(pk=job.pk).loading_deaths == 0

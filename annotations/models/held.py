@@ -1,0 +1,61 @@
+"""The lease itself, of a person on an item as of a worker on a job or a shard."""
+
+import uuid
+from datetime import timedelta
+from typing import Any, ClassVar, Self, TypeVar
+
+from django.db import models
+from django.db.models.functions import Now
+
+H = TypeVar("H", bound="Held")
+
+
+class HeldQuerySet(models.QuerySet[H]):
+    def leased(self) -> Self:
+        """Those somebody is at work on right now."""
+        return self.filter(lease_until__gt=self.model.clock())
+
+    def run_out(self) -> Self:
+        """Those whose holder has not been heard of for the time of a lease."""
+        return self.filter(lease_until__lt=self.model.clock())
+
+    def under(self, token: uuid.UUID | str | None) -> Self:
+        """Those that whoever has this token may write: nobody has taken them over, and they are not over."""
+        return self.filter(lease_token=token, state__in=self.model.WRITABLE)
+
+
+class Held(models.Model):
+    """A row that one holder at a time works on. The token is the right to write: who takes the row over gets another,
+    so that the former holder, coming back late, does no harm.
+
+    Its columns `lease_token`, `lease_until` and `heartbeat_at` are declared by each table.
+    """
+
+    lease_token: Any
+    LEASE: ClassVar[timedelta]
+    WRITABLE: ClassVar[tuple[str, ...]]  # states in which a token is good
+    FREE: ClassVar[dict[str, Any]] = {"lease_token": None, "lease_until": None}
+    """What giving back writes."""
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def clock(cls) -> Any:
+        """The database's time: the clocks of hosts differ."""
+        return Now()
+
+    @classmethod
+    def longer(cls) -> dict[str, Any]:
+        """What a heartbeat writes: the lease as it is, extended."""
+        now = cls.clock()
+        return {"lease_until": now + cls.LEASE, "heartbeat_at": now}
+
+    @classmethod
+    def anew(cls) -> dict[str, Any]:
+        """What taking writes: a lease that nobody else has the token of."""
+        return {"lease_token": uuid.uuid4()} | cls.longer()
+
+    def held(self) -> HeldQuerySet[Self]:
+        """This row, as long as the lease that was read or taken with it holds."""
+        return HeldQuerySet(type(self)).filter(pk=self.pk).under(self.lease_token)

@@ -1,0 +1,72 @@
+"""Work that loads models before it does anything: a worker that dies meanwhile has tried nothing of it."""
+
+from datetime import timedelta
+from typing import Any, ClassVar, Self, TypeVar
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from annotations.models.held import Held, HeldQuerySet
+from annotations.shown_progress import span_text
+
+LOADING_WAITS = (0, 0, 0, 15, 30, 60, 120, 240, 480)
+"""Seconds until work is tried again, by how often its workers died while they loaded its models: who restarts a worker
+a few times loses nothing, and what never fits is given up after a quarter of an hour."""
+LOADING_DEATHS = len(LOADING_WAITS) + 1
+
+M = TypeVar("M", bound="Loading")
+
+
+class LoadingQuerySet(HeldQuerySet[M]):
+    def due(self) -> Self:
+        """Those that do not wait after such deaths."""
+        return self.filter(Q(not_before=None) | Q(not_before__lte=Now()))
+
+    def loading(self) -> Self:
+        """Those whose workers do not have the models yet that they work with."""
+        return self.filter(is_loaded=False)
+
+    def hopeless(self) -> Self:
+        """Those that another such death ends."""
+        return self.filter(loading_deaths__gte=LOADING_DEATHS - 1)
+
+
+class Loading(Held):
+    is_loaded = models.BooleanField(default=False, help_text="Its worker has the models that it decides with.")
+    loading_deaths = models.PositiveSmallIntegerField(
+        default=0, help_text="How many workers in a row died before they had its models."
+    )
+    not_before = models.DateTimeField(null=True, blank=True, help_text="When it is tried again after such deaths.")
+
+    TRY_AGAIN: ClassVar[str]  # what a person does with one that was parked, before "once"
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def anew(cls) -> dict[str, Any]:
+        return super().anew() | {"is_loaded": False, "not_before": None}
+
+    def after_loading_death(self) -> dict[str, Any]:
+        """What another death while models were loading writes."""
+        wait = LOADING_WAITS[self.loading_deaths]
+        due = Now() + timedelta(seconds=wait) if wait else None
+        return {"loading_deaths": F("loading_deaths") + 1, "not_before": due}
+
+    def later_text(self) -> str:
+        """When it is tried again, and why so late; "" where it may be now."""
+        if self.not_before is None or self.not_before <= timezone.now():
+            return ""
+        left = span_text((self.not_before - timezone.now()).total_seconds())
+        return f"tried again in {left}: {self.loading_deaths} workers died while models were loading"
+
+    def never_loaded_because(self) -> str:
+        """Said of a row that is given up; its last words are on it already."""
+        died = f"{LOADING_DEATHS} workers died one after the other while they loaded its models"
+        return f"{died}; nothing was tried since{self.killed_text()} {self.TRY_AGAIN} once a worker stays up."
+
+    def killed_text(self) -> str:
+        """The end of a sentence about workers that were killed."""
+        raise NotImplementedError
