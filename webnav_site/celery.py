@@ -18,7 +18,7 @@ from webnav_site.monitor import tasks, workers  # noqa: F401  connect the signal
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webnav_site.settings")
 
-app = Celery("webnav", amqp=PromptAMQP)
+app = Celery("webnav", amqp=PromptAMQP, task_cls=tasks.QuietTask)
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks(["annotations", "agents", "evaluation"])
 

@@ -15,7 +15,7 @@ REST_FRAMEWORK = {
     "DEFAULT_FILTER_BACKENDS": ["webnav_site.filtering.KnownFilters"],
     "DEFAULT_PAGINATION_CLASS": "webnav_site.pagination.StablePagination",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour"},
+    "DEFAULT_THROTTLE_RATES": {"jobs": "60/hour", "forecasts": "60/min"},
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 KNOX_TOKEN_MODEL = "knox.AuthToken"

@@ -66,6 +66,12 @@ class JobThrottle(throttling.UserRateThrottle):
             self.cache.set(self.key, [moment for moment in held if moment != self.now], self.duration)
 
 
+class ForecastThrottle(throttling.UserRateThrottle):
+    """Per user, for requests that start nothing and look at much."""
+
+    scope = "forecasts"
+
+
 class StartsWork(viewsets.GenericViewSet):
     """Requests that start work are counted. Those that are refused, and those that are answered as before, are given
     back: a mistake costs no start, and neither does asking again after an answer was lost."""

@@ -15,7 +15,7 @@ from agents.api import RunViewSet
 from agents.models import Run
 from agents.recipes import saved
 from annotations.access import idempotency, rules
-from annotations.access.api_rules import JobThrottle, ReadOnlyViewSet, StartsWork
+from annotations.access.api_rules import ForecastThrottle, JobThrottle, ReadOnlyViewSet, StartsWork
 from annotations.access.downloads import attachment
 from annotations.models import Scope
 from evaluation.models import Score, Shard, Study
@@ -124,7 +124,7 @@ class StudyViewSet(StartsWork, MetricsMixin, ReadOnlyViewSet):
         return idempotency.once(request, work)
 
     @extend_schema(request=serializers.StudyRequestSerializer, responses=serializers.ForecastSerializer)
-    @action(detail=False, methods=["post"], pagination_class=None, throttle_classes=[])
+    @action(detail=False, methods=["post"], pagination_class=None, throttle_classes=[ForecastThrottle])
     def forecast(self, request: Request) -> Response:
         """What such a study would be: runs, steps, seconds and money, as far as runs here tell. Starts nothing."""
         wanted = serializers.StudyRequestSerializer(data=request.data, context=self.get_serializer_context())

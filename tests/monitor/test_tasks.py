@@ -11,6 +11,7 @@ from django.conf import settings
 from annotations.monitor import counters, errors
 from annotations.tasks import run_job
 from webnav_site.celery import app
+from tests.monitor.failing_urls import nobody_listens, query_takes_too_long
 from webnav_site.monitor.tasks import HEADER
 
 
@@ -57,3 +58,28 @@ def test_a_failed_task_has_an_error_id_and_is_counted(caplog: pytest.LogCaptureF
     assert errors.recent()[0]["id"] == record.error_id
     counters.flush()
     assert any(values == ("tests.fail", "FAILURE") for _, values in counters.read())
+
+
+@app.task(name="tests.ask_nobody")
+def ask_nobody() -> None:
+    nobody_listens(None)
+
+
+@app.task(name="tests.ask_too_long")
+def ask_too_long() -> None:
+    query_takes_too_long(None)
+
+
+@pytest.mark.django_db
+def test_a_periodic_task_that_meets_an_outage_is_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    ask_nobody.apply()
+    lines = [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [record.name for record in lines] == ["webnav.errors"]
+    assert lines[0].getMessage().startswith("tests.ask_nobody failed: the database is away: ")
+    assert not [record for record in caplog.records if record.exc_info or "Traceback" in record.getMessage()]
+
+
+@pytest.mark.django_db
+def test_what_the_database_refuses_a_task_is_one_traceback(caplog: pytest.LogCaptureFixture) -> None:
+    ask_too_long.apply()
+    assert [record.name for record in caplog.records if record.exc_info] == ["webnav.errors"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from annotations.access.api_rules import ForecastThrottle
 from tests import factories
 from tests.signed_in import client_of
 from tests.web.test_pages_studies import add_scores, make_study
@@ -23,6 +24,18 @@ def test_a_forecast_says_what_the_form_says_and_starts_nothing() -> None:
     assert reader.post("/api/studies/forecast/", asked, content_type="application/json").status_code in (403, 404, 400)
     unknown = client.post("/api/studies/forecast/", asked | {"recipes": ["none"]}, content_type="application/json")
     assert unknown.status_code == 400
+
+
+def test_forecasts_are_limited_by_themselves(monkeypatch) -> None:
+    monkeypatch.setattr(ForecastThrottle, "THROTTLE_RATES", {"forecasts": "2/min"})
+    study, run = make_study(recipe_name="grounded")
+    client, other = (client_of(factories.make_user("admin", study.project)) for _ in range(2))
+    asked = {"dataset": run.dataset.name, "recipes": ["grounded"], "splits": ["train"]}
+    url = "/api/studies/forecast/"
+    codes = [client.post(url, asked, content_type="application/json").status_code for _ in range(3)]
+    assert codes == [200, 200, 429]
+    assert other.post(url, asked, content_type="application/json").status_code == 200
+    assert client.post("/api/studies/", asked, content_type="application/json").status_code == 202, "that is counted apart"
 
 
 def test_the_points_of_plots_and_the_failures_of_a_run_can_be_read() -> None:

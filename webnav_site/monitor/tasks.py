@@ -8,10 +8,11 @@ from contextlib import ExitStack
 from typing import Any
 
 import structlog
-from celery import shared_task, signals
+from celery import Task, shared_task, signals
 from django.conf import settings
 
 from annotations.monitor import counters, errors
+from annotations.monitor.outages import OUTAGES
 from annotations.monitor.spans import span
 
 tracing: Any = None
@@ -23,6 +24,12 @@ PASSED_ON = ("request", "run", "shard", "job")  # ids that a task's messages to 
 HEADER = "webnav_ids"
 # What the first argument of a task names, so that its lines say which one.
 ARGUMENTS = {"annotations.tasks.run_job": "job", "evaluation.tasks.run_shard": "shard"}
+
+
+class QuietTask(Task):
+    """Of failures for which `_failed` has a line, Celery adds no traceback of its own."""
+
+    throws = OUTAGES
 
 
 @signals.setup_logging.connect
