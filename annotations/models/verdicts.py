@@ -24,6 +24,12 @@ class VerdictQuerySet(models.QuerySet["Verdict"]):
         rows = self.filter(over, assignment=subject).select_related("verification__user")
         return rows.prefetch_related("defects").order_by("-id")
 
+    def open_to(self, user: User) -> Self:
+        """Those of rounds that are over, and their own: while somebody may still judge a round, nobody reads what
+        others have said of it."""
+        over = Q(round__lt=F("assignment__round")) | ~Q(verification__item__state="open")
+        return self.filter(over | Q(verification__user_id=user.pk))
+
 
 @tracked
 class Verdict(models.Model):

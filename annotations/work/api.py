@@ -194,7 +194,7 @@ class AssignmentViewSet(VerificationActions, ReadOnlyViewSet):
 
 
 class VerdictViewSet(ReadOnlyViewSet):
-    """What verifiers decided, for those who may read what they judged."""
+    """What verifiers decided, for those who may read what they judged; of a round that is not over only one's own."""
 
     queryset = Verdict.objects.prefetch_related("defects")
     serializer_class = VerdictSerializer
@@ -203,7 +203,8 @@ class VerdictViewSet(ReadOnlyViewSet):
     gold_project = "assignment__item__session__campaign__project"
 
     def get_queryset(self) -> QuerySet[Verdict]:
-        return super().get_queryset().filter(assignment__in=readable(self.request.user))
+        rows = super().get_queryset().filter(assignment__in=readable(self.request.user))
+        return rows.filter(pk__in=Verdict.objects.open_to(self.request.user).values("pk"))
 
 
 class CommentViewSet(ReadOnlyViewSet):

@@ -8,7 +8,9 @@ from drf_spectacular.generators import SchemaGenerator
 
 from annotations.models import Assignment, Part, Proposal, Verdict
 from annotations.work.desk import moving_on
+from annotations.work.verify import verdicts
 from tests import factories
+from tests.annotations.work_world import make_rewrite, make_verification
 from tests.signed_in import client_of
 from tests.web.test_schema import _as_json_schema, check_answer
 
@@ -152,3 +154,25 @@ def test_proposals_of_other_models_wait_for_the_writer_with_their_score(session)
     assert Proposal.objects.count() == 1
     Assignment.objects.filter(pk=mine.pk).update(state="submitted")
     assert post(manager, "proposals/", body).status_code == 409
+
+
+def test_a_second_verifier_reads_the_first_ones_verdict_only_after_judging() -> None:
+    """As on the verify page: over REST too, nobody judges with another's verdict before their eyes."""
+    subject = make_rewrite()
+    first, second = make_verification(subject, overlap=2), make_verification(subject)
+    project = subject.item.session.campaign.project
+    readers = [first.user, second.user, subject.user, factories.make_user("admin", project)]
+
+    def told(user) -> list[str]:
+        return [row["reason"] for row in client_of(user).get("/api/verdicts/").json()["results"]]
+
+    given = verdicts.give(first, "return", {}, "My secret reason.", [])
+    assert [told(user) for user in readers] == [["My secret reason."], [], [], []]
+    assert client_of(second.user).get(f"/api/verdicts/{given.pk}/").status_code == 404
+    verdicts.give(second, "accept", {}, "", [])
+    assert [told(user) for user in readers] == [["My secret reason.", ""]] * 4
+    subject.refresh_from_db()
+    Assignment.objects.filter(pk=subject.pk).update(state="submitted")
+    subject.item.session.items.filter(subject=subject).update(state="open")
+    verdicts.give(first, "return", {}, "Still wrong.", [])
+    assert told(second.user) == ["My secret reason.", ""]

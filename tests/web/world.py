@@ -94,7 +94,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     session = factories.make_session(campaign, tasks=0, split=conversation.split, website=conversation.website)
     session.tasks.create(campaign=campaign, conversation=conversation, position=0)
     written = factories.make_assignment(factories.make_item(session, stage="rewrite"), state="submitted")
-    item = factories.make_item(session, stage="verify", subject=written)
+    item = factories.make_item(session, stage="verify", subject=written, state="done")  # so its verdict is told
     verification = factories.make_assignment(item, factories.make_user("reviewer", dataset.project))
     proposal = written.keep_proposal("rewrite", "a model", [{"step": 1, "rewrite": "Book it.", "mentions": []}])
     verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
