@@ -72,6 +72,8 @@ PROJECT_PATHS = {
     "Verdict": "assignment__item__session__campaign__project",
     "Correction": "step__turn__conversation__dataset__project",
     "SentBack": "rewrite__item__session__campaign__project",
+    "BulkAccept": "campaign__project",
+    "HeldBack": "bulk__campaign__project",
     "Defect": "verdict__assignment__item__session__campaign__project",
     "Comment": "session__campaign__project",
     "Webhook": "project",

@@ -5,6 +5,7 @@ May import `datasets`, `hosts`, `monitor`, `storage` and `text`.
 
 from annotations.models.access import AccessEvent, Scope, TokenGrant, TryCount
 from annotations.models.assignments import Assignment
+from annotations.models.bulk_accepts import BulkAccept, HeldBack
 from annotations.models.campaigns import DEFAULT_RUBRIC, Campaign, Guideline, Stage
 from annotations.models.conversations import Conversation, Operation, Rationale, SourceTask, Split, Step, Target, Turn
 from annotations.models.corrections import Correction, CorrectionRefused
@@ -33,6 +34,7 @@ __all__ = [
     "AccessEvent",
     "Assignment",
     "BadComment",
+    "BulkAccept",
     "Campaign",
     "Comment",
     "Conversation",
@@ -44,6 +46,7 @@ __all__ = [
     "Delivery",
     "Edit",
     "Guideline",
+    "HeldBack",
     "IdempotencyKey",
     "Invite",
     "Item",

@@ -6,6 +6,7 @@ from typing import Any, Self, TypeVar
 
 import pghistory
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import connection, models
 from django.db.models import F, Q
 from django.utils import timezone
@@ -96,6 +97,11 @@ class Campaign(models.Model):
     mode = models.CharField(max_length=10, choices=Mode.choices, default=Mode.OPEN)
     overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people decompose and rewrite an item.")
     verify_overlap = models.PositiveSmallIntegerField(default=1, help_text="How many people verify it.")
+    second_look = models.PositiveSmallIntegerField(
+        default=10,
+        validators=[MinValueValidator(1), MaxValueValidator(100)],
+        help_text="Percent of the items accepted at once that is held back for a second look; at least one.",
+    )
     cap = models.PositiveIntegerField(default=0, help_text="The most items that one person gets per stage; 0: no cap.")
     steps_per_part = models.PositiveSmallIntegerField(default=4, help_text="n steps aim at ⌈n / this⌉ parts.")
     blind = models.BooleanField(default=True, help_text="Annotators of one item do not see each other's work.")

@@ -91,6 +91,11 @@ class ItemQuerySet(models.QuerySet["Item"]):
         rows = self.select_related("session__campaign", "subject").prefetch_related("assignments")
         return rows.order_by("-session__weight", "session__position", "pk")
 
+    def for_checking(self) -> Self:
+        """Verifications with all that their checks need."""
+        related = ("session__campaign__project", "subject__user", "subject__item__session", "held_back")
+        return self.select_related(*related).prefetch_related("session__comments")
+
     def free_for(self, user: User, campaign: Campaign, stage: str) -> Self:
         """Items of an open pool that this person could get now, the one to be done first in front."""
         return self.to_do(campaign, stage).with_places().not_of(user).seen_by(user, campaign.project)

@@ -87,6 +87,11 @@ class Session(models.Model):
             found[-1][1].append(step)
         return found
 
+    def open_threads(self) -> list[Any]:
+        """Comments, best prefetched, that begin a thread which nobody has resolved."""
+        live = (one for one in self.comments.all() if one.deleted_at is None and one.resolved_at is None)
+        return [one for one in live if one.parent_id is None]
+
     def task_keys(self) -> list[int]:
         """Its tasks in order; none while it is in the bin."""
         return SessionTask.objects.layout([self])[self.pk]

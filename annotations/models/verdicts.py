@@ -24,11 +24,18 @@ class VerdictQuerySet(models.QuerySet["Verdict"]):
         rows = self.filter(over, assignment=subject).select_related("verification__user")
         return rows.prefetch_related("defects").order_by("-id")
 
+    def of_ended_rounds(self) -> Self:
+        """Those after which nobody judges the same version any more."""
+        return self.filter(_is_over())
+
     def open_to(self, user: User) -> Self:
         """Those of rounds that are over, and their own: while somebody may still judge a round, nobody reads what
         others have said of it."""
-        over = Q(round__lt=F("assignment__round")) | ~Q(verification__item__state="open")
-        return self.filter(over | Q(verification__user_id=user.pk))
+        return self.filter(_is_over() | Q(verification__user_id=user.pk))
+
+
+def _is_over() -> Q:
+    return Q(round__lt=F("assignment__round")) | ~Q(verification__item__state="open")
 
 
 @tracked
@@ -47,6 +54,14 @@ class Verdict(models.Model):
     reason = models.TextField(blank=True)
     checklist = models.JSONField(default=dict, help_text="Code of the rubric -> true (in order) or false (a defect).")
     guideline = models.ForeignKey(Guideline, models.PROTECT, null=True, blank=True, related_name="+")
+    bulk = models.ForeignKey(
+        "BulkAccept",
+        models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="accepted",
+        help_text="With what it was accepted at once, by its checks alone.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     objects = VerdictQuerySet.as_manager()

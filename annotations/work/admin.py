@@ -5,12 +5,14 @@ from django.contrib import admin
 from annotations.admin_base import MadeElsewhere, ShowsGold, SuperuserOnly
 from annotations.models import (
     Assignment,
+    BulkAccept,
     Campaign,
     Comment,
     Defect,
     Delivery,
     Edit,
     Guideline,
+    HeldBack,
     Item,
     KeyMap,
     Mention,
@@ -112,6 +114,21 @@ class SentBackAdmin(MadeElsewhere, ShowsGold):
     list_display = ["decomposition_id", "rewrite_id", "sender", "reason", "created_at", "mended_at"]
     list_select_related = ["sender"]
     search_fields = ["reason", "rewrite__item__session__name"]
+
+
+@admin.register(BulkAccept)
+class BulkAcceptAdmin(MadeElsewhere):
+    list_display = ["campaign", "user", "size", "share", "created_at"]
+    list_select_related = ["campaign", "user"]
+    list_filter = ["campaign"]
+    search_fields = ["campaign__name", "user__username"]
+
+
+@admin.register(HeldBack)
+class HeldBackAdmin(MadeElsewhere):
+    list_display = ["item", "bulk"]
+    list_select_related = ["item__session", "bulk__user"]
+    search_fields = ["item__session__name"]
 
 
 @admin.register(Defect)

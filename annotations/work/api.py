@@ -11,7 +11,7 @@ from rest_framework import serializers
 from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.models import Assignment, Campaign, Comment, Guideline, Item, Part, Session, Verdict
 from annotations.work.desk.write.document import readable
-from annotations.work.verify.api import VerificationActions
+from annotations.work.verify.api import CampaignChecks, VerificationActions
 
 
 class CampaignSerializer(serializers.ModelSerializer):
@@ -28,6 +28,7 @@ class CampaignSerializer(serializers.ModelSerializer):
             "mode",
             "overlap",
             "verify_overlap",
+            "second_look",
             "cap",
             "steps_per_part",
             "blind",
@@ -155,7 +156,7 @@ class OfAssignment(filters.FilterSet):
     campaign = filters.NumberFilter(field_name="assignment__item__session__campaign")
 
 
-class CampaignViewSet(ReadOnlyViewSet):
+class CampaignViewSet(CampaignChecks, ReadOnlyViewSet):
     """Rounds of annotation, with their rules."""
 
     guidelines = Prefetch("guidelines", Guideline.objects.order_by("-version"))

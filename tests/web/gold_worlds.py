@@ -20,7 +20,7 @@ from django.utils import timezone
 from agents.models import MemorySnippet, TrajectoryStep, Workflow
 from annotations.corpus.importing import import_files
 from annotations.corpus.statistics import dataset_stats
-from annotations.models import Conversation, Correction, Membership, Proposal, Snapshot, Step
+from annotations.models import BulkAccept, Conversation, Correction, Membership, Proposal, Snapshot, Step
 from annotations.models.pages import digest
 from annotations.pages import snapshot_host
 from annotations.releases import releasing
@@ -245,6 +245,8 @@ def _annotate(gold: str, world: GoldWorld) -> None:
     written.verdicts.create(
         verification=verification, round=1, version=0, outcome="return", reason=f"It was {gold}", checklist={}
     )
+    bulk = BulkAccept.objects.create(campaign=campaign, user=world.people["admin"], size=2, share=10)
+    bulk.hold_back([item])
     step = _steps(world.hidden)[1]
     comment = session.comments.create(author=world.people["admin"], text=f"@all it is {gold}", step=step, node_id="4")
     comment.mentions.create(user=world.people["annotator"])

@@ -205,7 +205,7 @@ def arguments(world: GoldWorld) -> dict[str, list[dict[str, Any]]]:
         stem = name.removeprefix("annotate-").partition("-")[0]
         if name.startswith("annotate-") and name not in found:
             sessions = name in ("annotate-session-restore", "annotate-make-gold", "annotate-comments")
-            campaigns = ("organise", "open", "guidelines", "assign", "take", "agreement")
+            campaigns = ("organise", "open", "guidelines", "assign", "take", "agreement", "bulk")
             of_campaign = stem in ("campaign", *campaigns) and name != "annotate-take"
             found[name] = keys("Session") if sessions else keys("Campaign") if of_campaign else work
         elif name.startswith("study") and name not in found:

@@ -135,6 +135,7 @@ PAGES = {
     "annotate-verify": get("verifications", REVIEWERS),
     "annotate-verify-judge": post("verifications", OWNER),
     "annotate-verify-give-back": post("verifications", OWNER),
+    "annotate-bulk": get("campaigns", REVIEWERS),
     "annotate-agreement": get("campaigns", REVIEWERS),
     "annotate-make-gold": post("sessions", ADMINS),
     "annotate-feedback": get("assignments", OWNER),

@@ -5,7 +5,7 @@ from typing import Any
 
 from agents.models import PromptPack
 from agents.prompts.packs import Pack
-from annotations.models import Conversation, Dataset, Membership, Project, Snapshot, Step
+from annotations.models import BulkAccept, Conversation, Dataset, Membership, Project, Snapshot, Step
 from annotations.releases.checking import check_dataset
 from annotations.releases.releasing import make_release
 from evaluation.models import Review
@@ -16,7 +16,8 @@ LISTS = (
     *("snapshots", "screenshots", "rationales", "jobs", "memory-snippets", "exemplars", "workflows", "runs"),
     *("prompt-packs", "guard-rules"),
     *("models", "trajectories", "studies", "shards", "scores", "reviews"),
-    *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "comments", "releases"),
+    *("campaigns", "sessions", "items", "assignments", "proposals", "verdicts", "bulk-accepts", "comments"),
+    "releases",
 )
 # Routes below a row: GET them, or POST to them.
 READS = (
@@ -24,7 +25,7 @@ READS = (
     *("runs/{}/metrics.csv", "runs/{}/trajectories.jsonl", "trajectories/{}/steps/", "trajectories/{}/steps/0/"),
     *("runs/{}/failures/", "studies/{}/plots/"),
     *("runs/{}/findings/", "studies/{}/metrics/", "studies/{}/metrics.csv", "studies/{}/report/", "jobs/{}/file/"),
-    *("datasets/{}/guard-labels/", "datasets/{}/guard-report/"),
+    *("datasets/{}/guard-labels/", "datasets/{}/guard-report/", "campaigns/{}/checks/"),
 )
 WRITES = ("jobs/{}/cancel/", "jobs/{}/retry/", "studies/{}/budget/", "studies/{}/cancel/", "studies/{}/resume/")
 ACTS = tuple(f"assignments/{{}}/{what}/" for what in ("take", "edits", "submit", "give-back", "judge"))
@@ -98,6 +99,8 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
     verification = factories.make_assignment(item, factories.make_user("reviewer", dataset.project))
     proposal = written.keep_proposal("rewrite", "a model", [{"step": 1, "rewrite": "Book it.", "mentions": []}])
     verdict = written.verdicts.create(verification=verification, round=1, version=0, outcome="accept")
+    bulk = BulkAccept.objects.create(campaign=campaign, user=verification.user, size=2, share=10)
+    bulk.hold_back([item])
     comment = session.comments.create(author=written.user, text="Is the date said anywhere?")
     concerns = [concern.key for concern in check_dataset(dataset).concerns()]
     maker = factories.make_superuser()
@@ -112,6 +115,7 @@ def _work(dataset: Dataset, conversation: Conversation) -> dict[str, Any]:
         "assignments": written.pk,
         "proposals": proposal.pk,
         "verdicts": verdict.pk,
+        "bulk-accepts": bulk.pk,
         "comments": comment.pk,
         "releases": release.pk,
     }

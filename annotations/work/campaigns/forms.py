@@ -68,6 +68,13 @@ class CampaignForm(forms.ModelForm):
     )
     steps_per_part = forms.IntegerField(**COUNT, initial=4, help_text="n steps aim at ⌈n / this⌉ parts.")
 
+    second_look = forms.IntegerField(
+        min_value=1,
+        max_value=100,
+        initial=10,
+        label="Second look, %",
+        help_text="Of items accepted at once as all their checks are green: how many a person looks at; at least one.",
+    )
     connection = forms.ChoiceField(
         required=False, label="By connection", help_text="Of proposals by a language model; prices and limits are its."
     )
@@ -80,6 +87,7 @@ class CampaignForm(forms.ModelForm):
             "mode",
             "overlap",
             "verify_overlap",
+            "second_look",
             "cap",
             "steps_per_part",
             "blind",

@@ -107,9 +107,9 @@ def _same_parts(first: Assignment, second: Assignment, order: dict[int, int]) ->
 
 def _judgements(campaign: Campaign) -> list[dict[str, Any]]:
     """Each entry of the rubric, for each version that several people have judged: {session, code, who: {user: whether
-    they saw a defect}}."""
+    they saw a defect}}. What was accepted at once nobody has looked at."""
     rows = Verdict.objects.filter(
-        assignment__item__session__campaign=campaign, assignment__item__session__deleted_at=None
+        assignment__item__session__campaign=campaign, assignment__item__session__deleted_at=None, bulk=None
     ).select_related("verification__user", "assignment__item")
     versions: dict[tuple[int, int], list[Verdict]] = defaultdict(list)
     for row in rows.order_by("verification__user_id"):

@@ -1,18 +1,23 @@
 """Verification by programs, under the rules of its page."""
 
+from typing import Any
+
 from django.db import transaction
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
+from rest_framework import serializers, status, viewsets
 from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from annotations.access import idempotency, rules
+from annotations.access.api_rules import ReadOnlyViewSet
 from annotations.access.people import signed_in
-from annotations.models import Scope, Verdict
+from annotations.models import BulkAccept, Campaign, Scope, Verdict
 from annotations.work.desk.write import opening
 from annotations.work.desk.write.api import UNREADY, AssignmentActions, StandingSerializer
 from annotations.work.desk.write.refusals import declined
-from annotations.work.verify import verdicts
+from annotations.work.verify import bulk, verdicts
 
 
 class JudgeRequestSerializer(serializers.Serializer):
@@ -43,3 +48,113 @@ class VerificationActions(AssignmentActions):
             outcome = asked["outcome"], asked["checklist"], asked["reason"], asked["defects"]
             verdicts.give(found, *outcome)
         return self.standing(found.pk)
+
+
+class BulkAcceptSerializer(serializers.ModelSerializer):
+    """What was accepted at once. `held_back`: items that people verify as ever, `looked_at` and `returned` of them so
+    far; `faulty`: how many of those accepted are, at a guess, with its 95 % interval."""
+
+    held_back = serializers.SerializerMethodField()
+    accepted = serializers.SerializerMethodField()
+    looked_at = serializers.SerializerMethodField()
+    returned = serializers.SerializerMethodField()
+    faulty = serializers.SerializerMethodField()
+
+    class Meta:
+        model = BulkAccept
+        fields = [
+            *("id", "campaign", "user", "size", "share", "created_at"),
+            *("held_back", "accepted", "looked_at", "returned", "faulty"),
+        ]
+
+    def to_representation(self, instance: BulkAccept) -> dict[str, Any]:
+        self._tally = bulk.tally([instance])
+        return super().to_representation(instance)
+
+    def get_held_back(self, made: BulkAccept) -> list[int]:
+        return [one.item_id for one in made.held_back.all()]
+
+    def get_accepted(self, made: BulkAccept) -> int:
+        return self._tally.accepted
+
+    def get_looked_at(self, made: BulkAccept) -> int:
+        return self._tally.looked_at
+
+    def get_returned(self, made: BulkAccept) -> int:
+        return self._tally.returned
+
+    def get_faulty(self, made: BulkAccept) -> dict[str, float | None]:
+        return self._tally.through._asdict()
+
+
+class CheckedItemSerializer(serializers.Serializer):
+    """An item that could be verified now. `version`: of the rewrite; `concerns`: what speaks against accepting it
+    unseen, nothing where every check is green."""
+
+    item = serializers.IntegerField(source="item.pk")
+    session = serializers.IntegerField(source="item.session_id")
+    subject = serializers.IntegerField(source="subject.pk")
+    version = serializers.IntegerField(source="subject.version")
+    concerns = serializers.ListField(child=serializers.CharField())
+
+
+class CampaignChecks(viewsets.GenericViewSet):
+    """What the checks of a campaign's verifications say."""
+
+    @extend_schema(responses={200: CheckedItemSerializer(many=True)})
+    @action(detail=True, pagination_class=None)
+    def checks(self, request: Request, pk: str) -> Response:
+        """What one could verify now, and what speaks against accepting it unseen; nothing for those who verify
+        nothing."""
+        found = bulk.checked(signed_in(request), self.get_object())
+        return Response(CheckedItemSerializer(found, many=True).data)
+
+
+class ChosenItemSerializer(serializers.Serializer):
+    item = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    version = serializers.IntegerField(min_value=0, max_value=2**31 - 1)
+
+
+class BulkAcceptRequestSerializer(serializers.Serializer):
+    """`items`: those to accept, with the version of the rewrite that was read. All of them are accepted but for those
+    that are held back, or none."""
+
+    campaign = serializers.IntegerField(min_value=1, max_value=2**31 - 1)
+    items = serializers.ListField(child=ChosenItemSerializer(), allow_empty=False, max_length=bulk.MOST)
+
+
+class BulkAcceptViewSet(ReadOnlyViewSet):
+    """Verifications accepted at once because every check of them was green, and what people found in those that were
+    held back."""
+
+    scopes = {"create": Scope.ANNOTATE}
+    queryset = BulkAccept.objects.prefetch_related("held_back")
+    serializer_class = BulkAcceptSerializer
+    filterset_fields = ["campaign"]
+
+    @extend_schema(
+        request=BulkAcceptRequestSerializer,
+        responses={201: BulkAcceptSerializer} | UNREADY,
+        parameters=[idempotency.PARAMETER],
+    )
+    def create(self, request: Request) -> Response:
+        """Accept several green items; a part of them, drawn at random, is held back for a second look."""
+        wanted = BulkAcceptRequestSerializer(data=request.data)
+        wanted.is_valid(raise_exception=True)
+        campaign = self._campaign(request, wanted.validated_data["campaign"])
+        chosen = {one["item"]: one["version"] for one in wanted.validated_data["items"]}
+
+        def work() -> Response:
+            made = bulk.accept(signed_in(request), campaign, chosen)
+            return Response(self.get_serializer(made).data, status=status.HTTP_201_CREATED)
+
+        with declined():
+            return idempotency.once(request, work)
+
+    def _campaign(self, request: Request, pk: int) -> Campaign:
+        rows = rules.visible(signed_in(request), Campaign.objects.live().select_related("project"))
+        found = rows.filter(pk=pk).first()
+        if found is None:
+            raise ValidationError({"campaign": ["It does not exist."]})
+        rules.require(signed_in(request), "review", found.project)
+        return found

@@ -6,7 +6,7 @@ from typing import Any
 from django.http import HttpRequest
 
 from annotations import agreement
-from annotations.models import Assignment, Defect, PartChange, Verdict
+from annotations.models import Assignment, Defect, HeldBack, PartChange, Verdict
 from annotations.text import diff
 from annotations.text.diff import MarkedPiece, Span
 from annotations.text.segmentation import boundary_similarity, cuts_of
@@ -83,6 +83,7 @@ def verify_context(request: HttpRequest, verification: Assignment) -> dict[str, 
         "verdicts": [_told(verdict, campaign.rubric, turns) for verdict in Verdict.objects.told_to(verification)],
         "others": other_versions(subject, shown),
         "document": shown,
+        "held_back": HeldBack.objects.filter(item=verification.item).exists(),
     }
 
 

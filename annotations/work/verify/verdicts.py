@@ -5,7 +5,7 @@ from typing import Any
 
 from django.db import transaction
 
-from annotations.models import Assignment, Campaign, Defect, Item, Verdict, VerdictRefused
+from annotations.models import Assignment, BulkAccept, Campaign, Defect, Item, Verdict, VerdictRefused
 from annotations.work.desk import moving_on
 
 
@@ -16,6 +16,7 @@ def give(
     checklist: Mapping[str, bool],
     reason: str,
     defects: Iterable[Mapping[str, Any]],
+    bulk: BulkAccept | None = None,
 ) -> Verdict:
     """Store a verdict on the version that is submitted, and act on it once all verifiers of the item have judged.
 
@@ -24,9 +25,7 @@ def give(
     accept for the annotation to pass; with one return among them it goes back to its author, with everybody's
     reasons. Raises `VerdictRefused`.
     """
-    subject_id = verification.item.subject_id
-    assert subject_id is not None  # a verification has one
-    subject = Assignment.objects.select_for_update().get(pk=subject_id)
+    subject = Assignment.objects.select_for_update().get(pk=verification.judged.pk)
     verification = Assignment.objects.select_for_update().select_related("item").get(pk=verification.pk)
     verification.check_turn_to_judge(subject)
     campaign = verification.item.session.campaign
@@ -46,6 +45,7 @@ def give(
         reason=reason,
         checklist={entry["code"]: entry["code"] not in wrong for entry in campaign.rubric},
         guideline_id=verification.guideline_id,
+        bulk=bulk,
     )
     Defect.objects.bulk_create(Defect(verdict=verdict, **defect) for defect in found)
     verification.hand_in()

@@ -40,7 +40,14 @@ def next_item(user: Account, campaign: Campaign, stage: str) -> Assignment | Non
 
 def is_capped(user: Account, campaign: Campaign, stage: str) -> bool:
     """Whether this person has had the most items of a stage that one gets."""
-    return campaign.cap > 0 and Assignment.objects.of(campaign, stage).filter(user=user).count() >= campaign.cap
+    return room_left(user, campaign, stage) <= 0
+
+
+def room_left(user: Account, campaign: Campaign, stage: str) -> float:
+    """How many more items of a stage this person may get."""
+    if not campaign.cap:
+        return float("inf")
+    return campaign.cap - Assignment.objects.of(campaign, stage).filter(user=user).count()
 
 
 def _own(user: Account, campaign: Campaign, stage: str) -> Assignment | None:

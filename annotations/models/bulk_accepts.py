@@ -1,0 +1,63 @@
+"""Items accepted at once because every check of them was green, and those that a person looks at all the same."""
+
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import OuterRef, Subquery
+
+from annotations.models.campaigns import Campaign, tracked
+from annotations.models.items import Item
+from annotations.models.verdicts import Verdict
+
+USER = settings.AUTH_USER_MODEL
+
+
+@tracked
+class BulkAccept(models.Model):
+    """What one person accepted at once. Some of it, drawn at random, was held back for a second look: what verifiers
+    find in that tells what the rest has let through."""
+
+    campaign = models.ForeignKey(Campaign, models.CASCADE, related_name="bulk_accepts")
+    user = models.ForeignKey(USER, models.PROTECT, related_name="+")
+    size = models.PositiveIntegerField(help_text="Items that were chosen, those held back included.")
+    share = models.PositiveSmallIntegerField(help_text="Percent of them that was to be held back.")
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["-id"]
+
+    def __str__(self) -> str:
+        return f"{self.size} items by {self.user}"
+
+    def hold_back(self, items: list[Item]) -> None:
+        HeldBack.objects.bulk_create(HeldBack(bulk=self, item=item) for item in items)
+
+
+class HeldBackQuerySet(models.QuerySet["HeldBack"]):
+    def with_outcome(self) -> Self:
+        """With `outcome`, what verifiers said in the round in which it was held back, the first: "" until that is
+        over, and returned where one of them says so."""
+        said = Verdict.objects.of_ended_rounds().filter(verification__item=OuterRef("item"), round=1, bulk=None)
+        return self.annotate(outcome=Subquery(said.order_by("-outcome").values("outcome")[:1]))
+
+    def of(self, campaign: Campaign) -> Self:
+        return self.filter(bulk__campaign=campaign).select_related("bulk", "item__session", "item__subject__user")
+
+
+@tracked
+class HeldBack(models.Model):
+    """An item that was kept out of what was accepted at once: somebody verifies it as ever."""
+
+    outcome: str | None  # where it is asked for
+
+    bulk = models.ForeignKey(BulkAccept, models.CASCADE, related_name="held_back")
+    item = models.OneToOneField(Item, models.CASCADE, related_name="held_back")
+
+    objects = HeldBackQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.item}, held back"

@@ -1,0 +1,142 @@
+"""Accepting several verifications at once: only those whose every check is green, and never all of them unseen."""
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from random import SystemRandom
+
+from django.db import transaction
+from django.db.models import Sum
+
+from annotations.models import (
+    Assignment,
+    BulkAccept,
+    Campaign,
+    HeldBack,
+    Item,
+    Stage,
+    StaleWork,
+    Verdict,
+    VerdictRefused,
+)
+from annotations.models.projects import Account
+from annotations.work.campaigns.queue.claiming import room_left
+from annotations.work.desk.write.document import clauses, warnings
+from annotations.work.edits.saving import open_desk
+from annotations.work.verify import verdicts
+from annotations.work.verify.let_through import LetThrough, let_through
+
+MOST = 100  # items that are checked for one person at once
+FEWEST = 2
+
+
+@dataclass(frozen=True)
+class CheckedItem:
+    """A verification that somebody could give a verdict on, and what speaks against accepting it unseen."""
+
+    item: Item
+    subject: Assignment
+    own: Assignment | None  # their place, where they have one already
+    parts: list[dict]  # of the document
+    concerns: list[str]
+
+    @classmethod
+    def of(cls, user: Account, item: Item, own: Assignment | None) -> "CheckedItem":
+        """Check an item that comes with all that this needs."""
+        subject = item.subject
+        assert subject is not None  # a constraint of the table
+        desk = open_desk(subject, user)
+        states = [clause["state"] for task in clauses(desk) for clause in task]
+        about = [one for one in item.session.open_threads() if one.assignment_id in (None, subject.pk)]
+        found = [
+            *(["held back for a second look"] if hasattr(item, "held_back") else []),
+            *([f"in round {subject.round}: look at what was mended"] if subject.round > 1 else []),
+            *_counted(len(about), "open comment"),
+            *_counted(len(warnings(desk)), "open warning"),
+            *_counted(states.count("uncovered"), "uncovered clause"),
+            *_counted(states.count("doubled"), "doubled clause"),
+        ]
+        return cls(item, subject, own, desk.ordered(), found)
+
+
+@dataclass(frozen=True)
+class BulkTally:
+    """How many items were accepted at once, how many were held back, looked at and returned, and what that says."""
+
+    accepted: int
+    held_back: int
+    looked_at: int
+    returned: int
+    through: LetThrough
+
+
+def checked(user: Account, campaign: Campaign, among: Collection[int] | None = None) -> list[CheckedItem]:
+    """What this person could verify now (of these items), what is theirs first, each with what its checks say."""
+    if not campaign.is_open or not campaign.project.lets(user, Stage.VERIFY.ability):
+        return []
+    items = Item.objects.to_do(campaign, Stage.VERIFY).seen_by(user, campaign.project)
+    items = items if among is None else items.filter(pk__in=among)
+    own = Assignment.objects.filter(item__in=items.order_by(), user=user).unfinished()
+    by_item = {one.item_id: one for one in own.order_by("item__session__position", "pk")[:MOST]}
+    rows = list(items.filter(pk__in=by_item).for_checking())
+    room = int(min(room_left(user, campaign, Stage.VERIFY), MOST - len(rows)))
+    if campaign.mode == Campaign.Mode.OPEN and room > 0:
+        rows += items.with_places().not_of(user).for_checking()[:room]
+    return [CheckedItem.of(user, item, by_item.get(item.pk)) for item in rows]
+
+
+@transaction.atomic
+def accept(user: Account, campaign: Campaign, chosen: Mapping[int, int]) -> BulkAccept:
+    """Accept these items (key -> the version of the rewrite that was read) but for some that are held back.
+
+    All or none: StaleWork names the first that is not as it was shown, or not green any more.
+    """
+    campaign.project.require(user, Stage.VERIFY.ability)
+    if len(chosen) < FEWEST:
+        raise VerdictRefused("Choose two items at least: one of them is held back for a second look.")
+    campaign.take_turns(user)
+    subjects = Assignment.objects.filter(verified_as__in=chosen, verified_as__session__campaign=campaign)
+    list(subjects.order_by("pk").lock())  # before their items, as whoever judges one does
+    there = {one.item.pk: one for one in checked(user, campaign, chosen)}
+    for item, version in chosen.items():
+        _check_chosen(there.get(item), version)
+    held = set(SystemRandom().sample(sorted(chosen), math.ceil(len(chosen) * campaign.second_look / 100)))
+    bulk = BulkAccept.objects.create(campaign=campaign, user=user, size=len(chosen), share=campaign.second_look)
+    bulk.hold_back([there[item].item for item in sorted(held)])
+    for item in sorted(set(chosen) - held):
+        verdicts.give(_place(user, there[item]), Verdict.Outcome.ACCEPT, {}, "", [], bulk)
+    return bulk
+
+
+def tally(bulks: Iterable[BulkAccept]) -> BulkTally:
+    """Of several, taken as one draw."""
+    found = BulkAccept.objects.filter(pk__in=[bulk.pk for bulk in bulks])
+    size = found.aggregate(n=Sum("size"))["n"] or 0
+    outcomes = [one.outcome for one in HeldBack.objects.filter(bulk__in=found).with_outcome()]
+    looked_at, returned = sum(map(bool, outcomes)), outcomes.count(Verdict.Outcome.RETURN)
+    through = let_through(size - len(outcomes) + looked_at, looked_at, returned)
+    return BulkTally(size - len(outcomes), len(outcomes), looked_at, returned, through)
+
+
+def _counted(count: int, what: str) -> list[str]:
+    return [f"{count} {what}{'' if count == 1 else 's'}"] if count else []
+
+
+def _check_chosen(found: CheckedItem | None, version: int) -> None:
+    """Raise StaleWork unless it is there, green, and as it was read."""
+    if found is None:
+        raise StaleWork("One of the items is not yours to verify any more; nothing was accepted. Look again.")
+    if found.concerns or found.subject.version != version:
+        why = ", ".join(found.concerns) or "it has changed"
+        raise StaleWork(f"{found.item.session} cannot be accepted unseen ({why}); nothing was accepted. Look again.")
+
+
+def _place(user: Account, found: CheckedItem) -> Assignment:
+    """The person's place in an item, taken now where they have none."""
+    if found.own is not None:
+        return found.own
+    item = Item.objects.select_for_update(of=("self",)).get(pk=found.item.pk)
+    slot = item.free_slot()
+    if slot is None:
+        raise StaleWork(f"Somebody else took {found.item.session} meanwhile; nothing was accepted. Look again.")
+    return item.hand(user, slot)
