@@ -6,6 +6,7 @@ and take. What depends on other settings besides stands here. Recipes that are s
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from agents.llm.embedded import SMOLLM2, is_embedded
 from agents.prompts.packs import Pack
 from agents.recipes import literature
 from agents.recipes.declaring import values_of
@@ -90,6 +91,10 @@ def _own_memory(recipe: Recipe, blocks: Blocks) -> bool:
 
 
 LOCAL: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.backend == "local", "plan.backend=local")
+IN_THIS_PROCESS: tuple[Holds, str] = (  # prompts are cut here, and answers held to a form
+    lambda recipe, blocks: recipe.plan.backend == "local" or is_embedded(recipe.plan.model),
+    f"plan.backend=local or plan.model={SMOLLM2}",
+)
 DRAWN: tuple[Holds, str] = (lambda recipe, blocks: recipe.plan.temperature > 0, "plan.temperature above 0")
 DRAWS: tuple[Holds, str] = (
     lambda recipe, blocks: planner_of(recipe).repeats or _compares(recipe) != "",
@@ -169,10 +174,10 @@ CONDITIONS: dict[str, tuple[Holds, str]] = {
         "compose.trajectory=true, recalled steps or exemplars",
     ),
     "compose.layout": LOCAL,
-    "compose.max_tokens": LOCAL,
-    "compose.piece_tokens": LOCAL,
+    "compose.max_tokens": IN_THIS_PROCESS,
+    "compose.piece_tokens": IN_THIS_PROCESS,
     "plan.base": LOCAL,
-    "plan.constrained": LOCAL,
+    "plan.constrained": IN_THIS_PROCESS,
     "plan.top_p": DRAWN,
     "plan.samples": (
         lambda recipe, blocks: DRAWN[0](recipe, blocks) and DRAWS[0](recipe, blocks),

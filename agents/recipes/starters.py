@@ -6,7 +6,7 @@ with them filled in, so that pages and reports say what was used.
 """
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from agents.encoders import weights
@@ -14,6 +14,7 @@ from agents.encoders.once import once
 from agents.encoders.weights import MINILM
 from agents.llm import connection, embedded
 from agents.recipes import lacking
+from agents.recipes.declaring import replaced, values_of
 from agents.recipes.literature import Recipe
 from agents.recipes.settings import ImagineSettings
 from agents.stages.registry import chosen, planner_of
@@ -51,12 +52,25 @@ def starter_of(recipe: Recipe) -> Starter | None:
     return None if recipe.rank.model or recipe.needs or not kind else Starter(kind, recipe.data)
 
 
-def with_starters(recipe: Recipe) -> Recipe:
-    """The recipe with starters in the place of weights that it does not name, as far as they are here."""
+def with_starters(recipe: Recipe, named: Collection[str] = ()) -> Recipe:
+    """The recipe with starters in the place of weights that it does not name, as far as they are here. Settings that
+    somebody has `named` stay as they are."""
     starter = starter_of(recipe)
     if starter is not None and is_here(starter):
         recipe = dataclasses.replace(recipe, rank=dataclasses.replace(recipe.rank, model=starter.name))
-    return _with_embedded(recipe)
+    if recipe.plan.backend == "local" and "plan.backend" in named:
+        return recipe
+    return _kept(_with_embedded(recipe), recipe, named)
+
+
+def _kept(filled: Recipe, recipe: Recipe, named: Collection[str]) -> Recipe:
+    """With the named settings as they were; of what imagines all, as other settings count for another kind."""
+    values, now = values_of(recipe), values_of(filled)
+    whole = any(name.startswith("imagine.") for name in named)
+    for name in values:
+        if values[name] != now[name] and (name in named or (whole and name.startswith("imagine."))):
+            filled = replaced(filled, name, str(values[name]))
+    return filled
 
 
 def _with_embedded(recipe: Recipe) -> Recipe:

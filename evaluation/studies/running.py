@@ -107,10 +107,35 @@ def _check(recipes: list[str], preset: str | None, limit: int | None, seeds: lis
 
 
 def as_it_runs(recipe: "literature.Recipe", overrides: dict[str, str], preset: str | None) -> "literature.Recipe":
-    """The recipe with its settings changed and with what stands in here for models that it does not name. ValueError
-    says which setting is wrong."""
-    varied = checking.vary(literature.with_preset(recipe, preset) if preset else recipe, overrides)
-    return starters.with_starters(varied)
+    """The recipe with its settings changed and with what stands in here for models that it does not name, which leaves
+    alone what somebody has set: `overrides`, and what a saved recipe changes. ValueError says which setting is wrong,
+    or is not read by what stands in."""
+    first = literature.with_preset(recipe, preset) if preset else recipe
+    varied = checking.vary(first, overrides)
+    told_from, named = _settings_that_count(recipe, first)
+    named |= overrides.keys()
+    filled = starters.with_starters(varied, named)
+    try:
+        checking.check(told_from, filled, sorted(named))
+    except ValueError as error:
+        if filled.plan.model == varied.plan.model:
+            raise
+        raise ValueError(
+            f"{error}; {filled.plan.model} stands in here for the planner that it does not name"
+        ) from error
+    return filled
+
+
+def _settings_that_count(
+    recipe: "literature.Recipe", first: "literature.Recipe"
+) -> "tuple[literature.Recipe, set[str]]":
+    """What a saved recipe changes of the published one that it comes from; nothing of a published one. Its quirks are
+    left out: a preset changes them all, and they stay."""
+    if recipe.name in literature.RECIPES:
+        return first, set()
+    root = next((one for one in saved.ancestors(recipe) if one.name in literature.RECIPES), first)
+    changed = literature.changed(recipe, root)
+    return root, {name for name in changed if not name.startswith(("quirks.", "preset"))}
 
 
 def unready(recipe: "literature.Recipe", dataset: Dataset) -> str:

@@ -9,8 +9,9 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from agents.llm.embedded import SMOLLM2
-from agents.models import TrainedModel
-from agents.recipes import deviations, literature, starters
+from agents.models import SavedRecipe, TrainedModel
+from agents.recipes import checking, deviations, literature, saved, starters
+from agents.recipes.declaring import values_of
 from agents.recipes.literature import RECIPES
 from agents.stages.rank.cross_encoder import CrossEncoderRanker
 from agents.training import preparing
@@ -19,6 +20,7 @@ from agents.training.preparing import Preparing
 from agents.training.ranking import CrossEncoderTask
 from agents.training.settings import CrossEncoderSettings
 from annotations.models import Dataset, Job, Split
+from evaluation.studies import running
 from tests import factories
 from tests.signed_in import client_of
 from tests.tiny_models import tiny_cross_encoder
@@ -104,6 +106,54 @@ def test_an_endpoint_answers_what_asks_one_and_the_small_model_only_for_weights(
     monkeypatch.setenv("LLM_MODEL", "gpt")
     assert starters.with_starters(literature.get("synapse")).plan.model == ""
     assert starters.with_starters(literature.get("mindact")).plan.model == SMOLLM2
+
+
+STANDING_IN: list[tuple[str, str, str]] = [
+    ("mindact", "rank.top_k", "30"),
+    ("mindact", "compose.piece_tokens", "400"),
+    ("mindact", "plan.constrained", "false"),
+    ("mindact", "batch_size", "64"),
+    ("bare", "compose.context_tokens", "8000"),
+    ("wma", "plan.samples", "10"),
+    ("wma", "imagine.depth", "2"),
+    ("wma", "imagine.value_samples", "3"),
+    ("wma", "imagine.page_tokens", "600"),
+]
+
+
+@pytest.mark.parametrize(("name", "setting", "value"), STANDING_IN)
+def test_what_somebody_has_set_counts_beside_what_stands_in(
+    tmp_path: Path, name: str, setting: str, value: str
+) -> None:
+    have(tmp_path, *STARTERS)
+    given = running.as_it_runs(literature.get(name), {setting: value}, "corrected")
+    assert given.plan.model == SMOLLM2
+    assert str(values_of(given)[setting]).lower() == value
+    assert setting in checking.read_by(given)
+    if str(values_of(literature.get(name))[setting]).lower() == value:
+        return  # a saved recipe does not change it
+    SavedRecipe.objects.create(
+        project=factories.make_project(), name="mine", parent=name, changes={setting: value, "preset": "corrected"}
+    )
+    assert values_of(running.as_it_runs(saved.get("mine"), {}, None)) == values_of(given), "as in a saved recipe"
+
+
+def test_what_stands_in_without_reading_a_setting_refuses_it_by_name(tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS)
+    said = r"compose\.layout would change nothing in \w+: it needs plan\.backend=local.*stands in here for the planner"
+    with pytest.raises(ValueError, match=said):
+        running.as_it_runs(literature.get("mindact"), {"compose.layout": "task"}, None)
+    SavedRecipe.objects.create(
+        project=factories.make_project(), name="mine", parent="mindact", changes={"compose.layout": "task"}
+    )
+    with pytest.raises(ValueError, match=said):
+        running.as_it_runs(saved.get("mine"), {}, None)
+
+
+def test_weights_of_ones_own_are_asked_for_where_they_are_meant(tmp_path: Path) -> None:
+    have(tmp_path, *STARTERS)
+    given = running.as_it_runs(literature.get("synapse"), {"plan.backend": "local"}, None)
+    assert (given.plan.backend, given.plan.model) == ("local", "")
 
 
 # What is made -------------------------------------------------------------------------------------------------------
